@@ -1,0 +1,30 @@
+"""Ask vision-language models questions about images, and say exactly how good the answers are."""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["McSettings", "NiahSettings", "Progress", "Report", "arun", "run"]
+
+if TYPE_CHECKING:
+    from vqa_client.evaluation import arun, run
+    from vqa_client.progress import Progress
+    from vqa_client.reports.report import Report
+    from vqa_client.settings import McSettings, NiahSettings
+
+_PLACES = {
+    "McSettings": "settings",
+    "NiahSettings": "settings",
+    "Progress": "progress",
+    "Report": "reports.report",
+    "arun": "evaluation",
+    "run": "evaluation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are used, so that `vqa-client --help` stays fast."""
+    import importlib
+
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)

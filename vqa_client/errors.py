@@ -1,0 +1,52 @@
+"""The error tree: what the user can mend, what the server did, and nothing else.
+
+A failed question is no error but a record with a status; these are raised where a run can't start or go on.
+"""
+
+from vqa_client.types import Status
+
+
+class VqaClientError(Exception):
+    """The root: one line that names the thing and its value, and a `hint` that names the way out."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(VqaClientError):
+    """A setting, a config file or a command line that can't be used."""
+
+
+class DataError(VqaClientError):
+    """A data file or image folder that is missing, unreadable or of another form than expected."""
+
+
+class IdentityError(VqaClientError):
+    """The records on disk belong to another run than the one asked for."""
+
+
+class ServerUnusable(VqaClientError):
+    """The server can't be reached, is not what it should be, or answers nothing."""
+
+
+class QuestionFailed(VqaClientError):
+    """One question could not be asked or got no usable reply; caught once, where the record is made."""
+
+    def __init__(
+        self,
+        status: Status,
+        message: str,
+        *,
+        http_status: int | None = None,
+        body: str = "",
+        hint: str = "",
+        attempts: int = 0,
+        request_bytes: int = 0,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.http_status = http_status
+        self.body = body
+        self.attempts = attempts
+        self.request_bytes = request_bytes

@@ -1,0 +1,88 @@
+"""A model's settings: the config JSON, validated once, where it is read."""
+
+import difflib
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from vqa_client.errors import UsageError
+from vqa_client.shipped import shipped
+
+DEFAULT_TIMEOUT_S = 600.0
+OURS = frozenset({"model", "messages", "stream", "n"})
+"""Keys of a request that an extra_body may not set: a run would not be what its records say."""
+
+
+class ModelSettings(BaseModel):
+    """What is sent with every request; a temperature of None is not sent, so the server's default holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model_name: str = Field(min_length=1)
+    max_tokens: int = Field(gt=0)
+    prompt_template: str | None = None
+    temperature: float | None = Field(default=None, ge=0)
+    timeout: float | None = Field(default=None, gt=0)
+    extra_body: dict[str, JsonValue] | None = None
+    presence_penalty: float | None = None
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds a request may take from its first byte sent."""
+        return self.timeout if self.timeout is not None else DEFAULT_TIMEOUT_S
+
+
+def load_model(config: str) -> ModelSettings:
+    """Read a config by path, or by the name of a shipped one; UsageError names the file, the key and the way out."""
+    path = _find(config)
+    try:
+        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the config {path} can't be read: {error}") from error
+    return parse_model(raw, str(path))
+
+
+def parse_model(raw: Any, origin: str) -> ModelSettings:
+    """Validate the content of a config; `origin` is named in errors."""
+    if not isinstance(raw, dict):
+        raise UsageError(f"the config {origin} is not a JSON object", hint="see the files in config/")
+    try:
+        model = ModelSettings.model_validate(raw)
+    except ValidationError as error:
+        message, hint = _complaint(error, origin)
+        raise UsageError(message, hint=hint) from None
+    taken = sorted(OURS & (model.extra_body or {}).keys())
+    if taken:
+        raise UsageError(
+            f"the config {origin} sets {', '.join(taken)} in extra_body", hint="the run sets it: remove it"
+        )
+    return model
+
+
+def _find(config: str) -> Path:
+    path = Path(config)
+    if path.is_file():
+        return path
+    folder = shipped("config")
+    named = folder / f"{config}.json"
+    if path.name == config and named.is_file():
+        return named
+    names = sorted(p.stem for p in folder.glob("*.json"))
+    near = difflib.get_close_matches(config, names, n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
+
+
+def _complaint(error: ValidationError, origin: str) -> tuple[str, str]:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    known = sorted(ModelSettings.model_fields)
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+        guess = f"did you mean {near[0]}? " if near else ""
+        return f"the config {origin} has an unknown key {key!r}", f"{guess}known keys: {', '.join(known)}"
+    if first["type"] == "missing":
+        return f"the config {origin} lacks {key!r}", "model_name and max_tokens are required"
+    return f"the config {origin} has {key} = {first['input']!r}: {first['msg'].lower()}", ""

@@ -1,0 +1,25 @@
+"""What a run tells while it goes on; a display implements it, and none is needed."""
+
+from vqa_client.types import Record
+
+
+class Progress:
+    """Hears of a run's steps; each method may be overridden and none does anything here."""
+
+    def note(self, text: str) -> None:
+        """Something people should know once."""
+
+    def begin(self, title: str, total: int) -> None:
+        """A run of `total` questions starts."""
+
+    def earlier(self, record: Record) -> None:
+        """A question is done since an earlier start of the same run."""
+
+    def asking(self) -> None:
+        """A question is taken up."""
+
+    def finished(self, record: Record) -> None:
+        """A question taken up has its record."""
+
+    def end(self) -> None:
+        """The run is over or stopped."""

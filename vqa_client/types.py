@@ -1,0 +1,152 @@
+"""The nouns that travel between the rooms; this module imports nothing of ours."""
+
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+Status = Literal[
+    "ok",
+    "unparsed",
+    "ambiguous",
+    "truncated",
+    "refused",
+    "empty",
+    "bad_image",
+    "too_long",
+    "too_many_images",
+    "bad_response",
+    "rate_limited",
+    "timeout",
+    "connection",
+    "server_error",
+    "rejected",
+]
+"""What became of a question; decided before any score is."""
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+ANSWERED: frozenset[Status] = frozenset({"ok", "unparsed", "ambiguous", "truncated", "refused", "empty"})
+"""The model replied, whatever the reply was worth: the denominator of the accuracy over answered questions."""
+PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images", "rejected"})
+"""Asking again would fail again; resume asks these once more only on request. All other failures are asked again."""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One thing to ask.
+
+    `images` are paths in the order the model sees them, `choices` maps a label to its text, `groups` maps a breakdown
+    field to this question's value, `cluster` names the document or image that several questions share.
+    """
+
+    id: str
+    text: str
+    images: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    rationales: tuple[str, ...] = ()
+    choices: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    cluster: str = ""
+    extra: dict[str, Any] = {}
+
+
+class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An image as it is sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
+
+    `sha256` and `size_bytes` are of what is sent; `file_sha256` and `file_size_bytes` of the file, given only where
+    `transforms` made them differ.
+    """
+
+    name: str
+    mime: str
+    sha256: str
+    size_bytes: int
+    transforms: tuple[str, ...] = ()
+    file_sha256: str = ""
+    file_size_bytes: int = 0
+    path: str = ""
+    data: bytes | None = None
+
+
+class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a record keeps of an `Image`: everything that identifies it and none of its bytes."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    transforms: tuple[str, ...] = ()
+    file_sha256: str = ""
+    file_size_bytes: int = 0
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    """A server's reply to one question; token counts are None where the server does not say."""
+
+    text: str
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_s: float = 0.0
+    attempts: int = 1
+    request_bytes: int = 0
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a reply was read as: `text` is None unless `status` is "ok"; `rule` names the rule that decided.
+
+    `rivals` are the other answers the reply could have meant; `source` is the field it was read from.
+    """
+
+    text: str | None = None
+    status: Status = "ok"
+    rule: str = ""
+    rivals: tuple[str, ...] = ()
+    rationale: str | None = None
+    source: Literal["content", "reasoning"] = "content"
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """A value in [0, 1] and the same answer under other metrics, by name."""
+
+    value: float
+    parts: dict[str, float] = {}
+
+
+class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a question has no reply: the server's own words, cut to a length that can be kept."""
+
+    message: str
+    http_status: int | None = None
+    body: str = ""
+    hint: str = ""
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """One line of the record log: all that is known of one question in one variant.
+
+    `variant` is "" or a perturbation such as "adv_dpi_56"; `score` is 0.0 for a failed question.
+    """
+
+    question_id: str
+    variant: str = ""
+    status: Status
+    prompt: str = ""
+    output: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    answer: str | None = None
+    rule: str = ""
+    rivals: tuple[str, ...] = ()
+    source: str = "content"
+    references: tuple[str, ...] = ()
+    score: float = 0.0
+    parts: dict[str, float] = {}
+    groups: dict[str, str] = {}
+    cluster: str = ""
+    images: tuple[SentImage, ...] = ()
+    truncated_pages: int = 0
+    error: Failure | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_s: float = 0.0
+    attempts: int = 0
+    request_bytes: int = 0
