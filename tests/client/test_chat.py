@@ -1,0 +1,243 @@
+"""Asking until it is answered or has failed for good, over a transport that plays the server."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import httpx2
+import pytest
+
+from vqa_client.client.chat import ChatClient
+from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.limits import Outage
+from vqa_client.errors import QuestionFailed, ServerUnusable
+from vqa_client.model_config import ModelSettings
+from vqa_client.types import Image
+
+GOOD = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}
+Play = Callable[[int, httpx2.Request], httpx2.Response]
+
+
+class Server:
+    """Answers the n-th request (from 0) as `play` says and keeps what was asked."""
+
+    def __init__(self, play: Play) -> None:
+        self.requests: list[dict[str, object]] = []
+        self.times_s: list[float] = []
+        self.notes: list[str] = []
+        self.outages = 0
+        self._play = play
+
+    async def _handle(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(json.loads(await request.aread()))
+        self.times_s.append(time.monotonic())
+        return self._play(len(self.requests) - 1, request)
+
+    async def _back(self) -> None:
+        self.outages += 1
+
+    def client(self, *, max_retries: int = 3, timeout: float = 5.0, temperature: float | None = 0.0) -> ChatClient:
+        base = httpx2.URL("http://server/v1")
+        return ChatClient(
+            Endpoint(base, httpx2.MockTransport(self._handle), headers_for(base, "SECRET-KEY-1")),
+            ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
+            encode=_nothing,
+            outage=Outage(self._back),
+            max_retries=max_retries,
+            note=self.notes.append,
+        )
+
+
+def _nothing(image: Image) -> Iterator[bytes]:
+    yield from ()
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.chat.backoff_s", lambda failures, chance: 0.0)
+
+
+def good() -> httpx2.Response:
+    return httpx2.Response(200, json=GOOD)
+
+
+def first(n: int, *others: Callable[[], httpx2.Response]) -> Play:
+    return lambda number, request: others[number % len(others)]() if number < n else good()
+
+
+async def failure(server: Server, **settings: object) -> QuestionFailed:
+    with pytest.raises(QuestionFailed) as caught:
+        await server.client(**settings).complete((), "?")  # type: ignore[arg-type]
+    return caught.value
+
+
+async def test_a_good_reply_costs_one_request() -> None:
+    server = Server(first(0))
+    completion = await server.client().complete((), "?")
+    assert (completion.text, completion.attempts, len(server.requests)) == ("B", 1, 1)
+    assert completion.request_bytes > 50
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
+async def test_a_passing_fault_is_repeated_and_every_attempt_counted(status: int) -> None:
+    server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
+    completion = await server.client().complete((), "?")
+    assert (completion.text, completion.attempts) == ("B", 3)
+
+
+async def test_a_lasting_fault_gets_exactly_the_allowed_repeats() -> None:
+    server = Server(first(99, lambda: httpx2.Response(503, json={"error": {"message": "busy"}})))
+    failed = await failure(server, max_retries=2)
+    assert (failed.status, failed.attempts, len(server.requests)) == ("server_error", 3, 3)
+    assert (failed.http_status, str(failed)) == (503, "busy")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "expected"),
+    [
+        (400, "This model's maximum context length is 16384 tokens.", "too_long"),
+        (400, "At most 1 image(s) may be provided in one request.", "too_many_images"),
+        (500, "Generation failed: Failed to load image from x", "bad_image"),
+        (422, "odd", "rejected"),
+        (404, "The model does not exist", "rejected"),
+        (413, "too large", "rejected"),
+    ],
+)
+async def test_a_permanent_fault_costs_exactly_one_request(status: int, message: str, expected: str) -> None:
+    server = Server(first(99, lambda: httpx2.Response(status, json={"message": message})))
+    failed = await failure(server)
+    assert (failed.status, len(server.requests)) == (expected, 1)
+
+
+async def test_an_error_inside_http_200_is_repeated_and_never_an_empty_answer() -> None:
+    hidden = {"choices": None, "error": {"message": "Provider returned error", "code": 502}}
+    server = Server(first(2, lambda: httpx2.Response(200, json=hidden)))
+    completion = await server.client().complete((), "?")
+    assert (completion.text, completion.attempts) == ("B", 3)
+
+
+async def test_a_page_with_status_200_is_a_bad_response() -> None:
+    server = Server(first(99, lambda: httpx2.Response(200, html="<html><title>Sign in</title></html>")))
+    failed = await failure(server)
+    assert (failed.status, len(server.requests)) == ("bad_response", 1)
+    assert "Sign in" in str(failed)
+
+
+@pytest.mark.parametrize(("header", "wait_s"), [("0.2", 0.2), ("0", 0.0), ("soon", 0.0)])
+async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> None:
+    server = Server(first(1, lambda: httpx2.Response(429, headers={"Retry-After": header})))
+    client = server.client()
+    await asyncio.gather(client.complete((), "?"), client.complete((), "?"))
+    assert server.times_s[2] - server.times_s[0] >= wait_s
+
+
+async def test_a_named_wait_costs_no_retry_and_an_unnamed_one_does() -> None:
+    wish = {"retry-after-ms": "1"}
+    patient = Server(first(10, lambda: httpx2.Response(429, headers=wish)))
+    assert (await patient.client(max_retries=1).complete((), "?")).attempts == 11
+    hasty = Server(first(10, lambda: httpx2.Response(429)))
+    failed = await failure(hasty, max_retries=1)
+    assert (failed.status, len(hasty.requests)) == ("rate_limited", 2)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "max_tokens is deprecated, use max_completion_tokens",
+    ],
+)
+async def test_a_server_that_wants_another_name_for_the_limit_gets_it_once_and_for_all(message: str) -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        wrong = "max_tokens" in server.requests[number]
+        return httpx2.Response(400, json={"error": {"message": message}}) if wrong else good()
+
+    server = Server(play)
+    client = server.client()
+    assert (await client.complete((), "?")).text == "B"
+    assert (await client.complete((), "?")).attempts == 1
+    assert [sorted(set(r) & {"max_tokens", "max_completion_tokens"}) for r in server.requests] == [
+        ["max_tokens"],
+        ["max_completion_tokens"],
+        ["max_completion_tokens"],
+    ]
+    assert client.dialect.described() == ["max_completion_tokens instead of max_tokens"]
+    assert len(server.notes) == 1
+
+
+async def test_a_server_without_temperature_is_asked_without_it() -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        message = (
+            "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default is supported."
+        )
+        wrong = "temperature" in server.requests[number]
+        return httpx2.Response(400, json={"error": {"message": message}}) if wrong else good()
+
+    server = Server(play)
+    assert (await server.client().complete((), "?")).text == "B"
+    assert len(server.requests) == 2
+
+
+async def test_a_complaint_that_no_dialect_mends_is_not_repeated() -> None:
+    message = "max_completion_tokens and max_tokens are both wrong"
+    server = Server(first(99, lambda: httpx2.Response(400, json={"message": message})))
+    failed = await failure(server)
+    assert (failed.status, len(server.requests)) == ("rejected", 2)
+
+
+async def test_a_lost_server_is_waited_for_without_a_charge() -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        if number < 5:
+            raise httpx2.ConnectError("refused")
+        return good()
+
+    server = Server(play)
+    completion = await server.client(max_retries=0).complete((), "?")
+    assert (completion.attempts, server.outages) == (1, 5)
+
+
+async def test_a_server_that_stays_away_ends_the_run() -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused")
+
+    async def never() -> None:
+        raise ServerUnusable("gone")
+
+    client = Server(play).client()
+    client.outage = Outage(never)
+    with pytest.raises(ServerUnusable):
+        await client.complete((), "?")
+
+
+async def test_a_broken_connection_is_repeated_and_then_reported() -> None:
+    def play(number: int, request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ReadError("closed")
+
+    server = Server(play)
+    failed = await failure(server, max_retries=2)
+    assert (failed.status, failed.attempts) == ("connection", 3)
+
+
+async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
+    server = Server(first(0))
+
+    async def slow(request: httpx2.Request) -> httpx2.Response:
+        server.requests.append(json.loads(await request.aread()))
+        await asyncio.sleep(30)
+        return good()
+
+    client = server.client(timeout=0.05)
+    client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow), {})
+    with pytest.raises(QuestionFailed) as caught:
+        await client.complete((), "?")
+    assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
+
+
+async def test_a_key_that_the_server_echoes_is_not_kept() -> None:
+    server = Server(
+        lambda number, request: httpx2.Response(400, json={"message": f"bad: {request.headers['authorization']}"})
+    )
+    failed = await failure(server)
+    assert "SECRET-KEY-1" not in f"{failed} {failed.body}"
+    assert "<key>" in str(failed)

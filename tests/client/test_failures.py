@@ -1,0 +1,112 @@
+"""One table from a server's refusal to what became of the question."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vqa_client.client.failures import error_message, judge
+
+WIRE = Path(__file__).parents[3] / "shared" / "data" / "wire"
+
+TOO_LONG = "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 tokens."
+TABLE = [
+    (400, TOO_LONG, "too_long", False),
+    (400, "Input length (4888) exceeds model's maximum context length (2048).", "too_long", False),
+    (
+        400,
+        "request (5413 tokens) exceeds the available context size (2048 tokens), try increasing it",
+        "too_long",
+        False,
+    ),
+    (400, "Protected conversation exceeds the available context budget.", "too_long", False),
+    (500, "The prompt is too long for this model", "too_long", False),
+    (400, "max_tokens=100000 cannot be greater than max_model_len=2048.", "rejected", False),
+    (400, "At most 1 image(s) may be provided in one request.", "too_many_images", False),
+    (400, "At most 16 image(s) may be provided in one prompt. (parameter=image)", "too_many_images", False),
+    (400, "Failed to load image: cannot identify image file <_io.BytesIO object>", "bad_image", False),
+    (500, "Generation failed: Failed to load image from data:image/png;base64,aGVs: no", "bad_image", False),
+    (500, "An unexpected error occurred: image file is truncated", "bad_image", False),
+    (400, "Failed to load image or audio file", "bad_image", False),
+    (400, "Non-base64 digit found", "bad_image", False),
+    (400, "temperature must be non-negative", "rejected", False),
+    (401, "bad key", "rejected", False),
+    (404, "The model `x` does not exist.", "rejected", False),
+    (413, "Request Entity Too Large", "rejected", False),
+    (422, "validation error", "rejected", False),
+    (429, "slow down", "rate_limited", True),
+    (500, "EngineDeadError", "server_error", True),
+    (501, "data URL not base64", "rejected", False),
+    (502, "Bad Gateway", "server_error", True),
+    (503, "The engine is currently busy and cannot accept new requests.", "server_error", True),
+    (504, "Gateway Timeout", "server_error", True),
+    (529, "overloaded", "server_error", True),
+    (307, "", "rejected", False),
+]
+
+
+@pytest.mark.parametrize(("http_status", "message", "status", "retry"), TABLE)
+def test_status_and_words_decide_what_a_refusal_means(http_status: int, message: str, status: str, retry: bool) -> None:
+    verdict = judge(http_status, message)
+    assert (verdict.status, verdict.retry) == (status, retry)
+
+
+@pytest.mark.parametrize("http_status", [404, 413])
+def test_a_large_body_that_a_gateway_refuses_is_named_with_its_size(http_status: int) -> None:
+    assert "8.0 MB" in judge(http_status, "Not Found", 8_000_000).hint
+    assert "MB" not in judge(http_status, "Not Found", 1_000).hint
+
+
+WORDS = "prompt too long"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"object": "error", "message": WORDS, "code": 400},
+        {"error": {"message": WORDS}},
+        {"error": WORDS},
+        {"detail": WORDS},
+        {"errors": [], "message": WORDS},
+        {"title": WORDS},
+    ],
+)
+def test_the_servers_words_are_found_in_every_shape(body: dict[str, object]) -> None:
+    assert error_message(json.dumps(body).encode()) == WORDS
+
+
+def test_validation_errors_keep_their_places() -> None:
+    body = {"detail": [{"loc": ["body", "max_tokens"], "msg": "not an integer"}, {"loc": ["body", "n"], "msg": "no"}]}
+    assert error_message(json.dumps(body).encode()) == "body.max_tokens: not an integer; body.n: no"
+
+
+def test_a_page_gives_its_title_and_plain_text_itself() -> None:
+    assert (
+        error_message(b"<html><head><title> 502 Bad Gateway </title></head><body>x</body></html>") == "502 Bad Gateway"
+    )
+    assert error_message(b"upstream connect error") == "upstream connect error"
+    assert error_message(b"") == ""
+
+
+def test_an_echoed_image_is_cut_out() -> None:
+    message = error_message(json.dumps({"detail": f"no: data:image/png;base64,{'QUJD' * 5000}: end"}).encode())
+    assert message == "no: data:<image>: end"
+    assert len(error_message(b"QUJD" * 5000)) < 20
+
+
+@pytest.mark.skipif(not WIRE.is_dir(), reason="the wire samples of real servers are not here")
+@pytest.mark.parametrize("server", ["vllm", "mlx-vlm", "llamacpp"])
+@pytest.mark.parametrize(
+    ("probe", "status"),
+    [
+        ("ctx_text", "too_long"),
+        ("ctx_images", "too_long"),
+        ("bad_truncated", "bad_image"),
+        ("bad_not_image", "bad_image"),
+    ],
+)
+def test_real_servers_are_read_right(server: str, probe: str, status: str) -> None:
+    sample = json.loads((WIRE / server / f"{probe}.json").read_text())["response"]
+    body = sample["body"] if isinstance(sample["body"], str) else json.dumps(sample["body"])
+    verdict = judge(sample["status"], error_message(body.encode()))
+    assert (verdict.status, verdict.retry) == (status, False)

@@ -1,0 +1,131 @@
+"""Replies as they come over the wire: what is a completion and what is a failure."""
+
+import json
+
+import pytest
+
+from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.types import Completion
+
+
+def reply(**message: object) -> bytes:
+    finish = message.pop("finish_reason", "stop")
+    usage = message.pop("usage", {"prompt_tokens": 7, "completion_tokens": 2})
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
+
+
+def read(body: bytes, status: int = 200, content_type: str = "application/json") -> Completion:
+    return read_reply(status, content_type, body)
+
+
+def refused(body: bytes, status: int = 200, content_type: str = "application/json") -> NotACompletion:
+    with pytest.raises(NotACompletion) as caught:
+        read(body, status, content_type)
+    return caught.value
+
+
+def test_a_plain_reply_gives_text_and_counts() -> None:
+    completion = read(reply(content="B"))
+    assert (completion.text, completion.finish_reason) == ("B", "stop")
+    assert (completion.prompt_tokens, completion.completion_tokens) == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, (None, None)),
+        ({}, (None, None)),
+        ({"prompt_tokens": 7180, "total_tokens": 7193}, (7180, None)),
+        ({"prompt_tokens": "many", "completion_tokens": -1}, (None, None)),
+        ("free", (None, None)),
+    ],
+)
+def test_a_missing_token_count_is_none_and_never_zero(usage: object, expected: tuple[object, object]) -> None:
+    completion = read(reply(content="B", usage=usage))
+    assert (completion.prompt_tokens, completion.completion_tokens) == expected
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_reasoning_is_read_from_both_fields(field: str) -> None:
+    completion = read(reply(content=None, **{field: "so the answer is C"}))
+    assert (completion.text, completion.reasoning) == ("", "so the answer is C")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("stop", "stop"), ("length", "length"), ("max_tokens", "length"), (None, None), ("", None), ("eos", "eos")],
+)
+def test_finish_reasons_are_kept_and_cuts_have_one_name(given: object, kept: object) -> None:
+    assert read(reply(content="B", finish_reason=given)).finish_reason == kept
+
+
+def test_content_in_parts_is_joined() -> None:
+    parts = [{"type": "text", "text": "The answer"}, {"type": "text", "text": " is B"}, {"type": "other"}]
+    assert read(reply(content=parts)).text == "The answer is B"
+
+
+def test_a_refusal_field_is_a_refusal() -> None:
+    completion = read(reply(content=None, refusal="I can't help with that."))
+    assert (completion.text, completion.finish_reason) == ("I can't help with that.", "refusal")
+
+
+def test_tool_calls_without_text_are_no_answer() -> None:
+    assert refused(reply(content=None, finish_reason="tool_calls")).verdict.status == "bad_response"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"<html><title>Sign in</title></html>", "text/html"),
+        (b"<html>", "application/json"),
+        (b"", ""),
+        (b"[]", "application/json"),
+        (b"null", "application/json"),
+        (b'{"choices": []}', "application/json"),
+        (b'{"choices": null}', "application/json"),
+        (b'{"choices": [{"message": null}]}', "application/json"),
+        (b'{"choices": [{}]}', "application/json"),
+        (b'"B"', "application/json"),
+        (b'{"choices": "B"}', "application/json"),
+    ],
+)
+def test_http_200_without_a_completion_is_a_bad_response_that_shows_its_start(body: bytes, content_type: str) -> None:
+    failure = refused(body, content_type=content_type)
+    assert failure.verdict.status == "bad_response"
+    assert not failure.verdict.retry
+    assert "HTTP 200" in failure.message
+    assert (content_type or "no content type") in failure.message
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "retry"),
+    [
+        ({"message": "Provider returned error", "code": 429}, "rate_limited", True),
+        ({"message": "Provider returned error", "code": "502"}, "server_error", True),
+        ({"message": "This model's maximum context length is 2048 tokens.", "code": 400}, "too_long", False),
+        ("overloaded", "server_error", True),
+        ({"message": "odd", "code": "insufficient_quota"}, "server_error", True),
+        ({"message": "odd", "code": 7}, "server_error", True),
+    ],
+)
+def test_an_error_inside_http_200_is_classified_by_its_own_code(error: object, status: str, retry: bool) -> None:
+    verdict = refused(json.dumps({"choices": None, "error": error}).encode()).verdict
+    assert (verdict.status, verdict.retry) == (status, retry)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices":[{"message":{"content":"B"},"logprobs":{"x":NaN},"finish_reason":"stop"}]}',
+        b'{"choices":[{"message":{"content":"B\\ud800"},"finish_reason":"stop"}]}',
+        b'{"choices":[{"message":{"content":"B\xff"},"finish_reason":"stop"}]}',
+    ],
+)
+def test_a_slip_in_the_json_loses_no_answer(body: bytes) -> None:
+    completion = read(body)
+    assert completion.text.startswith("B")
+    completion.text.encode()
+
+
+def test_deep_nesting_is_a_bad_response() -> None:
+    assert refused(b"[" * 100_000).verdict.status == "bad_response"

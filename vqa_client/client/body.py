@@ -1,0 +1,103 @@
+"""A request body as pieces: JSON text around images that are read and encoded while the socket takes them."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+import httpx2
+import msgspec
+
+from vqa_client.model_config import ModelSettings
+from vqa_client.types import Image
+
+EncodedPieces = Callable[[Image], Iterator[bytes]]
+"""Gives an image's base64 text in pieces; raises QuestionFailed when the file is no longer what it was."""
+
+
+class Body:
+    """One chat request, of known length before any image is read, walked anew by each attempt."""
+
+    __slots__ = ("_encode", "_segments", "size_bytes")
+
+    def __init__(self, segments: Sequence[bytes | Image], encode: EncodedPieces) -> None:
+        self._segments = segments
+        self._encode = encode
+        self.size_bytes = sum(
+            len(s) if isinstance(s, bytes) else (s.size_bytes + 2) // 3 * 4 for s in segments
+        )  # base64 writes 4 characters for each started 3 bytes
+
+    def pieces(self) -> Iterator[bytes]:
+        """Walk the body in order; base64 never passes through a JSON encoder."""
+        for segment in self._segments:
+            if isinstance(segment, bytes):
+                yield segment
+            else:
+                yield from self._encode(segment)
+
+
+class Upload(httpx2.AsyncByteStream):
+    """One walk over a body; `on_start` is called when the first piece is taken."""
+
+    def __init__(self, body: Body, on_start: Callable[[], None]) -> None:
+        self._body = body
+        self._on_start = on_start
+        self.size_bytes = body.size_bytes
+
+    def pieces(self) -> Iterator[bytes]:
+        """The same walk for a transport that needs no await between pieces."""
+        self._on_start()
+        return self._body.pieces()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces():
+            yield piece
+
+
+class Dialect(msgspec.Struct):
+    """What this server turned out to want; changed at most once a field, and kept in the run's description."""
+
+    max_tokens_name: str = "max_tokens"
+    send_temperature: bool = True
+
+    def described(self) -> list[str]:
+        """The departures from the plain request, in words."""
+        changes = {
+            "max_completion_tokens instead of max_tokens": self.max_tokens_name != "max_tokens",
+            "temperature not sent": not self.send_temperature,
+        }
+        return [change for change, made in changes.items() if made]
+
+
+class RequestTemplate:
+    """The parts of a request that no question changes, encoded once."""
+
+    def __init__(self, model: ModelSettings, dialect: Dialect, encode: EncodedPieces) -> None:
+        self.parameters = _parameters(model, dialect)
+        self._encode = encode
+        self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":[{"role":"user","content":['
+        self._tail = b"]}]," + msgspec.json.encode(self.parameters)[1:]
+
+    def body(self, images: Sequence[Image], prompt: str) -> Body:
+        """All images in order, then the text, in one user message."""
+        segments: list[bytes | Image] = []
+        text = self._head
+        for image in images:
+            text += b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
+            segments += (text, image)
+            text = b'"}},'
+        segments.append(text + b'{"type":"text","text":' + _text(prompt) + b"}" + self._tail)
+        return Body(segments, self._encode)
+
+
+def _text(prompt: str) -> bytes:
+    try:
+        return msgspec.json.encode(prompt)
+    except UnicodeEncodeError:  # a lone surrogate in the data file has no UTF-8 form
+        return msgspec.json.encode(prompt.encode("utf-8", "replace").decode())
+
+
+def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
+    named: dict[str, object] = {
+        dialect.max_tokens_name: model.max_tokens,
+        "temperature": model.temperature if dialect.send_temperature else None,
+        "presence_penalty": model.presence_penalty,
+    }
+    return {key: value for key, value in {**named, **(model.extra_body or {})}.items() if value is not None}

@@ -1,0 +1,207 @@
+"""Ask one question until it is answered or has failed for good."""
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+
+import httpx2
+import msgspec
+
+from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.failures import MEGABYTE, Verdict
+from vqa_client.client.limits import Outage, Pause
+from vqa_client.client.retry import backoff_s, retry_after_s
+from vqa_client.client.url import CHAT
+from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.errors import QuestionFailed
+from vqa_client.model_config import ModelSettings
+from vqa_client.types import Completion, Image, Status
+
+RATE_LIMIT_PATIENCE_S = 3600.0
+"""How long one question may be put off by a server that names the time to come back."""
+LOST_CONNECTIONS = 20
+"""How often one question waits for a server that answers a probe and then refuses the question's connection."""
+
+_LOST = Verdict("connection", retry=True)
+
+
+class ChatClient:
+    """The asker that all workers share; `note` is told what people should know, once."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: ModelSettings,
+        *,
+        encode: EncodedPieces,
+        outage: Outage,
+        max_retries: int,
+        note: Callable[[str], None],
+    ) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self._encode = encode
+        self.outage = outage
+        self.max_retries = max_retries
+        self.note = note
+        self.chance = random.Random()
+        self.pause = Pause()
+        self.dialect = Dialect()
+        self.template = RequestTemplate(model, self.dialect, encode)
+
+    async def complete(self, images: Sequence[Image], prompt: str) -> Completion:
+        """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
+        return await _Asking(self, images, prompt).complete()
+
+    def adapted(self, message: str, template: RequestTemplate) -> bool:
+        """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
+        if self.template is not template:  # another worker has changed it meanwhile
+            return True
+        dialect = self.dialect
+        if "max_completion_tokens" in message and dialect.max_tokens_name == "max_tokens":
+            dialect.max_tokens_name = "max_completion_tokens"
+        elif dialect.send_temperature and "temperature" in template.parameters and _NO_TEMPERATURE.search(message):
+            dialect.send_temperature = False
+        else:
+            return False
+        self.template = RequestTemplate(self.model, dialect, self._encode)
+        self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
+        return True
+
+    def pause_all(self, seconds: float) -> None:
+        """Let no worker send for so long."""
+        if seconds > 1 and self.pause.left_s == 0:
+            self.note(f"the server asks for a pause of {seconds:.0f} s; all workers wait")
+        self.pause.ask(seconds)
+
+
+class _Asking:
+    """One question's way through the attempts."""
+
+    def __init__(self, chat: ChatClient, images: Sequence[Image], prompt: str) -> None:
+        self._chat = chat
+        self._images = images
+        self._prompt = prompt
+        self._attempts = 0
+        self._failures = 0
+        self._lost = 0
+        self._put_off_s = 0.0
+        self._started_s = 0.0
+        self._size_bytes = 0
+
+    async def complete(self) -> Completion:
+        while True:
+            await self._chat.pause.over()
+            template = self._chat.template
+            body = template.body(self._images, self._prompt)
+            self._size_bytes = body.size_bytes
+            noticed_s = time.monotonic()
+            try:
+                response = await self._send(body)
+                self._attempts += 1
+                return self._answer(response, body)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+                await self._wait_for_server(error, noticed_s)
+            except httpx2.TransportError as error:
+                self._attempts += 1
+                await self._connection_lost(error, body)
+            except NotACompletion as reply:
+                if not self._chat.adapted(reply.message, template):
+                    await self._refused(reply, response.headers, response.status_code)
+
+    async def _send(self, body: Body) -> httpx2.Response:
+        endpoint = self._chat.endpoint
+        timeout_s = self._chat.model.timeout_s
+        try:
+            async with asyncio.timeout(None) as deadline:
+
+                def started() -> None:
+                    self._started_s = time.monotonic()
+                    deadline.reschedule(asyncio.get_running_loop().time() + timeout_s)
+
+                return await endpoint.send(endpoint.request(Upload(body, started), body.size_bytes, CHAT))
+        except (TimeoutError, httpx2.ReadTimeout) as error:
+            if isinstance(error, httpx2.ConnectTimeout):
+                raise
+            self._attempts += 1
+            hint = "raise --timeout or the config's timeout, or lower --max_workers"
+            raise self._failed("timeout", f"no complete reply within {timeout_s:g} s", hint=hint) from None
+
+    def _answer(self, response: httpx2.Response, body: Body) -> Completion:
+        content_type = response.headers.get("content-type", "")
+        completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
+        latency_s = time.monotonic() - self._started_s
+        return msgspec.structs.replace(
+            completion, latency_s=latency_s, attempts=self._attempts, request_bytes=body.size_bytes
+        )
+
+    async def _wait_for_server(self, error: httpx2.TransportError, noticed_s: float) -> None:
+        self._lost += 1
+        if self._lost > LOST_CONNECTIONS:
+            raise self._failed("connection", f"no connection to the server: {error}")
+        await self._chat.outage.over(noticed_s)
+
+    async def _connection_lost(self, error: httpx2.TransportError, body: Body) -> None:
+        if self._failures and body.size_bytes > MEGABYTE and await self._answers_others():
+            message = f"the server cut the connection twice on a body of {body.size_bytes / MEGABYTE:.1f} MB: {error}"
+            raise self._failed(
+                "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
+            )
+        await self._again(_LOST, str(error) or type(error).__name__)
+
+    async def _answers_others(self) -> bool:
+        try:
+            return (await self._chat.endpoint.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        except httpx2.TransportError:
+            return False
+
+    async def _refused(self, reply: NotACompletion, headers: httpx2.Headers, http_status: int) -> None:
+        wish_s = retry_after_s(headers, time.time()) if reply.verdict.retry else None
+        if wish_s is not None and reply.verdict.status == "rate_limited":
+            self._put_off_s += wish_s
+            if self._put_off_s <= RATE_LIMIT_PATIENCE_S:
+                self._chat.pause_all(wish_s)
+                return
+        await self._again(reply.verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
+
+    async def _again(
+        self,
+        verdict: Verdict,
+        message: str,
+        *,
+        http_status: int | None = None,
+        body: str = "",
+        wish_s: float | None = None,
+    ) -> None:
+        self._failures += 1
+        if not verdict.retry or self._failures > self._chat.max_retries:
+            raise self._failed(verdict.status, message, http_status=http_status, body=body, hint=verdict.hint)
+        wait_s = wish_s if wish_s is not None else backoff_s(self._failures, self._chat.chance)
+        if verdict.status == "rate_limited" or wish_s is not None:
+            self._chat.pause_all(wait_s)
+        else:
+            await asyncio.sleep(wait_s)
+
+    def _failed(
+        self, status: Status, message: str, *, http_status: int | None = None, body: str = "", hint: str = ""
+    ) -> QuestionFailed:
+        return QuestionFailed(
+            status,
+            self._chat.endpoint.redacted(message),
+            http_status=http_status,
+            body=self._chat.endpoint.redacted(body),
+            hint=hint,
+            attempts=self._attempts,
+            request_bytes=self._size_bytes,
+        )
+
+
+_NO_TEMPERATURE = re.compile(
+    r"temperature.{0,80}(unsupported|not support|only the default|deprecated)|"
+    r"(unsupported|does not support).{0,80}temperature",
+    re.IGNORECASE | re.DOTALL,
+)

@@ -1,0 +1,266 @@
+"""The default wire: HTTP/1.1 keep-alive connections on asyncio, replies parsed by httptools.
+
+httpx2's own pool walks every connection at every event, and aiohttp would bring seven more distributions at two to
+three times the CPU a request (tests/bench measures both); this one does what a benchmark needs and no more.
+"""
+
+import asyncio
+import ssl
+import time
+from collections import deque
+from collections.abc import Awaitable
+from types import TracebackType
+from typing import Self
+
+import httptools
+import httpx2
+
+from vqa_client.client.body import Upload
+
+UPLOADS_AT_ONCE = 16
+"""With all workers uploading at once, large bodies compete and the event loop stalls."""
+YIELD_BYTES = 262_144
+COALESCE_BYTES = 32_768
+"""Smaller pieces leave together, in one system call."""
+IDLE_S = 4.0
+"""uvicorn closes idle connections after 5 s; one that old is not worth the race."""
+CONNECT_TIMEOUT_S = 60.0
+REPLY_LIMIT_BYTES = 64_000_000
+
+
+class Connection(asyncio.Protocol):
+    """One connection and the reply being read from it."""
+
+    def __init__(self) -> None:
+        self.transport: asyncio.Transport
+        self.alive = False
+        self.idle_since_s = 0.0
+        self._drained: asyncio.Future[None] | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Make ready for the next reply."""
+        self._parser = httptools.HttpResponseParser(self)
+        self.reply: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
+        self.answered = False
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._head_read = False
+        self._body: list[bytes] = []
+        self._size_bytes = 0
+        self._keep = False
+
+    @property
+    def full(self) -> bool:
+        """The socket takes no more for now."""
+        return self._drained is not None
+
+    async def drained(self) -> None:
+        """Wait until the socket takes more, or the reply has come."""
+        if self._drained is not None:
+            await self._drained
+
+    def reusable(self) -> bool:
+        """The reply is read whole and the server means to go on."""
+        return self.alive and self._keep
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # noqa: D102
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.alive = True
+
+    def pause_writing(self) -> None:  # noqa: D102
+        self._drained = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:  # noqa: D102
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            drained.set_result(None)
+
+    def data_received(self, data: bytes) -> None:  # noqa: D102
+        self.answered = True
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._fail(httpx2.RemoteProtocolError(f"the server does not speak HTTP: {error}"))
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: D102
+        self.alive = False
+        self.resume_writing()
+        if self._until_close():
+            self.on_message_complete()
+        when = "in the middle of its reply" if self.answered else "without a reply"
+        self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
+
+    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:  # noqa: D102
+        self._head_read = True
+
+    def on_body(self, body: bytes) -> None:  # noqa: D102
+        self._body.append(body)
+        self._size_bytes += len(body)
+        if self._size_bytes > REPLY_LIMIT_BYTES:
+            self._fail(httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes"))
+            self.transport.abort()
+
+    def on_message_complete(self) -> None:  # noqa: D102
+        status = self._parser.get_status_code()
+        if status < 200:  # 100 Continue and the like come before the reply
+            self._headers.clear()
+            self._head_read = False
+            return
+        self._keep = self.alive and self._parser.should_keep_alive()
+        if not self.reply.done():
+            self.reply.set_result(httpx2.Response(status, headers=self._headers, content=b"".join(self._body)))
+        self.resume_writing()
+
+    def _until_close(self) -> bool:
+        """Whether the end of the connection is the end of the reply: it has headers and no length."""
+        if self.reply.done() or not self._head_read:
+            return False
+        names = {name.lower() for name, _ in self._headers}
+        return not names & {b"content-length", b"transfer-encoding"}
+
+    def _fail(self, error: Exception) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(error)
+            self.reply.exception()  # marks it as seen: the sender may have been cancelled
+        self.resume_writing()
+
+
+class _Place:
+    """A place among the uploads that is given up while the socket is full."""
+
+    def __init__(self, places: asyncio.Semaphore) -> None:
+        self._places = places
+        self._held = False
+
+    async def __aenter__(self) -> Self:
+        await self._places.acquire()
+        self._held = True
+        return self
+
+    async def lend_while(self, wait: Awaitable[None]) -> None:
+        self._places.release()
+        self._held = False
+        await wait
+        await self._places.acquire()
+        self._held = True
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        if self._held:
+            self._places.release()
+
+
+class DirectTransport(httpx2.AsyncBaseTransport):
+    """A keep-alive pool to the one server a run talks to; it opens no more connections than there are requests."""
+
+    def __init__(self, ssl_context: ssl.SSLContext | None = None) -> None:
+        self._ssl = ssl_context
+        self._idle: deque[Connection] = deque()
+        self._uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request and read its reply whole; raises httpx2.TransportError."""
+        head = _head(request)
+        while True:
+            connection = self._take_idle()
+            reused = connection is not None
+            if connection is None:
+                connection = await self._connect(request.url)
+            try:
+                return await self._exchange(connection, head, request)
+            except httpx2.ReadError:
+                if not reused or connection.answered:
+                    raise  # else the server had closed an idle connection: that says nothing about the request
+
+    async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
+        connection.begin()
+        early = True
+        try:
+            await self._send(connection, head, request)
+            early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
+            return await connection.reply
+        finally:
+            if connection.reply.done() and not early and connection.reusable():
+                connection.idle_since_s = time.monotonic()
+                self._idle.append(connection)
+            else:
+                connection.reply.cancel()
+                connection.transport.abort()
+
+    async def _send(self, connection: Connection, head: bytes, request: httpx2.Request) -> None:
+        if not isinstance(request.stream, Upload):
+            connection.transport.write(head + await request.aread())
+            return
+        pending, pending_bytes, since_yield = [head], len(head), 0
+        write = connection.transport.write
+        async with _Place(self._uploads) as place:
+            for piece in request.stream.pieces():
+                if pending_bytes + len(piece) > COALESCE_BYTES:
+                    write(b"".join(pending))
+                    since_yield += pending_bytes
+                    pending, pending_bytes = [], 0
+                    if connection.full:
+                        await place.lend_while(connection.drained())
+                        since_yield = 0
+                    elif since_yield >= YIELD_BYTES:
+                        await asyncio.sleep(0)
+                        since_yield = 0
+                    if connection.reply.done():
+                        return
+                pending.append(piece)
+                pending_bytes += len(piece)
+            write(b"".join(pending))
+        await connection.drained()
+
+    async def _connect(self, url: httpx2.URL) -> Connection:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    Connection,
+                    url.host,
+                    port,
+                    ssl=self._ssl if url.scheme == "https" else None,
+                    happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
+                )
+        except TimeoutError:
+            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {CONNECT_TIMEOUT_S:.0f} s") from None
+        except OSError as error:
+            raise httpx2.ConnectError(str(error)) from error
+        return connection
+
+    def _take_idle(self) -> Connection | None:
+        oldest_s = time.monotonic() - IDLE_S
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.alive and connection.idle_since_s > oldest_s and not connection.transport.is_closing():
+                return connection
+            connection.transport.abort()
+        return None
+
+    async def aclose(self) -> None:
+        """Close the idle connections; each request closes its own when it is cancelled."""
+        while self._idle:
+            self._idle.pop().transport.abort()
+        await asyncio.sleep(0)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        await self.aclose()
+
+
+def _head(request: httpx2.Request) -> bytes:
+    lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
+    lines += [b"%s: %s" % header for header in request.headers.raw]
+    return b"\r\n".join(lines) + b"\r\n\r\n"

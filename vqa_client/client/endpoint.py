@@ -1,0 +1,88 @@
+"""One OpenAI-compatible server: its address, its headers and the transport that leads there."""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx2
+import msgspec
+
+from vqa_client import __version__
+from vqa_client.client.direct import CONNECT_TIMEOUT_S, DirectTransport
+from vqa_client.client.proxy import proxy_for
+from vqa_client.client.url import join
+from vqa_client.errors import UsageError
+
+GET_TIMEOUT_S = 10.0
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """A base address with what every request to it carries."""
+
+    base: httpx2.URL
+    transport: httpx2.AsyncBaseTransport
+    headers: Mapping[str, str]
+
+    def request(self, stream: httpx2.AsyncByteStream, size_bytes: int, path: str) -> httpx2.Request:
+        """A POST of a JSON body of known length."""
+        headers = dict(self.headers) | {"Content-Type": "application/json", "Content-Length": str(size_bytes)}
+        return httpx2.Request("POST", join(self.base, path), headers=headers, stream=stream, extensions=_EXTENSIONS)
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
+        response = await self.transport.handle_async_request(request)
+        await response.aread()
+        return response
+
+    def redacted(self, text: str) -> str:
+        """The text without the key, which servers echo in their errors."""
+        secret = self.headers.get("Authorization", "").partition(" ")[2]
+        return text.replace(secret, "<key>") if secret else text
+
+    async def get(self, path: str) -> httpx2.Response:
+        """GET a path under the base, within a few seconds."""
+        extensions = {"timeout": httpx2.Timeout(GET_TIMEOUT_S).as_dict()}
+        url = join(self.base, path)
+        return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=extensions))
+
+
+_EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dict()}
+"""The deadline of a question is kept by its asker: a read timeout starts anew at every byte."""
+
+
+def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
+    """What every request to this server carries."""
+    headers = {"Accept": "application/json", "User-Agent": f"vqa-client/{__version__}"}
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
+    elif base.userinfo:
+        headers["Authorization"] = "Basic " + base64.b64encode(base.userinfo).decode()
+    return headers
+
+
+def open_transport(
+    base: httpx2.URL, *, engine: str, max_workers: int, ca_bundle: Path | None, insecure: bool
+) -> httpx2.AsyncBaseTransport:
+    """The direct pool, or httpx2's own where it is asked for or a proxy stands in between."""
+    proxy = proxy_for(base)
+    context = tls_context(ca_bundle, insecure=insecure) if base.scheme == "https" else None
+    if engine == "direct" and proxy is None:
+        return DirectTransport(context)
+    limits = httpx2.Limits(max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1)
+    return httpx2.AsyncHTTPTransport(verify=context or True, proxy=proxy, limits=limits, http2=False)
+
+
+def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
+    """Trust the system's authorities and SSL_CERT_FILE, or those of one file, or (said and recorded) anyone."""
+    if insecure:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if ca_bundle is None:
+        return httpx2.create_ssl_context()
+    try:
+        return ssl.create_default_context(cafile=str(ca_bundle))
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"--ca_bundle {ca_bundle} can't be read: {error}") from None

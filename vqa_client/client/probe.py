@@ -1,0 +1,111 @@
+"""What is at the other end: wait until a server answers, find its address form and the model it serves."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+import msgspec
+
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.failures import error_message
+from vqa_client.client.url import without_secrets
+from vqa_client.errors import ServerUnusable
+
+POLL_S = 0.5
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """What /models says: the ids, the one that is loaded, and the base address that answered.
+
+    `models` is empty where the server has no such path; `context_length` is in tokens, None where it is not said.
+    """
+
+    base: httpx2.URL
+    models: tuple[str, ...] = ()
+    loaded: str | None = None
+    context_length: int | None = None
+
+
+async def wait_for_server(
+    endpoint: Endpoint, bases: list[httpx2.URL], *, patience_s: float, note: Callable[[str], None]
+) -> Served:
+    """Ask until the server answers; raises ServerUnusable after `patience_s` seconds, or when waiting is vain."""
+    started_s = time.monotonic()
+    told = False
+    while True:
+        served, reason = await _probe(endpoint, bases)
+        if served is not None:
+            return served
+        waited_s = time.monotonic() - started_s
+        if waited_s + POLL_S > patience_s:
+            raise ServerUnusable(
+                f"no answer from {without_secrets(bases[0])}: {reason}",
+                hint="is the server running there? --base_url names it, --wait_for_server SECONDS waits longer",
+            )
+        if not told:
+            note(f"waiting up to {patience_s:.0f} s for {without_secrets(bases[0])}: {reason}")
+            told = True
+        await asyncio.sleep(min(POLL_S, patience_s - waited_s))
+
+
+async def _probe(endpoint: Endpoint, bases: list[httpx2.URL]) -> tuple[Served | None, str]:
+    """One look at each address form; a server that answers but lists no models is taken as it is."""
+    missing = True
+    reason = ""
+    for base in bases:
+        try:
+            response = await msgspec.structs.replace(endpoint, base=base).get("/models")
+        except (httpx2.TransportError, OSError) as error:
+            if _is_tls(error):
+                raise _untrusted(base, error) from None
+            return None, str(error) or type(error).__name__
+        if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise ServerUnusable(
+                f"{without_secrets(base)} refuses the key (HTTP {response.status_code}): {_words(endpoint, response)}",
+                hint="give it as --api_key, or in VQA_CLIENT_API_KEY",
+            )
+        if response.status_code == HTTPStatus.OK and (served := _read_models(base, response.content)) is not None:
+            return served, ""
+        missing = missing and response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        reason = f"HTTP {response.status_code}: {_words(endpoint, response)}"
+    return (Served(base=bases[0]), "") if missing else (None, reason)
+
+
+def _words(endpoint: Endpoint, response: httpx2.Response) -> str:
+    return endpoint.redacted(error_message(response.content)[:200])
+
+
+def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
+    try:
+        cards = msgspec.json.decode(body)["data"]
+        models = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return None
+    loaded = next((card for card in models if card.get("loaded") is True), models[0] if models else None)
+    return Served(
+        base=base,
+        models=tuple(card["id"] for card in models),
+        loaded=loaded["id"] if loaded else None,
+        context_length=_context_length(loaded or {}),
+    )
+
+
+def _context_length(card: dict[str, Any]) -> int | None:
+    meta = card.get("meta")
+    value = card.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return value if isinstance(value, int) else None
+
+
+def _is_tls(error: Exception) -> bool:
+    text = f"{error!r} {error.__cause__!r}"
+    return "CERTIFICATE_VERIFY_FAILED" in text or "SSLError" in text or "SSL:" in text
+
+
+def _untrusted(base: httpx2.URL, error: Exception) -> ServerUnusable:
+    return ServerUnusable(
+        f"no trusted connection to {without_secrets(base)}: {error}",
+        hint="--ca_bundle FILE trusts its authority; --insecure skips the check, and the run records it",
+    )

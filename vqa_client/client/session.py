@@ -1,0 +1,119 @@
+"""From settings to an asker: open the transport, wait for the server, settle which model is asked."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+from msgspec import Struct
+
+from vqa_client.client.body import EncodedPieces
+from vqa_client.client.chat import ChatClient
+from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
+from vqa_client.client.limits import Outage
+from vqa_client.client.probe import Served, wait_for_server
+from vqa_client.client.url import candidates, without_secrets
+from vqa_client.errors import ServerUnusable
+from vqa_client.model_config import ModelSettings
+from vqa_client.settings import RunSettings
+
+DEFAULT_MAX_TOKENS = 1024
+DEFAULT_TEMPERATURE = 0.0
+
+
+class Session(Struct, frozen=True, kw_only=True):
+    """An asker, the settings it asks with, and what is known of the server."""
+
+    chat: ChatClient
+    model: ModelSettings
+    server: dict[str, Any]
+
+
+@asynccontextmanager
+async def open_session(
+    settings: RunSettings,
+    model: ModelSettings | None,
+    *,
+    encode: EncodedPieces,
+    note: Callable[[str], None],
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncIterator[Session]:
+    """Connect as the settings say; a `transport` given replaces the wire. Raises ServerUnusable or UsageError."""
+    bases = candidates(settings.base_url)
+    if transport is None:
+        transport = open_transport(
+            bases[0],
+            engine=settings.engine,
+            max_workers=settings.max_workers,
+            ca_bundle=settings.ca_bundle,
+            insecure=settings.insecure,
+        )
+    if settings.insecure:
+        note("--insecure: the server's certificate is not verified (recorded)")
+    endpoint = Endpoint(bases[0], transport, headers_for(bases[0], settings.api_key))
+    async with transport:
+        served = await _reach(endpoint, bases, settings, note)
+        endpoint = Endpoint(served.base, transport, endpoint.headers)
+        model = settle_model(settings, model, served, note)
+        chat = ChatClient(
+            endpoint,
+            model,
+            encode=encode,
+            outage=Outage(lambda: _back_again(endpoint, settings.wait_for_server, note)),
+            max_retries=settings.max_retries,
+            note=note,
+        )
+        yield Session(chat=chat, model=model, server=_described(served, settings))
+
+
+def settle_model(
+    settings: RunSettings, model: ModelSettings | None, served: Served, note: Callable[[str], None]
+) -> ModelSettings:
+    """The config's model, or the served one with default settings; options given by hand win."""
+    name = settings.model or (model.model_name if model else served.loaded)
+    if name is None:
+        raise ServerUnusable(
+            f"{without_secrets(served.base)} lists no models", hint="name one with --model, or give a --config"
+        )
+    if model is None:
+        model = ModelSettings(model_name=name, max_tokens=DEFAULT_MAX_TOKENS, temperature=DEFAULT_TEMPERATURE)
+        if settings.model is None:
+            others = f" of {len(served.models)} that are listed" if len(served.models) > 1 else ""
+            note(f"asking {name}{others}, max_tokens {DEFAULT_MAX_TOKENS}, temperature {DEFAULT_TEMPERATURE:g}")
+    if served.models and name not in served.models:
+        note(f"the server does not list {name}; it lists {', '.join(served.models[:5])}: --model names another")
+    changed = {
+        "model_name": name,
+        "presence_penalty": settings.presence_penalty,
+        "timeout": settings.timeout,
+    }
+    return model.model_copy(update={key: value for key, value in changed.items() if value is not None})
+
+
+async def _reach(
+    endpoint: Endpoint, bases: list[httpx2.URL], settings: RunSettings, note: Callable[[str], None]
+) -> Served:
+    served = await wait_for_server(endpoint, bases, patience_s=settings.wait_for_server, note=note)
+    if served.base != bases[0]:
+        note(f"the endpoint is {without_secrets(served.base)}")
+    return served
+
+
+async def _back_again(endpoint: Endpoint, patience_s: float, note: Callable[[str], None]) -> None:
+    started_s = time.monotonic()
+    await asyncio.sleep(0.1)  # one reset connection is no outage; a restarting server needs a moment anyway
+    await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note)
+    if time.monotonic() - started_s > 1:
+        note(f"the server is back after {time.monotonic() - started_s:.0f} s")
+
+
+def _described(served: Served, settings: RunSettings) -> dict[str, Any]:
+    return {
+        "base_url": without_secrets(served.base),
+        "models": list(served.models[:20]),
+        "context_length": served.context_length,
+        "engine": settings.engine,
+        "insecure": settings.insecure,
+    }

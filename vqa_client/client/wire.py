@@ -1,0 +1,120 @@
+"""A server's reply as a Completion, or as the failure it is: HTTP 200 alone is no success."""
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.client.failures import Verdict, error_message, judge
+from vqa_client.types import Completion
+
+LENGTH_WORDS = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length"})
+
+
+class _Message(Struct):
+    content: Any = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    refusal: Any = None
+
+
+class _Choice(Struct):
+    message: _Message | None = None
+    finish_reason: Any = None
+
+
+class _Reply(Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Reply).decode
+
+
+class NotACompletion(Exception):
+    """The reply is no completion; `message` is the server's, `verdict` what became of the question."""
+
+    def __init__(self, message: str, verdict: Verdict, body: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.verdict = verdict
+        self.body = body
+
+
+def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0) -> Completion:
+    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer."""
+    if http_status != 200:
+        raise _refused(http_status, body, size_bytes)
+    reply = _decoded(content_type, body)
+    if reply.error and not reply.choices:
+        raise _refused(_error_code(reply.error), body, size_bytes)
+    choice = reply.choices[0] if reply.choices else None
+    if choice is None or choice.message is None:
+        raise _unreadable("no choices in the reply", content_type, body)
+    return _completion(reply, choice, choice.message, content_type, body)
+
+
+def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
+    text = _text_of(message.content)
+    reasoning = _text_of(message.reasoning) or _text_of(message.reasoning_content) or None
+    finish = choice.finish_reason if isinstance(choice.finish_reason, str) and choice.finish_reason else None
+    if finish in LENGTH_WORDS:
+        finish = "length"
+    if not text and isinstance(message.refusal, str) and message.refusal:
+        text, finish = message.refusal, "refusal"
+    if not text and not reasoning and finish in ("tool_calls", "function_call", "error", "abort"):
+        raise _unreadable(f"no text in the reply, finish_reason is {finish!r}", content_type, body)
+    usage = reply.usage if isinstance(reply.usage, dict) else {}
+    return Completion(
+        text=text,
+        reasoning=reasoning,
+        finish_reason=finish,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+    )
+
+
+def _decoded(content_type: str, body: bytes) -> _Reply:
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # NaN among the logprobs, half a surrogate pair or a stray byte are no reason to lose an answer
+        return msgspec.convert(json.loads(body.decode("utf-8", "replace")), _Reply)
+    except (ValueError, RecursionError):
+        raise _unreadable("the reply is not a chat completion", content_type, body) from None
+
+
+def _refused(http_status: int, body: bytes, size_bytes: int) -> NotACompletion:
+    message = error_message(body) or f"HTTP {http_status} with an empty body"
+    return NotACompletion(message, judge(http_status, message, size_bytes), error_message(body))
+
+
+def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
+    start = error_message(body)[:200]
+    return NotACompletion(f"{reason} (HTTP 200, {content_type or 'no content type'}): {start!r}",
+                          Verdict("bad_response"), start)  # fmt: skip
+
+
+def _error_code(error: Any) -> int:
+    """The HTTP status that a 200 hides; without one it is taken for a passing fault of the server."""
+    code = error.get("code") or error.get("status") if isinstance(error, dict) else None
+    try:
+        code = int(code) if code is not None else 500
+    except (TypeError, ValueError):
+        return 500
+    return code if 400 <= code <= 599 else 500
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, list):
+        content = "".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
+    if not isinstance(content, str):
+        return ""
+    return content if content.isascii() else content.encode("utf-8", "replace").decode()
+
+
+def _count(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
