@@ -1,0 +1,165 @@
+"""The record log: what is written stays, what is torn is mended, and one process writes."""
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.errors import UsageError
+from vqa_client.records import RecordLog
+from vqa_client.types import Record, Status
+
+
+def record(name: str, status: Status = "ok", **fields: object) -> Record:
+    return Record(question_id=name, status=status, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.records.jsonl"
+
+
+def fill(path: Path, *records: Record) -> None:
+    with RecordLog(path) as log:
+        for each in records:
+            log.append(each)
+
+
+def test_records_come_back_equal_whatever_line_ends_a_reply_holds(path: Path) -> None:
+    odd = record("1", output="a\u2028b\x85c\x0bd\r\n\x00e", prompt="Größe 图像")
+    fill(path, odd, record("2"))
+    assert path.read_bytes().count(b"\n") == 2
+    with RecordLog(path) as log:
+        assert log.read(("1", "")) == odd
+
+
+def test_the_last_record_of_a_question_counts(path: Path) -> None:
+    fill(path, record("1", "timeout"), record("2"), record("1", output="B"))
+    with RecordLog(path) as log:
+        assert len(log) == 2
+        assert log.read(("1", "")).output == "B"
+        assert log.is_done(("1", ""), retry_failed=False)
+
+
+def test_variants_of_a_question_are_kept_apart(path: Path) -> None:
+    fill(path, record("1", variant="clean"), record("1", "timeout", variant="adv_dpi_56"))
+    with RecordLog(path) as log:
+        assert log.is_done(("1", "clean"), retry_failed=False)
+        assert not log.is_done(("1", "adv_dpi_56"), retry_failed=False)
+
+
+DONE: list[tuple[Status, bool, bool]] = [
+    ("ok", True, True),
+    ("unparsed", True, True),
+    ("ambiguous", True, True),
+    ("truncated", True, True),
+    ("refused", True, True),
+    ("empty", True, True),
+    ("bad_image", True, False),
+    ("too_long", True, False),
+    ("too_many_images", True, False),
+    ("rejected", True, False),
+    ("bad_response", False, False),
+    ("rate_limited", False, False),
+    ("timeout", False, False),
+    ("connection", False, False),
+    ("server_error", False, False),
+]
+
+
+@pytest.mark.parametrize(("status", "done", "done_when_retrying"), DONE)
+def test_only_a_reply_or_a_lasting_failure_is_done(
+    path: Path, status: Status, done: bool, done_when_retrying: bool
+) -> None:
+    fill(path, record("1", status))
+    with RecordLog(path) as log:
+        assert log.is_done(("1", ""), retry_failed=False) == done
+        assert log.is_done(("1", ""), retry_failed=True) == done_when_retrying
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b'{"question_id": "4", "stat', b'{"question_id":"4","status":"ok","output":"\xe5\x9b', b"{}\n", b"\x00" * 512],
+)
+def test_a_torn_tail_is_dropped_once_and_the_file_is_whole_after(path: Path, tail: bytes) -> None:
+    fill(path, record("1"), record("2"), record("3"))
+    path.write_bytes(path.read_bytes() + tail)
+    with RecordLog(path) as log:
+        assert "1 half-written line" in log.repaired
+        assert len(log) == 3
+        log.append(record("4"))
+    lines = path.read_bytes().splitlines()
+    assert [json.loads(line)["question_id"] for line in lines] == ["1", "2", "3", "4"]
+    with RecordLog(path) as log:
+        assert log.repaired == ""
+
+
+def test_a_whole_last_line_without_its_newline_is_kept(path: Path) -> None:
+    fill(path, record("1"), record("2"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with RecordLog(path) as log:
+        assert (len(log), log.repaired) == (2, "")
+        log.append(record("3"))
+    assert len(path.read_bytes().splitlines()) == 3
+
+
+def test_blank_lines_do_no_harm(path: Path) -> None:
+    fill(path, record("1"))
+    path.write_bytes(path.read_bytes() + b"\n  \n")
+    with RecordLog(path) as log:
+        assert (len(log), log.repaired) == (1, "")
+
+
+@given(cut=st.integers(min_value=0, max_value=10_000))
+def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("cut") / "log.jsonl"
+    fill(path, *(record(str(n), output="ü" * n) for n in range(20)))
+    data = path.read_bytes()
+    part = data[: cut % (len(data) + 1)]
+    path.write_bytes(part)
+    with RecordLog(path) as log:
+        whole = part.count(b"\n")
+        assert len(log) in (whole, whole + 1)  # one more where only the newline is missing
+        assert all(log.read((str(n), "")).output == "ü" * n for n in range(whole))
+
+
+def test_two_writers_are_refused(path: Path) -> None:
+    with RecordLog(path), pytest.raises(UsageError, match="another run"):
+        RecordLog(path)
+    RecordLog(path).close()
+
+
+def test_a_full_disk_leaves_whole_records_and_a_clear_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RecordLog(path) as log:
+        log.append(record("1"))
+        write = os.write
+
+        def short(descriptor: int, data: bytes) -> int:
+            write(descriptor, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "write", short)
+        with pytest.raises(UsageError, match="No space left"):
+            log.append(record("2"))
+        monkeypatch.undo()
+        log.append(record("3"))
+    assert [json.loads(line)["question_id"] for line in path.read_bytes().splitlines()] == ["1", "3"]
+
+
+def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"file/log\.jsonl"):
+        RecordLog(tmp_path / "file" / "log.jsonl")
+
+
+def test_dropped_questions_are_as_if_never_asked(path: Path) -> None:
+    fill(path, record("1"), record("2"))
+    with RecordLog(path) as log:
+        log.drop({("1", "")})
+        assert ("1", "") not in log
+        log.append(record("3"))
+        assert [each.question_id for each in log] == ["2", "3"]

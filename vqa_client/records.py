@@ -1,0 +1,196 @@
+"""The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.types import ANSWERED, PERMANENT, Record, Status
+
+Key = tuple[str, str]
+"""Question id and variant."""
+
+
+class _Line(Struct):
+    question_id: str
+    status: Status
+    variant: str = ""
+
+
+_line = msgspec.json.Decoder(_Line)
+_record = msgspec.json.Decoder(Record)
+_encode = msgspec.json.Encoder().encode
+
+
+class RecordLog:
+    """An append-only JSONL file that one process at a time may write.
+
+    A line is written in one call and is on its way to the disk when `append` returns: a killed process loses only
+    what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.repaired = ""
+        self._end = 0
+        self._places: dict[Key, int] = {}
+        self._failed: dict[Key, Status] = {}
+        self._file = self._open()
+        try:
+            _lock(self._file.fileno(), path)
+            self._index()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._places
+
+    def is_done(self, key: Key, *, retry_failed: bool) -> bool:
+        """Whether a question need not be asked again: it was answered, or has failed for good."""
+        if key not in self._places:
+            return False
+        status = self._failed.get(key)
+        return status is None or (status in PERMANENT and not retry_failed)
+
+    def append(self, record: Record) -> None:
+        """Write one record; a full disk leaves the file as it was and raises UsageError."""
+        line = _encode(record) + b"\n"
+        place = self._end
+        try:
+            written = os.write(self._file.fileno(), line)
+        except OSError as error:
+            os.ftruncate(self._file.fileno(), place)
+            raise _unwritable(self.path, error) from error
+        if written < len(line):
+            os.ftruncate(self._file.fileno(), place)
+            raise _unwritable(self.path, OSError("the disk is full"))
+        self._end = place + len(line)
+        self._note((record.question_id, record.variant), record.status, place)
+
+    def read(self, key: Key) -> Record:
+        """The last record of a question; KeyError when there is none."""
+        self._file.seek(self._places[key])
+        return _record.decode(self._file.readline())
+
+    def drop(self, keys: Collection[Key]) -> None:
+        """Forget some questions, as if they had never been asked."""
+        self.rewrite(record for record in self if (record.question_id, record.variant) not in keys)
+
+    def sync(self) -> None:
+        """Make what was appended safe against a power cut."""
+        os.fsync(self._file.fileno())
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self.read(key) for key in self._places)
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Replace the whole log by these records, at once or not at all."""
+        fresh = self.path.with_name(self.path.name + ".new")
+        with fresh.open("wb") as file:
+            for record in records:
+                file.write(_encode(record) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._swap(fresh)
+
+    def close(self) -> None:
+        """Sync and give up the lock."""
+        if not self._file.closed:
+            self.sync()
+            self._file.close()
+
+    def __enter__(self) -> "RecordLog":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _open(self) -> Any:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return self.path.open("a+b", buffering=8192)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    def _swap(self, fresh: Path) -> None:
+        old = self._file
+        os.replace(fresh, self.path)
+        self._file = self._open()
+        _lock(self._file.fileno(), self.path)
+        old.close()
+        self._index()
+
+    def _index(self) -> None:
+        self._places.clear()
+        self._failed.clear()
+        bad = 0
+        for place, line in _lines(self._file):
+            try:
+                found = _line.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                bad += 1
+                continue
+            self._note((found.question_id, found.variant), found.status, place)
+        self._end = self._file.seek(0, os.SEEK_END)
+        if bad:
+            self._drop_unreadable(bad)
+        elif self._end and not _ends_in_newline(self._file):
+            self._end += os.write(self._file.fileno(), b"\n")
+
+    def _drop_unreadable(self, bad: int) -> None:
+        lines = f"{bad} half-written line{'s' * (bad > 1)}"
+        self.repaired = f"{self.path.name}: {lines} dropped; the questions are asked again"
+        self.rewrite(self)
+
+    def _note(self, key: Key, status: Status, place: int) -> None:
+        self._places[key] = place
+        if status in ANSWERED:
+            self._failed.pop(key, None)
+        else:
+            self._failed[key] = status
+
+
+def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
+    """Place and content of each line; only a line feed ends one, whatever a reply holds."""
+    place = file.seek(0)
+    for line in file:
+        if line.strip():
+            yield place, line
+        place += len(line)
+
+
+def _ends_in_newline(file: Any) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return bool(file.read(1) == b"\n")
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Taken from the system, so that it goes with the process however that ends."""
+    try:
+        if os.name == "nt":  # pragma: no cover
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(
+            f"{path} is being written by another run", hint="wait for it to end, or give another --output"
+        ) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{path} can't be written: {error.strerror or error}",
+        hint="make room or choose another --output; the same command goes on where this run stopped",
+    )
