@@ -1,0 +1,178 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import anyio
+import pytest
+
+from tests.servers.processes import alive, gone
+from vqa_client.errors import ServerUnusable
+from vqa_client.servers.process import running
+
+SLEEPER = "import time; print('up at http://here', flush=True); time.sleep(60)"
+DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPER}"
+PARENT_OF_TWO = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEPER!r}]); {SLEEPER}"
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+async def up(log):
+    return "http://here/v1" if "up at" in log else None
+
+
+def run_once(code, *, inside=None, **settings):
+    async def main():
+        async with running(python(code), ready=up, name="the server", **settings) as server:
+            assert alive(server.pid)
+            if inside:
+                await inside(server)
+            return server
+
+    return anyio.run(main)
+
+
+def test_a_server_runs_while_the_block_runs_and_is_gone_after_it():
+    server = run_once(SLEEPER)
+    assert server.base_url == "http://here/v1"
+    assert not alive(server.pid)
+
+
+def test_the_environment_is_added_to_and_not_replaced():
+    async def word_seen(log):
+        return "url" if "PATH and word" in log else None
+
+    async def main():
+        code = "import os, time; print('PATH' * ('PATH' in os.environ), 'and', os.environ['W'], flush=True)"
+        command = python(f"{code}; time.sleep(60)")
+        async with running(command, ready=word_seen, name="the server", env={"W": "word"}) as server:
+            return server.base_url
+
+    assert anyio.run(main) == "url"
+
+
+def test_a_server_that_ends_early_is_reported_with_its_last_lines():
+    code = "import sys; [print('line', i) for i in range(100)]; sys.exit('no room for the model')"
+    with pytest.raises(ServerUnusable, match=r"the server ended with exit status 1 before it was ready") as caught:
+        run_once(code)
+    assert "| line 99\n" in str(caught.value)
+    assert str(caught.value).endswith("| no room for the model")
+    assert "line 50" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_server_that_was_killed_early_is_reported_with_the_signal():
+    with pytest.raises(ServerUnusable, match=r"was ended by SIGKILL before it was ready and printed nothing"):
+        run_once("import os; os.kill(os.getpid(), 9)")
+
+
+def test_a_server_that_announces_itself_and_dies_is_not_taken_for_ready():
+    async def late(log):
+        await anyio.sleep(0.3)
+        return None
+
+    async def main():
+        async with running(python("print('up at http://here')"), ready=late, name="the server"):
+            pass
+
+    with pytest.raises(ServerUnusable, match="up at http://here"):
+        anyio.run(main)
+
+
+def test_a_server_that_is_never_ready_is_stopped_and_reported():
+    code = "import os, time; print('loading as', os.getpid(), flush=True); time.sleep(60)"
+    with pytest.raises(ServerUnusable, match=r"was not ready after 0.5 s") as caught:
+        run_once(code, start_timeout_s=0.5)
+    assert not alive(int(str(caught.value).rsplit(" ", 1)[1]))
+
+
+def test_a_command_that_does_not_exist_is_named():
+    async def main():
+        async with running(["/no/such/server"], ready=up, name="the server"):
+            pass
+
+    with pytest.raises(ServerUnusable, match="the server can't be started: /no/such/server: No such file") as caught:
+        anyio.run(main)
+    assert caught.value.hint
+
+
+def test_bytes_that_are_no_text_do_not_hide_the_last_lines():
+    with pytest.raises(ServerUnusable, match="real reason"):
+        run_once(r"import os, sys; os.write(1, b'\xff\xfe real reason\n'); sys.exit(1)")
+
+
+def test_a_server_deaf_to_the_request_to_stop_is_killed_after_the_grace():
+    started = time.monotonic()
+    server = run_once(DEAF, grace_s=0.3)
+    assert time.monotonic() - started < 4
+    assert not alive(server.pid)
+
+
+def test_what_the_server_has_started_ends_with_it():
+    groups = []
+
+    async def inside(server):
+        listing = subprocess.run(["ps", "-A", "-o", "pid=,pgid="], capture_output=True, text=True).stdout
+        groups.extend(int(line.split()[0]) for line in listing.splitlines() if int(line.split()[1]) == server.pid)
+
+    run_once(PARENT_OF_TWO, inside=inside)
+    assert len(groups) == 2
+    assert gone(groups, within_s=2)
+
+
+def test_an_error_inside_the_block_stops_the_server_and_goes_on():
+    seen = []
+
+    async def inside(server):
+        seen.append(server.pid)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_once(SLEEPER, inside=inside)
+    assert not alive(seen[0])
+
+
+def test_a_cancelled_block_stops_the_server():
+    seen = []
+
+    async def inside(server):
+        seen.append(server.pid)
+        await anyio.sleep(60)
+
+    async def main():
+        with anyio.move_on_after(0.5):
+            async with running(python(SLEEPER), ready=up, name="the server") as server:
+                await inside(server)
+
+    anyio.run(main)
+    assert not alive(seen[0])
+
+
+STARTER = textwrap.dedent(f"""
+    import anyio, sys
+    from vqa_client.servers.process import running
+
+    async def ready(log):
+        return "url" if "up at" in log else None
+
+    async def main():
+        async with running([sys.executable, "-c", {DEAF!r}], ready=ready, name="it", grace_s=0.3) as server:
+            print(server.pid, flush=True)
+            await anyio.sleep(60)
+
+    anyio.run(main)
+""")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_server_outlives_its_starter(number):
+    with subprocess.Popen(python(STARTER), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as starter:
+        server = int(starter.stdout.readline())
+        assert alive(server)
+        os.kill(starter.pid, number)
+        starter.wait(10)
+    assert gone([server])

