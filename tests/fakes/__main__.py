@@ -1,0 +1,64 @@
+"""`python -m tests.fakes`: a fault server as a process of its own.
+
+It prints one line of JSON with its base_url, origin, port and ca_file when it serves, and ends with its parent, on
+SIGTERM or on SIGINT. GET /_fake/counts, /_fake/violations and /_fake/requests on its port tell what it saw.
+"""
+
+import argparse
+import json
+import os
+import signal
+import threading
+
+from tests.fakes.dialects import KINDS
+from tests.fakes.server import FaultServer
+from tests.fakes.words import script_of
+
+PARENT_CHECK_S = 0.2
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fakes", description="A server that misbehaves as told.")
+    parser.add_argument("--script", default="()", help="a word, or several composed: 'first_n(2, error(500))'")
+    parser.add_argument("--kind", default="vllm", choices=sorted(KINDS))
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--start-after-s", type=float, default=0.0, help="refuse connections for that long")
+    parser.add_argument("--idle-close-s", type=float, default=None, help="close idle connections")
+    parser.add_argument("--model", action="append", dest="models", help="a served model's id; may be repeated")
+    parser.add_argument("--max-model-len", type=int, default=2048, help="tokens")
+    parser.add_argument("--no-parse", action="store_true", help="count bodies, don't read them")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    given = arguments()
+    text = given.script if "(" in given.script else f"{given.script}()"
+    parent, stopping = os.getppid(), threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    with FaultServer(
+        script_of(text),
+        kind=given.kind,
+        host=given.host,
+        port=given.port,
+        tls=given.tls,
+        start_after_s=given.start_after_s,
+        idle_close_s=given.idle_close_s,
+        models=tuple(given.models or ("tiny-vlm",)),
+        max_model_len=given.max_model_len,
+        keep_bodies=False,
+        parse_bodies=not given.no_parse,
+    ) as server:
+        ca_file = server.ca_file if given.tls else None
+        told = {"base_url": server.base_url, "origin": server.origin, "port": server.port, "ca_file": ca_file}
+        print(json.dumps(told), flush=True)
+        while not stopping.wait(PARENT_CHECK_S) and os.getppid() == parent:
+            pass
+
+
+if __name__ == "__main__":
+    main()

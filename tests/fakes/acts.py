@@ -1,0 +1,183 @@
+"""Words for what is done instead of a reply, before it or after it."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from tests.fakes.line import Action, Line, Play, Script
+from tests.fakes.received import Received
+from tests.fakes.replies import answer
+from tests.fakes.wire import HungUp
+
+LINGER_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delay(Action):
+    """Wait, unless the client leaves."""
+
+    seconds: float | None
+
+    async def perform(self, line: Line) -> None:
+        """Wait."""
+        await line.wire.pause(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class End(Action):
+    """End the connection."""
+
+    how: str
+
+    async def perform(self, line: Line) -> None:
+        """End it."""
+        await line.end(self.how)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw(Action):
+    """Write bytes that need be no HTTP, then close."""
+
+    data: bytes
+
+    async def perform(self, line: Line) -> None:
+        """Write them."""
+        await line.wire.send(self.data)
+        await line.end("close")
+
+
+@dataclass(frozen=True, slots=True)
+class Drain(Action):
+    """Read and drop what the client still sends, for some seconds or until it leaves."""
+
+    seconds: float
+
+    async def perform(self, line: Line) -> None:
+        """Read on."""
+        with suppress(HungUp, TimeoutError):
+            async with asyncio.timeout(self.seconds):
+                while True:
+                    await line.wire.take()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Action):
+    """Wait for `server.release()`."""
+
+    async def perform(self, line: Line) -> None:
+        """Wait."""
+        await line.wire.until(line.host.released, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Action):
+    """Wait until `n` requests wait here, then let all of them go on."""
+
+    n: int
+    timeout_s: float
+    waiting: list[asyncio.Event] = field(default_factory=list)
+
+    async def perform(self, line: Line) -> None:
+        """Wait for the others."""
+        turn = asyncio.Event()
+        self.waiting.append(turn)
+        if len(self.waiting) >= self.n:
+            for other in self.waiting:
+                other.set()
+            self.waiting.clear()
+        try:
+            await line.wire.until(turn, self.timeout_s)
+        finally:
+            with suppress(ValueError):
+                self.waiting.remove(turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart(Action):
+    """Drop all connections, this one too, and refuse new ones for a while."""
+
+    down_s: float
+
+    async def perform(self, line: Line) -> None:
+        """Restart."""
+        line.finished, line.keep_open = True, False
+        line.host.restart(self.down_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Violate(Action):
+    """Note a violation: the script was asked something it has no word for."""
+
+    text: str
+
+    async def perform(self, line: Line) -> None:
+        """Note it."""
+        line.host.ledger.violates(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour(Action):
+    """Answer with the text of another request, where there was one in flight meanwhile."""
+
+    text_of: Callable[[Received], str]
+    hold_s: float
+
+    async def perform(self, line: Line) -> None:
+        """Answer."""
+        ledger, received = line.host.ledger, line.received
+        before = [other for other in ledger.neighbours(received) if other.is_chat and other.received_s]
+        await line.wire.pause(self.hold_s)
+        after = [other for other in ledger.neighbours(received) if other.is_chat and other.received_s]
+        whose = (*after, *before, received)[0]
+        await answer(self.text_of(whose))(received).perform(line)
+
+
+def delay(seconds: float) -> Action:
+    """Wait before what follows."""
+    return Delay(seconds)
+
+
+def hang() -> Action:
+    """Say nothing and keep the connection until the client leaves."""
+    return Delay(None)
+
+
+def close_without_reply() -> Action:
+    """Close in good order, unanswered."""
+    return End("close")
+
+
+def reset() -> Action:
+    """Reset the connection, unanswered."""
+    return End("reset")
+
+
+def invalid_http(data: bytes = b"\x16\x03\x01 this is no HTTP\r\n\r\n") -> Action:
+    """Answer with bytes that are no HTTP, and close."""
+    return Raw(data)
+
+
+def drain(seconds: float = LINGER_S) -> Action:
+    """Read and drop what the client still sends."""
+    return Drain(seconds)
+
+
+def hold() -> Action:
+    """Wait until the test calls `server.release()`."""
+    return Hold()
+
+
+def together(n: int, timeout_s: float = 5.0) -> Action:
+    """Wait until `n` requests are here at once; the time is for the case that they never are."""
+    return Together(n, timeout_s)
+
+
+def restart(down_s: float = 0.0) -> Action:
+    """The server dies with this request and comes back on the same port."""
+    return Restart(down_s)
+
+
+def stale_keepalive(then: Play = ()) -> Script:
+    """Close without reply when a second request arrives on a connection."""
+    return lambda received: End("close") if received.turn > 1 else then

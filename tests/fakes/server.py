@@ -1,0 +1,215 @@
+"""A real HTTP/1.1 server on a thread of its own that misbehaves exactly as its script says."""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from tests.fakes.connection import converse
+from tests.fakes.dialects import KINDS
+from tests.fakes.ledger import Ledger
+from tests.fakes.line import Play
+from tests.fakes.listening import Listening, bind
+from tests.fakes.received import Received
+from tests.fakes.site import CHAT, Site
+
+START_TIMEOUT_S, STOP_TIMEOUT_S = 5.0, 10.0
+
+
+class FaultServer:
+    """A server for tests: a context manager, or `start()` and `stop()`; every property may be read from any thread.
+
+    `kind` is "vllm", "mlx-vlm", "llamacpp" or "plain"; `start_after_s` refuses connections for that long;
+    `idle_close_s` closes an idle connection; without `keep_bodies` the log keeps prompts and digests alone, without
+    `parse_bodies` bodies are counted and dropped; `receive_buffer_bytes` makes clients feel a slow reader sooner.
+    """
+
+    def __init__(
+        self,
+        script: Play = (),
+        *,
+        kind: str = "vllm",
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: bool = False,
+        start_after_s: float = 0.0,
+        idle_close_s: float | None = None,
+        models: tuple[str, ...] = ("tiny-vlm",),
+        max_model_len: int = 2048,
+        keep_bodies: bool = True,
+        parse_bodies: bool = True,
+        receive_buffer_bytes: int | None = None,
+    ) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"kind {kind!r}; known: {', '.join(KINDS)}")
+        self.script = script
+        self.kind, self.host, self.port = kind, host, port
+        self.models, self.max_model_len = models, max_model_len
+        self.idle_close_s = idle_close_s
+        self.parses_bodies = parse_bodies
+        self.ledger = Ledger(keep_bodies=keep_bodies)
+        self.released = asyncio.Event()
+        self._start_after_s = start_after_s
+        self._receive_buffer_bytes = receive_buffer_bytes
+        self._wants_tls = tls
+        self._folder: TemporaryDirectory[str] | None = None
+        self._tls: ssl.SSLContext | None = None
+        self._thread: threading.Thread | None = None
+        self._started = threading.Event()
+
+    def start(self) -> Self:
+        """Bind, and serve from now on (or after `start_after_s`); OSError when the port is taken."""
+        listener = self._bind()
+        self.port = listener.getsockname()[1]
+        if self._wants_tls:
+            from tests.fakes.certificates import server_context
+
+            self._folder = TemporaryDirectory()
+            self._tls = server_context(self._ca_path)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main(listener)), name="fault-server")
+        self._thread.start()
+        if not self._started.wait(START_TIMEOUT_S):
+            raise TimeoutError("the fault server's thread doesn't come up")
+        return self
+
+    def stop(self) -> None:
+        """Drop every connection and end the thread; a second call does nothing."""
+        if self._thread:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+            self._thread.join(STOP_TIMEOUT_S)
+            if self._thread.is_alive():
+                raise TimeoutError("the fault server's thread doesn't end")
+            self._thread = None
+        if self._folder:
+            self._folder.cleanup()
+            self._folder = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def site(self) -> Site:
+        """Kind, script and models as they are now."""
+        return Site(
+            kind=self.kind,
+            script=self.script,
+            models=self.models,
+            max_model_len=self.max_model_len,
+            ledger=self.ledger,
+        )
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        """What a client is given: the origin and what stands before /chat/completions."""
+        return self.origin + self.site.chat_paths[0].removesuffix(CHAT)
+
+    @property
+    def ca_file(self) -> str:
+        """The PEM file of the authority that signed the certificate; a server without TLS has none."""
+        return str(self._ca_path)
+
+    @property
+    def requests(self) -> list[Received]:
+        """All requests so far."""
+        return self.ledger.requests
+
+    @property
+    def chats(self) -> list[Received]:
+        """The requests that asked for a completion, without probes."""
+        return [received for received in self.requests if received.is_chat]
+
+    @property
+    def violations(self) -> list[str]:
+        """What the client did wrong on the wire, and what the script raised."""
+        return self.ledger.violations
+
+    @property
+    def counts(self) -> Counter[str]:
+        """requests, connections_opened, handshakes_failed, body_bytes, hung_up, status_N and the two peaks."""
+        return self.ledger.counts
+
+    @property
+    def connections_opened(self) -> int:
+        """Accepted connections, those that failed in the TLS handshake too."""
+        return self.counts["connections_opened"]
+
+    @property
+    def in_flight_peak(self) -> int:
+        """The most requests that were held at once, from the head's arrival to the reply's end."""
+        return self.counts["in_flight_peak"]
+
+    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 5.0) -> None:
+        """Block until it holds; TimeoutError with the counts when it doesn't in time."""
+        if not self.ledger.wait_until(holds, timeout_s):
+            raise TimeoutError(f"it doesn't hold after {timeout_s} s: {dict(self.counts)}")
+
+    def wait_for_requests(self, n: int, timeout_s: float = 5.0) -> None:
+        """Block until the heads of `n` requests have come."""
+        self.wait_until(lambda: len(self.requests) >= n, timeout_s)
+
+    def release(self) -> None:
+        """Let everything in `hold()` go on, now and later."""
+        self._do(self.released.set)
+
+    def restart(self, down_s: float = 0.0) -> None:
+        """Reset every connection and refuse new ones for `down_s`, both done when this returns; the log goes on."""
+        self._do(lambda: self._listening.restart(down_s))
+
+    def drop_connections(self) -> None:
+        """Reset every connection and go on listening."""
+        self._do(self._listening.drop)
+
+    @property
+    def _ca_path(self) -> Path:
+        if not self._folder:
+            raise AttributeError("a server without TLS has no CA file")
+        return Path(self._folder.name) / "ca.pem"
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """Do it on the server's thread, and be done when this returns."""
+        if threading.current_thread() is self._thread:
+            work()
+            return
+        done: Future[None] = Future()
+
+        def work_there() -> None:
+            try:
+                work()
+            except OSError as error:
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+        self._loop.call_soon_threadsafe(work_there)
+        done.result(STOP_TIMEOUT_S)
+
+    def _bind(self) -> socket.socket:
+        return bind(self.host, self.port, self._receive_buffer_bytes)
+
+    async def _main(self, listener: socket.socket) -> None:
+        self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        self._listening = Listening(
+            lambda wire, number: converse(wire, number, self), self.ledger, tls=self._tls, rebind=self._bind
+        )
+        self._listening.open(listener, self._start_after_s)
+        self._started.set()
+        await self._stopping.wait()
+        await self._listening.close()
