@@ -15,7 +15,6 @@ from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import MEGABYTE, Verdict
 from vqa_client.client.limits import Outage, Pause
 from vqa_client.client.retry import backoff_s, retry_after_s
-from vqa_client.client.url import CHAT
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
@@ -123,7 +122,7 @@ class _Asking:
                     self._started_s = time.monotonic()
                     deadline.reschedule(asyncio.get_running_loop().time() + timeout_s)
 
-                return await endpoint.send(endpoint.request(Upload(body, started), body.size_bytes, CHAT))
+                return await endpoint.send(endpoint.chat_request(Upload(body, started), body.size_bytes))
         except (TimeoutError, httpx2.ReadTimeout) as error:
             if isinstance(error, httpx2.ConnectTimeout):
                 raise

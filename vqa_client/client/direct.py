@@ -25,6 +25,7 @@ COALESCE_BYTES = 32_768
 IDLE_S = 4.0
 """uvicorn closes idle connections after 5 s; one that old is not worth the race."""
 CONNECT_TIMEOUT_S = 60.0
+CLOSE_S = 0.5
 REPLY_LIMIT_BYTES = 64_000_000
 
 
@@ -160,6 +161,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     def __init__(self, ssl_context: ssl.SSLContext | None = None) -> None:
         self._ssl = ssl_context
         self._idle: deque[Connection] = deque()
+        self._connecting: set[asyncio.Task[Connection]] = set()
         self._uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -217,6 +219,17 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         await connection.drained()
 
     async def _connect(self, url: httpx2.URL) -> Connection:
+        """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
+        connecting = asyncio.create_task(self._opened(url))
+        self._connecting.add(connecting)
+        connecting.add_done_callback(self._connecting.discard)
+        try:
+            return await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            connecting.add_done_callback(_dropped)
+            raise
+
+    async def _opened(self, url: httpx2.URL) -> Connection:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -244,6 +257,8 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the idle connections; each request closes its own when it is cancelled."""
+        if self._connecting:
+            await asyncio.wait(self._connecting, timeout=CLOSE_S)
         while self._idle:
             self._idle.pop().transport.abort()
         await asyncio.sleep(0)
@@ -258,6 +273,11 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         traceback: TracebackType | None = None,
     ) -> None:
         await self.aclose()
+
+
+def _dropped(connecting: asyncio.Task[Connection]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().transport.abort()
 
 
 def _head(request: httpx2.Request) -> bytes:

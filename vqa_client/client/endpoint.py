@@ -6,32 +6,39 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx2
-import msgspec
 
 from vqa_client import __version__
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
-from vqa_client.client.url import join
+from vqa_client.client.url import CHAT, join
 from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class Endpoint:
     """A base address with what every request to it carries."""
 
-    base: httpx2.URL
-    transport: httpx2.AsyncBaseTransport
-    headers: Mapping[str, str]
+    def __init__(self, base: httpx2.URL, transport: httpx2.AsyncBaseTransport, headers: Mapping[str, str]) -> None:
+        self.base = base
+        self.headers = headers
+        self._transport = transport
+        self._chat_url = join(base, CHAT)  # parsing an address costs more than sending a small request
+        self._raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._raw_headers.append((b"Content-Type", b"application/json"))
 
-    def request(self, stream: httpx2.AsyncByteStream, size_bytes: int, path: str) -> httpx2.Request:
+    def at(self, base: httpx2.URL) -> "Endpoint":
+        """The same server under another base address."""
+        return Endpoint(base, self._transport, self.headers)
+
+    def chat_request(self, stream: httpx2.AsyncByteStream, size_bytes: int) -> httpx2.Request:
         """A POST of a JSON body of known length."""
-        headers = dict(self.headers) | {"Content-Type": "application/json", "Content-Length": str(size_bytes)}
-        return httpx2.Request("POST", join(self.base, path), headers=headers, stream=stream, extensions=_EXTENSIONS)
+        headers = [*self._raw_headers, (b"Content-Length", b"%d" % size_bytes)]
+        return httpx2.Request("POST", self._chat_url, headers=headers, stream=stream, extensions=_EXTENSIONS)
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
-        response = await self.transport.handle_async_request(request)
+        response = await self._transport.handle_async_request(request)
         await response.aread()
         return response
 
@@ -53,7 +60,11 @@ _EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dic
 
 def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
     """What every request to this server carries."""
-    headers = {"Accept": "application/json", "User-Agent": f"vqa-client/{__version__}"}
+    headers = {
+        "Host": base.netloc.decode("ascii"),
+        "Accept": "application/json",
+        "User-Agent": f"vqa-client/{__version__}",
+    }
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     elif base.userinfo:

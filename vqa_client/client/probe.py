@@ -57,7 +57,7 @@ async def _probe(endpoint: Endpoint, bases: list[httpx2.URL]) -> tuple[Served | 
     reason = ""
     for base in bases:
         try:
-            response = await msgspec.structs.replace(endpoint, base=base).get("/models")
+            response = await endpoint.at(base).get("/models")
         except (httpx2.TransportError, OSError) as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None

@@ -55,7 +55,7 @@ async def open_session(
     endpoint = Endpoint(bases[0], transport, headers_for(bases[0], settings.api_key))
     async with transport:
         served = await _reach(endpoint, bases, settings, note)
-        endpoint = Endpoint(served.base, transport, endpoint.headers)
+        endpoint = endpoint.at(served.base)
         model = settle_model(settings, model, served, note)
         chat = ChatClient(
             endpoint,

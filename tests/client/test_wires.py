@@ -1,0 +1,204 @@
+"""Both wires over real sockets: every form a reply may take, and every way a connection may end."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pybase64
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
+from tests.fakes.words import (
+    answer,
+    chunked,
+    close_mid_body,
+    close_without_reply,
+    connection_close,
+    delay,
+    early_413_while_uploading,
+    first_n,
+    hang,
+    hang_mid_body,
+    http_1_0,
+    huge_headers,
+    invalid_http,
+    reset,
+    slow_reading,
+    stale_keepalive,
+    trickle,
+    until_close,
+    wrong_content_length,
+)
+from vqa_client.client.chat import ChatClient
+from vqa_client.client.session import open_session
+from vqa_client.errors import QuestionFailed, ServerUnusable
+from vqa_client.model_config import ModelSettings
+from vqa_client.settings import RunSettings
+from vqa_client.types import Completion, Image
+
+Engine = Literal["direct", "httpx2"]
+both = pytest.mark.parametrize("engine", ["direct", "httpx2"])
+
+
+def encode(image: Image) -> Iterator[bytes]:
+    data = image.data or b""
+    for start in range(0, len(data), 73_728):
+        yield pybase64.b64encode(data[start : start + 73_728])
+
+
+def picture(size_bytes: int) -> Image:
+    data = bytes(range(256)) * (size_bytes // 256)
+    return Image(name="x.png", mime="image/png", sha256="", size_bytes=len(data), data=data)
+
+
+@asynccontextmanager
+async def asker(server: FaultServer, engine: Engine = "direct", **changes: Any) -> AsyncIterator[ChatClient]:
+    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "engine": engine, "max_retries": 0}
+    settings = RunSettings(**(given | {"wait_for_server": 2.0, "timeout": 5.0} | changes))
+    model = ModelSettings(model_name="tiny-vlm", max_tokens=5)
+    async with open_session(settings, model, encode=encode, note=lambda text: None) as session:
+        yield session.chat
+
+
+async def ask(server: FaultServer, engine: Engine = "direct", *images: Image, **changes: Any) -> Completion:
+    async with asker(server, engine, **changes) as chat:
+        return await chat.complete(images, "[[q]] ?")
+
+
+@both
+@pytest.mark.parametrize(
+    "form",
+    [(), chunked(3), connection_close(), http_1_0(), until_close(), huge_headers(20_000), trickle(16, 0.001, head_too=True)],
+    ids=["plain", "chunked", "close", "http1.0", "until close", "huge headers", "trickle"],
+)
+async def test_every_form_of_a_reply_is_read(engine: Engine, form: Any, fault_server: StartsServers) -> None:
+    server = fault_server((form, answer("It is B")) if form else answer("It is B"))
+    async with asker(server, engine) as chat:
+        for _ in range(3):
+            assert (await chat.complete((), "?")).text == "It is B"
+
+
+@both
+@pytest.mark.parametrize(
+    "end",
+    [close_without_reply(), reset(), close_mid_body(5), invalid_http()],
+    ids=["closed", "reset", "mid body", "no http"],
+)
+async def test_a_broken_reply_is_a_lost_connection_and_the_next_one_counts(
+    engine: Engine, end: Any, fault_server: StartsServers
+) -> None:
+    server = fault_server(first_n(1, end, then=answer("B")))
+    completion = await ask(server, engine, max_retries=1)
+    assert completion.text == "B"
+    assert len(server.chats) == 2
+    with pytest.raises(QuestionFailed) as caught:
+        await ask(fault_server(end), engine)
+    assert caught.value.status in ("connection", "bad_response")
+
+
+async def test_a_connection_that_the_server_closed_while_idle_is_no_attempt(fault_server: StartsServers) -> None:
+    server = fault_server(stale_keepalive(answer("B")))
+    async with asker(server) as chat:
+        for _ in range(4):
+            assert (await chat.complete((), "?")).attempts == 1
+
+
+@both
+@pytest.mark.parametrize(
+    "slow",
+    [hang(), (trickle(8, 0.1), answer("B")), hang_mid_body(5), delay(3), wrong_content_length(10)],
+    ids=["hang", "trickle", "mid", "late", "too long a length"],
+)
+async def test_the_deadline_is_for_the_whole_exchange(engine: Engine, slow: Any, fault_server: StartsServers) -> None:
+    started_s = time.monotonic()
+    with pytest.raises(QuestionFailed) as caught:
+        await ask(fault_server(slow), engine, timeout=0.4)
+    assert caught.value.status == "timeout"
+    assert 0.35 <= time.monotonic() - started_s < 1.5
+
+
+@both
+async def test_the_deadline_holds_for_an_upload_that_nobody_reads(engine: Engine, fault_server: StartsServers) -> None:
+    server = fault_server(slow_reading(1000), receive_buffer_bytes=4096, tolerates_violations=True)
+    with pytest.raises(QuestionFailed) as caught:
+        await ask(server, engine, picture(8_000_000), timeout=0.5)
+    assert caught.value.status == "timeout"
+
+
+@both
+async def test_large_images_arrive_whole(engine: Engine, fault_server: StartsServers) -> None:
+    server = fault_server(answer("B"))
+    image = picture(1_000_000)
+    await ask(server, engine, image, image, picture(256))
+    assert [received.data for received in server.chats[0].images] == [image.data, image.data, picture(256).data]
+
+
+async def test_a_refusal_during_the_upload_ends_it(fault_server: StartsServers) -> None:
+    server = fault_server(early_413_while_uploading(100_000), tolerates_violations=True)
+    with pytest.raises(QuestionFailed) as caught:
+        await ask(server, "direct", picture(20_000_000))
+    assert (caught.value.status, len(server.chats)) == ("rejected", 1)
+    assert "MB" in caught.value.hint
+    assert server.counts["body_bytes"] < 20_000_000
+
+
+async def test_connections_are_reused_and_never_more_than_workers(fault_server: StartsServers) -> None:
+    server = fault_server((delay(0.01), answer("B")))
+    async with asker(server) as chat:
+        for _ in range(4):
+            await asyncio.gather(*(chat.complete((), "?") for _ in range(10)))
+    assert server.connections_opened <= 10
+
+
+async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: StartsServers) -> None:
+    server = fault_server((delay(0.002), answer("B")), tolerates_violations=True)
+    async with asker(server, timeout=60.0) as chat:
+
+        async def cancelled(after_s: float) -> None:
+            asking = asyncio.create_task(chat.complete((picture(300_000),), "?"))
+            await asyncio.sleep(after_s)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+        for turn in range(20):
+            await asyncio.gather(*(cancelled(number / 5000) for number in range(20 + turn % 3)))
+        completions = await asyncio.wait_for(asyncio.gather(*(chat.complete((), "?") for _ in range(40))), 5)
+    assert {completion.text for completion in completions} == {"B"}
+
+
+@both
+async def test_ipv6_and_localhost_are_reached(engine: Engine, fault_server: StartsServers) -> None:
+    six = fault_server(answer("6"), host="::1")
+    assert (await ask(six, engine)).text == "6"
+    four = fault_server(answer("4"))
+    assert (await ask(four, engine, base_url=f"http://localhost:{four.port}/v1")).text == "4"
+
+
+@both
+async def test_a_private_authority_is_trusted_when_named_and_refused_at_once_when_not(
+    engine: Engine, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = fault_server(answer("B"), tls=True)
+    assert (await ask(server, engine, ca_bundle=Path(server.ca_file or ""))).text == "B"
+    assert (await ask(server, engine, insecure=True)).text == "B"
+    started_s = time.monotonic()
+    with pytest.raises(ServerUnusable, match="(?i)certificate"):
+        await ask(server, engine, wait_for_server=20.0)
+    assert time.monotonic() - started_s < 2
+    monkeypatch.setenv("SSL_CERT_FILE", server.ca_file or "")
+    assert (await ask(server, engine)).text == "B"
+
+
+@pytest.mark.parametrize(
+    "form", [lambda port: f"http://127.0.0.1:{port}", lambda port: f"127.0.0.1:{port}/v1/chat/completions"]
+)
+async def test_the_address_is_found_from_what_people_type(
+    form: Callable[[int], str], fault_server: StartsServers
+) -> None:
+    server = fault_server(answer("B"))
+    assert (await ask(server, base_url=form(server.port))).text == "B"
+    assert {chat.path for chat in server.chats} == {"/v1/chat/completions"}
