@@ -1,0 +1,108 @@
+import base64
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.errors import QuestionFailed
+from vqa_client.images import data_url
+from vqa_client.images.data_url import base64_length, data_url_head, encoded_pieces
+from vqa_client.types import Image
+
+
+def image_of(data: bytes, path: Path | None = None) -> Image:
+    if path is None:
+        return Image(name="a", mime="image/png", sha256="", size_bytes=len(data), data=data)
+    path.write_bytes(data)
+    return Image(name="a", mime="image/png", sha256="", size_bytes=len(data), path=str(path))
+
+
+@given(st.binary(min_size=1, max_size=400), st.integers(1, 50))
+def test_the_pieces_joined_are_the_base64_of_the_bytes(data: bytes, triples: int) -> None:
+    pieces = list(encoded_pieces(image_of(data), triples * 3))
+    assert b"".join(pieces) == base64.b64encode(data)
+    assert sum(map(len, pieces)) == base64_length(len(data))
+    assert all(len(piece) == 4 * triples for piece in pieces[:-1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 73_727, 73_728, 73_729, 200_000])
+def test_a_file_is_read_in_pieces_as_it_is(tmp_path: Path, size: int) -> None:
+    data = os.urandom(size)
+    pieces = list(encoded_pieces(image_of(data, tmp_path / "a")))
+    assert b"".join(pieces) == base64.b64encode(data)
+    assert len(pieces) == -(-size // 73_728)
+
+
+def test_an_image_can_be_walked_again(tmp_path: Path) -> None:
+    image = image_of(b"abcdef", tmp_path / "a")
+    assert list(encoded_pieces(image, 3)) == list(encoded_pieces(image, 3)) == [b"YWJj", b"ZGVm"]
+
+
+@pytest.mark.parametrize("size", [5, 7, 0])
+def test_a_file_of_another_size_than_announced_is_a_bad_image(tmp_path: Path, size: int) -> None:
+    image = image_of(b"abcdef", tmp_path / "a")
+    (tmp_path / "a").write_bytes(b"x" * size)
+    with pytest.raises(QuestionFailed, match="changed while") as caught:
+        next(encoded_pieces(image))
+    assert caught.value.status == "bad_image"
+
+
+@pytest.mark.parametrize("size", [5, 12, 0])
+def test_a_file_that_changes_between_two_pieces_is_a_bad_image(tmp_path: Path, size: int) -> None:
+    pieces = encoded_pieces(image_of(b"abcdefghi", tmp_path / "a"), 3)
+    next(pieces)
+    (tmp_path / "a").write_bytes(b"x" * size)
+    with pytest.raises(QuestionFailed, match="changed while"):
+        list(pieces)
+
+
+def test_a_file_replaced_while_it_is_sent_is_sent_as_it_was(tmp_path: Path) -> None:
+    pieces = encoded_pieces(image_of(b"abcdef", tmp_path / "a"), 3)
+    first = next(pieces)
+    (tmp_path / "b").write_bytes(b"xx")
+    os.replace(tmp_path / "b", tmp_path / "a")
+    assert first + b"".join(pieces) == base64.b64encode(b"abcdef")
+
+
+def test_a_file_that_is_gone_is_a_bad_image_with_its_path(tmp_path: Path) -> None:
+    image = image_of(b"abc", tmp_path / "a")
+    (tmp_path / "a").unlink()
+    with pytest.raises(QuestionFailed, match=str(tmp_path / "a")):
+        next(encoded_pieces(image))
+
+
+def test_bytes_that_are_not_of_the_announced_size_are_a_bad_image() -> None:
+    for size in (2, 4):
+        image = Image(name="a", mime="image/png", sha256="", size_bytes=size, data=b"abc")
+        with pytest.raises(QuestionFailed):
+            list(encoded_pieces(image))
+
+
+@pytest.mark.parametrize("piece_bytes", [0, -3, 2, 4])
+def test_a_piece_that_would_need_padding_is_refused(piece_bytes: int) -> None:
+    with pytest.raises(ValueError, match="multiple of 3"):
+        next(encoded_pieces(image_of(b"abc"), piece_bytes))
+
+
+def test_a_file_left_half_sent_is_closed(tmp_path: Path) -> None:
+    pieces = encoded_pieces(image_of(b"abcdef", tmp_path / "a"), 3)
+    next(pieces)
+    before = len(os.listdir("/dev/fd"))
+    pieces.close()  # type: ignore[attr-defined]
+    assert len(os.listdir("/dev/fd")) == before - 1
+
+
+def test_without_pybase64_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pybase64", None)
+    data_url._encoder.cache_clear()
+    try:
+        assert list(encoded_pieces(image_of(b"abcd"), 3)) == [b"YWJj", b"ZA=="]
+    finally:
+        data_url._encoder.cache_clear()
+
+
+def test_the_head_names_the_type() -> None:
+    assert data_url_head("image/png") == b"data:image/png;base64,"

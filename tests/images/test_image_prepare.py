@@ -1,0 +1,208 @@
+import asyncio
+import os
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from PIL import Image as Pillow
+
+from tests.images.pictures import encoded, spotted, turned, veiled
+from vqa_client.errors import QuestionFailed, UsageError
+from vqa_client.images.prepare import ImagePreparer
+from vqa_client.images.settle import MAX_FILE_BYTES
+
+
+def written(folder: Path, name: str, data: bytes) -> str:
+    path = folder / name
+    path.write_bytes(data)
+    return str(path)
+
+
+async def test_a_common_file_is_named_by_its_path_and_digest_and_not_held(tmp_path: Path) -> None:
+    data = encoded(spotted(), "PNG")
+    path = written(tmp_path, "page_1.jpg", data)
+    image = await ImagePreparer().prepare(path)
+    assert (image.name, image.mime, image.path) == ("page_1.jpg", "image/png", path)
+    assert (image.sha256, image.size_bytes) == (sha256(data).hexdigest(), len(data))
+    assert (image.data, image.transforms, image.file_sha256, image.file_size_bytes) == (None, (), "", 0)
+
+
+async def test_a_made_image_names_its_file_as_well(tmp_path: Path) -> None:
+    data = turned("JPEG", 6)
+    image = await ImagePreparer().prepare(written(tmp_path, "a.jpg", data))
+    assert image.data is not None
+    assert (image.sha256, image.size_bytes) == (sha256(image.data).hexdigest(), len(image.data))
+    assert (image.file_sha256, image.file_size_bytes, image.path) == (sha256(data).hexdigest(), len(data), "")
+
+
+@pytest.mark.parametrize("data", [encoded(spotted(), "JPEG"), turned("PNG", 3), encoded(spotted("RGBA"), "PNG")])
+async def test_a_file_is_looked_at_once_however_many_ask_at_once_and_later(tmp_path: Path, data: bytes) -> None:
+    path = written(tmp_path, "a", data)
+    preparer = ImagePreparer()
+    images = await asyncio.gather(*(preparer.prepare(path) for _ in range(32)))
+    again = await preparer.prepare(path)
+    assert {id(image) for image in images} == {id(again)}
+
+
+async def test_another_file_at_the_same_path_is_seen(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", encoded(Pillow.new("L", (9, 9), 1), "PNG"))
+    preparer = ImagePreparer()
+    before = await preparer.prepare(path)
+    times = os.stat(path)
+    written(tmp_path, "b", encoded(Pillow.new("L", (9, 9), 2), "PNG"))
+    os.utime(tmp_path / "b", ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.replace(tmp_path / "b", path)
+    after = await preparer.prepare(path)
+    assert after.size_bytes == before.size_bytes
+    assert after.sha256 == sha256(Path(path).read_bytes()).hexdigest() != before.sha256
+
+
+async def test_a_bad_file_that_was_mended_is_sent(tmp_path: Path) -> None:
+    preparer = ImagePreparer()
+    path = written(tmp_path, "a.png", b"")
+    with pytest.raises(QuestionFailed, match="empty"):
+        await preparer.prepare(path)
+    written(tmp_path, "a.png", encoded(spotted(), "PNG"))
+    assert (await preparer.prepare(path)).mime == "image/png"
+
+
+async def test_made_images_are_forgotten_beyond_the_byte_limit(tmp_path: Path) -> None:
+    first, second = (written(tmp_path, name, turned("PNG", 6 if name == "a" else 8)) for name in "ab")
+    size = (await ImagePreparer().prepare(first)).size_bytes
+    preparer = ImagePreparer(cache_bytes=size + size // 2)
+    image = await preparer.prepare(first)
+    assert await preparer.prepare(first) is image
+    await preparer.prepare(second)
+    made_again = await preparer.prepare(first)
+    assert made_again is not image
+    assert made_again == image
+
+
+async def test_who_gives_up_does_not_take_the_image_from_the_others(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", turned("PNG", 6))
+    preparer = ImagePreparer()
+    impatient = asyncio.create_task(preparer.prepare(path))
+    patient = asyncio.create_task(preparer.prepare(path))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert (await patient).transforms == ("exif_transpose:6", "png")
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
+
+
+async def test_the_pages_of_a_question_keep_their_order(tmp_path: Path) -> None:
+    datas = [turned("PNG", 8), encoded(spotted(), "JPEG"), encoded(veiled(), "PNG"), encoded(spotted("L"), "PNG")]
+    paths = [written(tmp_path, f"{at}.png", data) for at, data in enumerate(datas)]
+    images = await ImagePreparer().prepare_all(paths)
+    assert [image.name for image in images] == ["0.png", "1.png", "2.png", "3.png"]
+    assert await ImagePreparer().prepare_all([]) == ()
+
+
+async def test_the_first_bad_page_is_the_one_that_is_named(tmp_path: Path) -> None:
+    cut = encoded(spotted(), "JPEG")[:300]
+    paths = [written(tmp_path, name, data) for name, data in (("1", turned("PNG", 8)), ("2", cut), ("3", b""))]
+    with pytest.raises(QuestionFailed, match="/2: can't be decoded"):
+        await ImagePreparer().prepare_all(paths)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing.png", "there is no such file"),
+        ("dir.png", "is a directory"),
+        ("file/a.png", "there is no such file"),
+        ("dangling.png", "there is no such file"),
+        ("pipe.png", "is no regular file"),
+        ("nul\0.png", "is no valid path"),
+        ("x" * 5000, "can't be read"),
+        ("page.html.png", "is an HTML page"),
+        ("huge.png", f"has {MAX_FILE_BYTES + 1} bytes"),
+    ],
+)
+async def test_what_cant_be_read_is_a_bad_image_with_path_and_reason(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "dir.png").mkdir()
+    written(tmp_path, "file", b"")
+    written(tmp_path, "page.html.png", b"<!doctype html><html></html>")
+    (tmp_path / "dangling.png").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe.png")
+    with open(tmp_path / "huge.png", "wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    with pytest.raises(QuestionFailed) as caught:
+        await ImagePreparer().prepare(f"{tmp_path}/{name}")
+    assert caught.value.status == "bad_image"
+    assert str(caught.value).startswith(f"{tmp_path}/{name}: {reason}")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+async def test_a_file_without_the_right_to_read_it_is_a_bad_image(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
+    os.chmod(path, 0)
+    with pytest.raises(QuestionFailed, match="permission denied"):
+        await ImagePreparer().prepare(path)
+
+
+async def test_a_link_to_an_image_is_an_image(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.png", encoded(spotted(), "PNG"))
+    (tmp_path / "b.png").symlink_to(path)
+    assert (await ImagePreparer().prepare(str(tmp_path / "b.png"))).name == "b.png"
+
+
+async def test_the_same_verdict_is_given_again_without_an_older_traceback(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jpg", encoded(spotted(), "JPEG")[:300])
+    preparer = ImagePreparer()
+    caught = []
+    for _ in range(3):
+        with pytest.raises(QuestionFailed) as one:
+            await preparer.prepare(path)
+        caught.append(one.value)
+    assert len({str(error) for error in caught}) == 1
+    assert len({id(error) for error in caught}) == 3
+
+
+async def test_other_tasks_get_a_turn_between_any_two_files(tmp_path: Path) -> None:
+    paths = [written(tmp_path, f"{at}.png", encoded(Pillow.new("L", (20, 20), at), "PNG")) for at in range(120)]
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    preparer = ImagePreparer()
+    await asyncio.gather(*(preparer.prepare_all(paths[at::6]) for at in range(6)))
+    counting.cancel()
+    assert turns >= len(paths)
+
+
+async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -> None:
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    photo = spotted().resize((4000, 3000))
+    paths = [written(tmp_path, f"{at}.jpg", encoded(photo, "JPEG", exif=exif)) for at in range(4)]
+    big = written(tmp_path, "big.jpg", encoded(photo, "JPEG", quality=95) + bytes(5_000_000))
+    preparer = ImagePreparer(image_format="jpeg")
+    before = time.thread_time()
+    images = await asyncio.gather(*(preparer.prepare(path) for path in (*paths, big)))
+    assert time.thread_time() - before < 0.1
+    assert images[0].transforms == ("exif_transpose:6", "jpeg:90")
+
+
+async def test_closing_gives_up_what_is_queued(tmp_path: Path) -> None:
+    preparer = ImagePreparer(threads=1)
+    paths = [written(tmp_path, str(at), turned("PNG", 6)) for at in range(50)]
+    asking = [asyncio.create_task(preparer.prepare(path)) for path in paths]
+    while not preparer._making:
+        await asyncio.sleep(0)
+    preparer.close()
+    results = await asyncio.gather(*asking, return_exceptions=True)
+    assert any(isinstance(result, BaseException) for result in results)
+
+
+@pytest.mark.parametrize("setting", [{"max_pixels": 0}, {"image_quality": 0}, {"image_quality": 101}])
+def test_a_setting_that_means_nothing_is_refused(setting: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match=next(iter(setting))):
+        ImagePreparer(**setting)  # type: ignore[arg-type]

@@ -1,0 +1,229 @@
+import os
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from vqa_client.errors import DataError
+from vqa_client.images.find import PageIndex, natural_key, page_folders
+
+
+def folder_with(root: Path, *names: str) -> Path:
+    root.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (root / name).write_bytes(b"x")
+    return root
+
+
+def names(index: PageIndex, document_id: str) -> list[str]:
+    return [os.path.basename(path) for path in index.pages(document_id)]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "abc_page_{}.png",
+        "abc_page{}.JPG",
+        "abc-p{}.jpg",
+        "abc_pg_{}.webp",
+        "abc_{}.png",
+        "abc-{}.PNG",
+        "abc_p-001-{}.jpeg",
+    ],
+)
+def test_page_ten_comes_behind_page_two(tmp_path: Path, form: str) -> None:
+    expected = [form.format(page) for page in range(1, 13)]
+    index = PageIndex(folder_with(tmp_path, *reversed(expected)))
+    assert names(index, "abc") == expected
+    assert index.count == 12
+
+
+def test_pages_beyond_the_width_of_their_zeros_stay_in_order(tmp_path: Path) -> None:
+    expected = [f"abc_page_{page:03}.png" for page in (1, 2, 999, 1000, 1001)]
+    assert names(PageIndex(folder_with(tmp_path, *expected)), "abc") == expected
+
+
+def test_a_document_of_one_page_needs_no_number(tmp_path: Path) -> None:
+    index = PageIndex(folder_with(tmp_path, "abc.png", "abcd.png", "COCO_val2014_000000000139.jpg"))
+    assert names(index, "abc") == ["abc.png"]
+    assert names(index, "COCO_val2014_000000000139") == ["COCO_val2014_000000000139.jpg"]
+
+
+IDS = [
+    *(
+        "abc",
+        "abc1",
+        "abcd",
+        "66",
+        "66f",
+        "6",
+        "abc_1",
+        "abc-1",
+        "a_page_1",
+        "a_page",
+        "a",
+        "page",
+        "p_2024",
+        "x_p_1_2",
+    ),
+    *(
+        "v1",
+        "v1.5",
+        "v1.5.0",
+        "a+b",
+        "a(1)",
+        "[a-z]",
+        "x.*",
+        "a b",
+        "^a$",
+        "é",
+        "日本語",
+        "naïve_page_2",
+        "A",
+        "ABC",
+    ),
+]
+
+
+@pytest.mark.parametrize("form", ["{}_page_{:03}.png", "{}_page_{}.jpg", "{}-p{}.png"])
+@pytest.mark.parametrize("document_id", IDS)
+def test_an_id_gets_its_own_pages_and_no_others(tmp_path: Path, form: str, document_id: str) -> None:
+    folder_with(tmp_path, *(form.format(other, page) for other in IDS for page in (1, 2, 10)))
+    assert names(PageIndex(tmp_path), document_id) == [form.format(document_id, page) for page in (1, 2, 10)]
+
+
+@pytest.mark.parametrize("document_id", [one for one in IDS if one not in ("a", "abc")])
+def test_an_id_gets_its_own_numbers_and_no_others(tmp_path: Path, document_id: str) -> None:
+    others = [one for one in IDS if one not in ("a_page", "p_2024", "x_p_1_2")]
+    folder_with(tmp_path, *(f"{other}_{page}.png" for other in (*others, document_id) for page in (1, 2, 10)))
+    assert names(PageIndex(tmp_path), document_id) == [f"{document_id}_{page}.png" for page in (1, 2, 10)]
+
+
+@pytest.mark.parametrize("document_id", IDS)
+def test_an_id_gets_its_own_single_page(tmp_path: Path, document_id: str) -> None:
+    folder_with(tmp_path, f"{document_id}.png", f"{document_id}x.png", f"x{document_id}.png")
+    assert names(PageIndex(tmp_path), document_id) == [f"{document_id}.png"]
+
+
+def test_page_numbers_win_over_a_file_of_the_bare_id(tmp_path: Path) -> None:
+    index = PageIndex(folder_with(tmp_path, "abc.png", "abc_page_2.png", "abc_page_1.png", "abc_1.png"))
+    assert names(index, "abc") == ["abc_page_1.png", "abc_page_2.png"]
+
+
+def test_accents_are_the_same_in_one_letter_or_two(tmp_path: Path) -> None:
+    apart = unicodedata.normalize("NFD", "café_page_1.png")
+    alone = unicodedata.normalize("NFD", "thé.png")
+    index = PageIndex(folder_with(tmp_path, apart, alone))
+    assert names(index, unicodedata.normalize("NFC", "café")) == [apart]
+    assert names(index, unicodedata.normalize("NFC", "thé")) == [alone]
+
+
+@pytest.mark.parametrize(
+    "pair", [("abc_page_1.png", "abc_page_1.jpg"), ("abc_1.png", "abc_01.png"), ("abc.png", "abc.JPG")]
+)
+def test_two_files_for_one_page_are_an_error(tmp_path: Path, pair: tuple[str, str]) -> None:
+    with pytest.raises(DataError, match="same page of 'abc'"):
+        PageIndex(folder_with(tmp_path, *pair)).pages("abc")
+
+
+def test_hidden_and_temporary_files_and_folders_are_no_pages(tmp_path: Path) -> None:
+    folder_with(tmp_path, "a_page_1.png", "._a_page_1.png", ".DS_Store", "Thumbs.db", "~a_page_2.png", "a_page_3.png~")
+    folder_with(tmp_path, "a_page_4.txt", "a_page_5", "a_page_6.png.part")
+    (tmp_path / "a_page_7.png").mkdir()
+    (tmp_path / "a_page_8.png").symlink_to(tmp_path / "nothing")
+    (tmp_path / "a_page_9.png").symlink_to(tmp_path / "a_page_1.png")
+    index = PageIndex(tmp_path)
+    assert names(index, "a") == ["a_page_1.png", "a_page_9.png"]
+    assert index.count == 2
+
+
+@pytest.mark.parametrize("document_id", ["../x", "..", ".", "", "/", "sub/a", "a_page_1.png", "*", "a*", "A", "a\0"])
+def test_an_id_that_is_no_file_name_finds_nothing(tmp_path: Path, document_id: str) -> None:
+    folder_with(tmp_path / "pages" / "sub", "a_page_1.png")
+    folder_with(tmp_path, "x_page_1.png", "x.png")
+    assert PageIndex(folder_with(tmp_path / "pages", "a_page_1.png")).pages(document_id) == ()
+
+
+def test_paths_begin_with_the_folder_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder_with(tmp_path / "images", "a_1.png")
+    monkeypatch.chdir(tmp_path)
+    assert PageIndex(Path("images")).pages("a") == (os.path.join("images", "a_1.png"),)
+
+
+def test_thousands_of_names_are_indexed_and_asked_for_in_a_moment(tmp_path: Path) -> None:
+    for document in range(200):
+        for page in range(1, 11):
+            os.close(os.open(tmp_path / f"{document:024x}_page_{page:03}.png", os.O_CREAT))
+    before = time.process_time()
+    index = PageIndex(tmp_path)
+    for document in range(200):
+        assert len(index.pages(f"{document:024x}")) == 10
+    assert index.count == 2_000
+    assert time.process_time() - before < 0.3
+
+
+def test_many_single_pages_with_one_beginning_are_found_quickly(tmp_path: Path) -> None:
+    for page in range(1_000):
+        os.close(os.open(tmp_path / f"img_p_{page}.png", os.O_CREAT))
+    before = time.process_time()
+    index = PageIndex(tmp_path)
+    assert all(names(index, f"img_p_{page}") == [f"img_p_{page}.png"] for page in range(1_000))
+    assert time.process_time() - before < 0.3
+
+
+def test_a_folder_that_is_not_there_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nowhere"):
+        PageIndex(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="nowhere"):
+        page_folders(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"a\.png"):
+        page_folders(folder_with(tmp_path, "a.png") / "a.png")
+
+
+def found(root: Path) -> list[tuple[str, str]]:
+    return [(folder.name, str(folder.path)) for folder in page_folders(root)]
+
+
+def test_a_folder_of_images_is_itself_the_page_folder(tmp_path: Path) -> None:
+    root = folder_with(tmp_path / "clean", "a_1.png")
+    assert found(root) == [("clean", str(root))]
+
+
+def test_a_folder_called_images_goes_by_its_parents_name(tmp_path: Path) -> None:
+    inner = folder_with(tmp_path / "adv_dpi_96" / "images", "a_1.png")
+    assert found(inner) == found(inner.parent) == [("adv_dpi_96", str(inner))]
+
+
+def test_every_variant_is_found_in_natural_order(tmp_path: Path) -> None:
+    for name in ("adv_dpi_96/images", "adv_dpi_72", "adv_dpi_200/images", "empty/images", ".hidden", "deep/a/images"):
+        folder_with(tmp_path / name)
+    for name in ("adv_dpi_96/images", "adv_dpi_72", "adv_dpi_200/images", ".hidden", "deep/a/images"):
+        folder_with(tmp_path / name, "a_1.png")
+    folder_with(tmp_path, "metadata.json", "._a.png")
+    expected = ["adv_dpi_72", "adv_dpi_96/images", "adv_dpi_200/images"]
+    assert found(tmp_path) == [(name.split("/")[0], str(tmp_path / name)) for name in expected]
+
+
+def test_no_two_page_folders_have_the_same_name(tmp_path: Path) -> None:
+    root = tmp_path / "x"
+    for name in ("", "images", "x", "x_images"):
+        folder_with(root / name, "a_1.png")
+    assert [name for name, _ in found(root)] == ["x", "x_images", "x_x", "x_images_x_images"]
+
+
+def test_the_current_folder_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder_with(tmp_path / "here", "a_1.png"))
+    assert [name for name, _ in found(Path())] == ["here"]
+
+
+def test_a_folder_without_images_is_an_error_that_names_it(tmp_path: Path) -> None:
+    folder_with(tmp_path / "images", "notes.txt")
+    with pytest.raises(DataError, match=f"{tmp_path}: no image") as caught:
+        page_folders(tmp_path)
+    assert caught.value.hint
+
+
+def test_natural_order_heeds_numbers_before_case_and_zeros() -> None:
+    texts = ["b", "a10", "A2", "a1", "a01", "", "10", "9"]
+    assert sorted(texts, key=natural_key) == ["", "9", "10", "a01", "a1", "A2", "a10", "b"]

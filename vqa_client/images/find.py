@@ -1,0 +1,169 @@
+"""Page images on disk: which folders hold some, and which files are the pages of a document, in reading order."""
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from unicodedata import normalize
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+
+IMAGE_SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".mpo"),
+    *(".avif", ".heic", ".heif", ".jp2", ".jxl", ".ppm", ".pgm", ".pbm", ".qoi"),
+)
+"""Compared in lower case. The suffix only says that a file is meant as an image; its bytes say what it is."""
+_HIDDEN = (".", "~")
+_DIGITS = re.compile("([0-9]+)")
+_WORDED = re.compile(r"(.+?)[_-](?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)", re.IGNORECASE | re.DOTALL)
+_NUMBERED = re.compile(r"(.+)[_-]([0-9]+)", re.DOTALL)
+
+
+class PageFolder(Struct, frozen=True, kw_only=True):
+    """A folder that directly holds page images, and the name that its results go by."""
+
+    name: str
+    path: Path
+
+
+def page_folders(root: Path) -> list[PageFolder]:
+    """Find the image folders of `root`: itself, `images` in it, and each of its folders or the `images` in that.
+
+    A folder called "images" goes by its parent's name; a name that is taken gets the folder's own name behind it.
+    `root` comes first, then its folders in natural order; hidden ones (".x", "~x") are left out. Raises `DataError`
+    where `root` is no folder, a folder can't be listed, or none holds an image.
+    """
+    folders = sorted((entry.path for entry in _entries(root) if entry.is_dir()), key=natural_key)
+    found: dict[str, PageFolder] = {}
+    for path in (root, *(_with_pages(Path(folder)) for folder in folders)):
+        if _holds_images(path):
+            name = _folder_name(path)
+            while name in found:
+                name += f"_{path.name}"
+            found[name] = PageFolder(name=name, path=path)
+    if not found:
+        raise DataError(
+            f"{root}: no image in it, in its `images` folder or in its folders",
+            hint="give the folder that holds images/ID_page_001.png, or a folder of such folders",
+        )
+    return list(found.values())
+
+
+class PageIndex:
+    """The pages of every document in one folder, found by exact id with one look at the folder.
+
+    A page of document ID is a file called, with any image suffix in any case and "-" for "_" anywhere:
+
+    1. ID_page_1, ID_page_001, ID_page1, ID_pg_1, ID_p1, or with more numbers ID_p-001-2 (part 1, page 2);
+    2. ID_1, ID_001;
+    3. ID alone, for a document of one page.
+
+    Only the first of these three forms that a document has counts, so that ID_page_1 is never a page of both ID and
+    of a document "ID_page". Pages come in the order of their numbers (2 before 10). Nothing else matches: neither ID1
+    nor IDf_page_1 nor ID_1_page_1. The id is compared letter by letter (after Unicode NFC: some systems take the
+    accents in file names apart). Left out are hidden and temporary files (names that begin with "." or "~"), files
+    without an image suffix, folders, and links to nothing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.fspath(folder)
+        self._names = sorted((entry.name for entry in _entries(folder) if _is_image(entry)), key=_composed)
+        self._pages: dict[str, tuple[str, ...]] = {}
+        self._numbered: dict[str, list[str]] = {}
+        for name in self._names:
+            for _, owner, _ in _claims(name):
+                self._numbered.setdefault(owner, []).append(name)
+
+    @property
+    def count(self) -> int:
+        """The number of image files in the folder."""
+        return len(self._names)
+
+    def pages(self, document_id: str) -> tuple[str, ...]:
+        """Give the paths of a document's pages in reading order; none for an id that has no file.
+
+        Raises `DataError` where two files are the same page.
+        """
+        found = self._pages.get(document_id)
+        if found is None:
+            found = self._pages[document_id] = self._find(document_id)
+        return found
+
+    def _find(self, document_id: str) -> tuple[str, ...]:
+        wanted = _composed(document_id)
+        claims = sorted(
+            (form, numbers, name)
+            for name in self._numbered.get(wanted, ())
+            for form, owner, numbers in _claims(name)
+            if owner == wanted
+        ) or [(3, (), name) for name in self._alone(wanted)]
+        pages = [(numbers, name) for form, numbers, name in claims if form == claims[0][0]]
+        for (numbers, name), (next_numbers, next_name) in pairwise(pages):
+            if numbers == next_numbers:
+                raise DataError(
+                    f"{self._folder}: {name} and {next_name} are the same page of {document_id!r}",
+                    hint="move one of them out of the folder",
+                )
+        return tuple(os.path.join(self._folder, name) for _, name in pages)
+
+    def _alone(self, wanted: str) -> Iterator[str]:
+        start = bisect_left(self._names, wanted + ".", key=_composed)
+        for name in islice(self._names, start, None):
+            if not _composed(name).startswith(wanted + "."):
+                return
+            if _stem(name) == wanted:
+                yield name
+
+
+def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
+    """Give a sort key under which page_2 comes before page_10, whatever the case and the leading zeros."""
+    parts = _DIGITS.split(text.casefold())
+    return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
+
+
+def _with_pages(folder: Path) -> Path:
+    """Step into the `images` of a folder where there are some."""
+    inner = folder / "images"
+    return inner if folder.name != "images" and inner.is_dir() and _holds_images(inner) else folder
+
+
+def _folder_name(path: Path) -> str:
+    whole = Path(os.path.abspath(path))
+    return (whole.parent.name if whole.name == "images" else whole.name) or "images"
+
+
+def _holds_images(folder: Path) -> bool:
+    return any(_is_image(entry) for entry in _entries(folder))
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
+    except OSError as error:
+        raise DataError(f"{folder}: {error.strerror}", hint="give the folder that holds the page images") from None
+
+
+def _is_image(entry: os.DirEntry[str]) -> bool:
+    return entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
+
+
+def _composed(name: str) -> str:
+    return normalize("NFC", name)
+
+
+def _stem(name: str) -> str:
+    return _composed(os.path.splitext(name)[0])
+
+
+def _claims(name: str) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+    """Yield whose numbered page a file may be: the form, the id and the page's numbers."""
+    stem = _stem(name)
+    if worded := _WORDED.fullmatch(stem):
+        yield 1, worded[1], tuple(int(number) for number in _DIGITS.findall(worded[2]))
+    if numbered := _NUMBERED.fullmatch(stem):
+        yield 2, numbered[1], (int(numbered[2]),)

@@ -1,0 +1,119 @@
+"""Images as they are sent: the unchanged file wherever that is right, else encoded anew, once, away from the loop."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from vqa_client.errors import UsageError
+from vqa_client.images.recent import Recent
+from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
+from vqa_client.images.steps import ImageFormat, Recipe
+from vqa_client.types import Image
+
+INLINE_BYTES = 4 << 20
+"""Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
+CACHE_BYTES = 256 << 20
+KNOWN_FILES = 8_192
+MAX_THREADS = 16
+"""A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
+
+_Making = asyncio.Future[tuple[FileKey | None, Settled | None]]
+
+
+class ImagePreparer:
+    """Turns paths into images that every server reads alike, for one event loop.
+
+    A file without oddities (see `ImageFacts`) and without an asked transform is sent unchanged. Any other is decoded,
+    made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
+    `image_format` encodes every file, at `image_quality` in 1..100. What was made is kept under `cache_bytes`.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_pixels: int | None = None,
+        image_format: ImageFormat | None = None,
+        image_quality: int = 90,
+        cache_bytes: int = CACHE_BYTES,
+        threads: int | None = None,
+    ) -> None:
+        if max_pixels is not None and max_pixels < 1:
+            raise UsageError(f"max_pixels is {max_pixels}", hint="give at least 1")
+        if not 1 <= image_quality <= 100:
+            raise UsageError(f"image_quality is {image_quality}", hint="give a number from 1 to 100")
+        self._recipe = Recipe(max_pixels=max_pixels, image_format=image_format, image_quality=image_quality)
+        self._known: Recent[FileKey, Settled] = Recent(KNOWN_FILES, lambda _: 1)
+        self._made: Recent[FileKey, Settled] = Recent(cache_bytes, lambda made: getattr(made, "size_bytes", 0))
+        self._making: dict[FileKey, _Making] = {}
+        self._turn = asyncio.Lock()
+        workers = threads or min(MAX_THREADS, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="images")
+
+    async def prepare(self, path: str) -> Image:
+        """Give the image at `path` as it is sent; raises `QuestionFailed` "bad_image" where it can't be."""
+        return await _finished(await self._started(path))
+
+    async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
+        """Give the images of one question in order, decoding side by side; the first bad one is the one raised."""
+        started = [await self._started(path) for path in paths]
+        return tuple([await _finished(one) for one in started])
+
+    def close(self) -> None:
+        """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _started(self, path: str) -> Settled | _Making:
+        key = file_key(path)
+        if isinstance(key, Refused):
+            return key
+        found = self._found(key)
+        if found is None and key[1] <= INLINE_BYTES:
+            found = await self._glanced(path, key)
+        return self._in_pool(path, key) if found is None else found
+
+    def _found(self, key: FileKey) -> Settled | _Making | None:
+        return self._known.get(key) or self._made.get(key) or self._making.get(key)
+
+    async def _glanced(self, path: str, key: FileKey) -> Settled | _Making | None:
+        """Read and judge a file in the loop; None where its pixels must be looked at.
+
+        One file a turn of the loop: 128 workers that start with 20 pages each would else stop it for seconds.
+        """
+        async with self._turn:
+            found = self._found(key)
+            if found is not None:
+                return found
+            actual, settled = settle(path, self._recipe, decode=False)
+            self._keep(actual, settled)
+            await asyncio.sleep(0)
+        return settled
+
+    def _in_pool(self, path: str, key: FileKey) -> _Making:
+        making = self._making.get(key)
+        if making is None:
+            making = asyncio.wrap_future(self._pool.submit(settle, path, self._recipe, decode=True))
+            self._making[key] = making
+            making.add_done_callback(partial(self._done, key))
+        return making
+
+    def _done(self, key: FileKey, making: _Making) -> None:
+        del self._making[key]
+        if not making.cancelled() and making.exception() is None:
+            self._keep(*making.result())
+
+    def _keep(self, key: FileKey | None, settled: Settled | None) -> None:
+        if key is not None and settled is not None:
+            made = isinstance(settled, Image) and settled.data is not None
+            (self._made if made else self._known).put(key, settled)
+
+
+async def _finished(started: Settled | _Making) -> Image:
+    # Shielded: one worker's cancellation must not take the image away from the others that wait for it.
+    settled = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
+    if isinstance(settled, Image):
+        return settled
+    if isinstance(settled, Refused):
+        raise settled.error()
+    raise AssertionError("a file was looked at with a decoder and not decided on")

@@ -1,0 +1,126 @@
+"""One file, read and decided: sent unchanged, encoded anew, or refused. Runs in the loop or in a thread alike."""
+
+import os
+import stat
+from hashlib import sha256
+from io import FileIO
+
+from msgspec import Struct
+
+from vqa_client.errors import QuestionFailed
+from vqa_client.images.facts import ImageFacts, facts
+from vqa_client.images.recode import is_plain, recode
+from vqa_client.images.steps import Recipe
+from vqa_client.types import Image
+
+MAX_FILE_BYTES = 512 << 20
+MAX_IMAGE_PIXELS = 178_956_970
+"""Where Pillow, and with it vLLM and mlx-vlm, refuses an image as a decompression bomb."""
+
+FileKey = tuple[str, int, int, int, int]
+"""Path, size, mtime and ctime in ns, inode: another file at the same path, or other bytes in it, is another key."""
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """A verdict that can be kept and raised again; a kept exception would gather tracebacks."""
+
+    message: str
+    hint: str = ""
+
+    def error(self) -> QuestionFailed:
+        """Make the error to raise."""
+        return QuestionFailed("bad_image", self.message, hint=self.hint)
+
+
+Settled = Image | Refused
+
+_MISSING_HINT = "check the image folder and the path in the data file"
+_OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
+    (FileNotFoundError, "there is no such file", _MISSING_HINT),
+    (NotADirectoryError, "there is no such file", _MISSING_HINT),
+    (IsADirectoryError, "is a directory, not an image", _MISSING_HINT),
+    (PermissionError, "can't be read: permission denied", "give this user the right to read it"),
+    (ValueError, "is no valid path", _MISSING_HINT),
+)
+
+
+def file_key(path: str) -> FileKey | Refused:
+    """Identify what lies at `path` now, without reading it."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError) as error:
+        return _unreadable(path, error)
+    if stat.S_ISDIR(found.st_mode):
+        return _unreadable(path, IsADirectoryError())
+    if not stat.S_ISREG(found.st_mode):
+        return Refused(message=f"{path}: is no regular file", hint=_MISSING_HINT)
+    if found.st_size > MAX_FILE_BYTES:
+        return Refused(message=f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read")
+    return _key(path, found)
+
+
+def settle(path: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Settled | None]:
+    """Read a file and decide on it; None as the verdict where that takes a decoder and `decode` is off.
+
+    The key is of the bytes that were read, whatever lay at `path` before; None where nothing could be read.
+    """
+    try:
+        key, data = _read(path)
+    except (OSError, ValueError) as error:
+        return None, _unreadable(path, error)
+    try:
+        found = facts(data, path)
+        if found.width * found.height > MAX_IMAGE_PIXELS:
+            told = f"{path}: has {found.width}x{found.height} pixels; servers take at most {MAX_IMAGE_PIXELS}"
+            return key, Refused(message=told, hint="make the image smaller first")
+        if is_plain(found, recipe):
+            return key, _unchanged(path, found, data)
+        return key, _decoded(path, found, data, recipe) if decode else None
+    except QuestionFailed as failed:
+        return key, Refused(message=str(failed), hint=failed.hint)
+
+
+def _key(path: str, found: os.stat_result) -> FileKey:
+    return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _unreadable(path: str, error: Exception) -> Refused:
+    for kind, reason, hint in _OS_REASONS:
+        if isinstance(error, kind):
+            return Refused(message=f"{path}: {reason}", hint=hint)
+    return Refused(message=f"{path}: can't be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _read(path: str) -> tuple[FileKey, bytes]:
+    with FileIO(path) as file:
+        key = _key(path, os.fstat(file.fileno()))
+        data = file.readall()
+    if len(data) != key[1]:
+        raise OSError(f"it changed from {key[1]} to {len(data)} bytes meanwhile")
+    return key, data
+
+
+def _unchanged(path: str, found: ImageFacts, data: bytes) -> Image:
+    return Image(
+        name=os.path.basename(path),
+        mime=found.mime,
+        sha256=sha256(data).hexdigest(),
+        size_bytes=len(data),
+        path=path,
+    )
+
+
+def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
+    made = recode(data, found, recipe, path)
+    if made is None:
+        return _unchanged(path, found, data)
+    return Image(
+        name=os.path.basename(path),
+        mime=made.mime,
+        sha256=sha256(made.data).hexdigest(),
+        size_bytes=len(made.data),
+        transforms=made.transforms,
+        file_sha256=sha256(data).hexdigest(),
+        file_size_bytes=len(data),
+        data=made.data,
+    )
