@@ -1,0 +1,159 @@
+import random
+import time
+from math import isclose
+
+import pytest
+
+from tests.reports.sample_records import answered, failed, mc_groups
+from vqa_client.reports.summary import summarise
+from vqa_client.scoring.statistics import interval
+from vqa_client.types import STATUSES, Record
+
+
+def test_failures_count_as_wrong_and_both_denominators_are_shown() -> None:
+    records = [answered(f"r{n}") for n in range(60)]
+    records += [answered(f"w{n}", right=False) for n in range(20)]
+    records += [failed(f"f{n}") for n in range(15)]
+    records += [answered(f"u{n}", right=False, status="unparsed", answer=None) for n in range(5)]
+    summary = summarise(records)
+    assert (summary.overall.total, summary.overall.correct, summary.overall.answered) == (100, 60, 85)
+    assert summary.overall.accuracy == 0.6
+    assert summary.overall.accuracy_answered == 60 / 85
+    assert summary.status_counts["timeout"] == 15
+    assert summary.status_counts["unparsed"] == 5
+    assert summary.overall.interval == interval((score, 1) for score in [0.0] * 40 + [1.0] * 60)
+    assert summary.overall.interval_answered == interval((score, 1) for score in [0.0] * 25 + [1.0] * 60)
+
+
+def test_every_status_is_counted_zeros_included() -> None:
+    records = [failed(status, status) for status in STATUSES]
+    assert summarise(records).status_counts == dict.fromkeys(STATUSES, 1)
+    assert summarise([]).status_counts == dict.fromkeys(STATUSES, 0)
+
+
+def test_nothing_at_all_has_no_accuracy() -> None:
+    summary = summarise([], crossings=[("difficulty", "length")])
+    assert (summary.overall.total, summary.overall.accuracy, summary.overall.interval) == (0, None, None)
+    assert (summary.parts, summary.breakdowns, summary.crossings) == ({}, {}, {("difficulty", "length"): {}})
+
+
+def test_only_failures_have_an_accuracy_of_zero_and_none_over_the_answered() -> None:
+    summary = summarise([failed("a"), failed("b")])
+    assert (summary.overall.accuracy, summary.overall.accuracy_answered) == (0.0, None)
+
+
+def test_groups_add_up_to_the_whole() -> None:
+    values = ["easy", "hard", "unknown", "novel"]
+    records = [answered(str(n), right=n % 3 == 0, groups=mc_groups(difficulty=values[n % 4])) for n in range(40)]
+    records += [failed(f"f{n}", groups={"length": "xl"}) for n in range(3)]
+    summary = summarise(records)
+    for tallies in summary.breakdowns.values():
+        assert sum(tally.total for tally in tallies.values()) == 43
+        assert sum(tally.correct for tally in tallies.values()) == summary.overall.correct
+    assert summary.breakdowns["difficulty"]["unknown"].total == 10 + 3
+    assert summary.breakdowns["length"]["xl"].answered == 0
+
+
+def test_crossings_count_each_pair() -> None:
+    easy_short = [answered(f"a{n}", right=n < 2) for n in range(3)]
+    hard_long = [answered("b", groups=mc_groups(difficulty="hard", length="long"))]
+    crossed = summarise(easy_short + hard_long, crossings=[("difficulty", "length")]).crossings["difficulty", "length"]
+    counted = {
+        (outer, inner): (tally.correct, tally.total) for outer in crossed for inner, tally in crossed[outer].items()
+    }
+    assert counted == {("easy", "short"): (2, 3), ("hard", "long"): (1, 1)}
+
+
+def test_questions_on_one_document_share_their_fate_in_the_interval() -> None:
+    apart = [answered(str(n), right=n < 50) for n in range(100)]
+    together = [answered(str(n), right=n < 50, cluster=f"doc{n // 10}") for n in range(100)]
+    narrow, wide = summarise(apart).overall.interval, summarise(together).overall.interval
+    assert narrow is not None
+    assert wide is not None
+    assert wide == interval([(0.0, 10)] * 5 + [(10.0, 10)] * 5)
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_records_without_a_cluster_stand_alone() -> None:
+    alone = summarise([answered(str(n), right=n < 7, cluster="") for n in range(10)])
+    named = summarise([answered(str(n), right=n < 7) for n in range(10)])
+    assert alone == named
+
+
+def test_parts_average_over_all_and_over_the_answered() -> None:
+    summary = summarise([answered("a"), answered("b", right=False), failed("c"), failed("d")])
+    robust, seed = summary.parts["robust"], summary.parts["seed"]
+    assert (robust.overall.n, robust.overall.value, robust.answered.n, robust.answered.value) == (4, 0.25, 2, 0.5)
+    assert (seed.overall.value, seed.answered.value) == (0.5, 1.0)
+
+
+def test_an_answered_record_without_a_part_is_not_in_its_mean() -> None:
+    summary = summarise([answered("a", parts={"rouge_l": 0.3}), answered("b", parts={}), failed("c")])
+    assert (summary.parts["rouge_l"].overall.n, summary.parts["rouge_l"].answered.n) == (2, 1)
+
+
+def test_tokens_that_no_server_gave_are_no_zeros() -> None:
+    records = [answered("a"), answered("b", prompt_tokens=None, completion_tokens=0), failed("c")]
+    summary = summarise(records)
+    assert (summary.prompt_tokens.total, summary.prompt_tokens.n) == (100, 1)
+    assert (summary.completion_tokens.total, summary.completion_tokens.n) == (10, 2)
+
+
+def test_cut_replies_are_counted_whatever_was_read_from_them() -> None:
+    records = [
+        answered("a"),
+        answered("b", right=False),
+        answered("c", finish_reason="length"),
+        answered("d", right=False, status="truncated", finish_reason="length", answer=None),
+    ]
+    summary = summarise(records)
+    assert summary.n_truncated == 2
+    assert summary.status_counts["truncated"] == 1
+    assert (summary.overall.accuracy, summary.without_truncated.value, summary.without_truncated.n) == (0.5, 0.5, 2)
+
+
+def test_partial_credit_is_in_the_accuracy_and_not_in_the_correct() -> None:
+    summary = summarise([answered("a", score=0.3), answered("b", score=1.0), answered("c", score=0.9)])
+    assert summary.overall.correct == 1
+    assert summary.overall.accuracy is not None
+    assert isclose(summary.overall.accuracy, 2.2 / 3)
+
+
+def test_the_order_of_records_changes_no_bit() -> None:
+    chooser = random.Random(5)
+    records = [
+        answered(
+            str(n),
+            score=chooser.random(),
+            parts={"robust": chooser.random()},
+            cluster=f"doc{n // 4}",
+            groups=mc_groups(difficulty=chooser.choice(["easy", "hard"])),
+        )
+        for n in range(400)
+    ]
+    first = summarise(records, crossings=[("difficulty", "length")])
+    for _ in range(3):
+        chooser.shuffle(records)
+        assert summarise(records, crossings=[("difficulty", "length")]) == first
+
+
+@pytest.mark.parametrize("per_cluster", [1, 5])
+def test_two_hundred_thousand_records_take_seconds(per_cluster: int) -> None:
+    lengths = ["<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k"]
+    kinds = [
+        answered("x", right=n % 3 > 0, groups=mc_groups(context_length=lengths[n % 7], domain=f"d{n % 6}"))
+        for n in range(84)
+    ]
+    fields = [kind.groups for kind in kinds]
+
+    def records() -> list[Record]:
+        return [
+            answered(str(n), right=n % 3 > 0, groups=fields[n % 84], cluster=str(n // per_cluster))
+            for n in range(200_000)
+        ]
+
+    made = records()
+    started = time.process_time()
+    summary = summarise(made, crossings=[("difficulty", "length")])
+    assert time.process_time() - started < 3
+    assert summary.overall.total == 200_000

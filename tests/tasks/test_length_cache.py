@@ -1,0 +1,92 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tasks.documents import mc_record, write_list
+from vqa_client.tasks import length_cache, length_worker
+from vqa_client.tasks.data_file import DataFile, read_index
+
+SENTENCE = "The boats lay at the quay and nobody counted them. "
+LENGTHS = {0: 500, 1: 900, 2: 1_800, 3: 6_000, 4: 20_000}
+EXPECTED = {0: "<8k", 1: "8k-16k", 2: "16k-24k", 3: ">=64k", 4: ">=64k"}
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "vqa-client"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> DataFile:
+    records = [mc_record(str(index), context=SENTENCE * sentences) for index, sentences in LENGTHS.items()]
+    return read_index(write_list(tmp_path / "data.json", records))
+
+
+def sizes() -> dict[int, int]:
+    return {index: len(SENTENCE) * sentences + 2 for index, sentences in LENGTHS.items()}
+
+
+@pytest.mark.usefixtures("cache")
+def test_buckets_are_the_same_counted_here_and_in_processes(file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = length_cache.buckets(file, sizes())
+    monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
+    monkeypatch.setattr(length_cache, "_read", lambda cache: {})
+    monkeypatch.setattr(length_cache, "count", None)
+    assert length_cache.buckets(file, sizes()) == here == EXPECTED
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("content", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho no JSON\n", None])
+def test_processes_that_can_not_run_cost_time_only(
+    tmp_path: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    python = tmp_path / "python"
+    if content:
+        python.write_text(content)
+        python.chmod(0o755)
+    monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert length_cache.buckets(file, sizes()) == EXPECTED
+
+
+def test_a_second_run_counts_nothing(cache: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    length_cache.buckets(file, sizes())
+    assert [path.name for path in cache.iterdir()] == [f"context-lengths-{file.sha256}.json"]
+    monkeypatch.setattr(length_cache, "count", None)
+    assert length_cache.buckets(file, sizes()) == EXPECTED
+
+
+def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: DataFile) -> None:
+    for wanted in ([1], [2, 3]):
+        length_cache.buckets(file, {index: sizes()[index] for index in wanted})
+    (kept,) = cache.iterdir()
+    assert json.loads(kept.read_bytes()) == {"1": "8k-16k", "2": "16k-24k", "3": ">=64k"}
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"1": 3}', b'{"1": "huge", "2": "<9k"}', b"\xff"])
+def test_a_spoilt_cache_is_counted_anew(cache: Path, file: DataFile, content: bytes) -> None:
+    cache.mkdir(parents=True)
+    (cache / f"context-lengths-{file.sha256}.json").write_bytes(content)
+    assert length_cache.buckets(file, sizes()) == EXPECTED
+
+
+def test_a_cache_that_can_not_be_written_is_no_error(cache: Path, file: DataFile) -> None:
+    cache.parent.mkdir(parents=True)
+    cache.write_text("a file where the folder should be")
+    assert length_cache.buckets(file, sizes()) == EXPECTED
+
+
+def test_nothing_to_count_leaves_no_cache(cache: Path, file: DataFile) -> None:
+    assert length_cache.buckets(file, {}) == {}
+    assert not cache.exists()
+
+
+def test_a_context_that_is_no_text_has_no_known_length(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes(b'[{"_id": "a", "context": "' + b"\xff" * 9_000 + b'"}]')
+    file = read_index(path)
+    job = length_worker.Job(path=str(path), spans=((0, file.starts[0], file.ends[0]),))
+    assert length_worker.count(job) == {0: "unknown"}

@@ -1,0 +1,262 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
+from vqa_client.errors import DataError, UsageError
+from vqa_client.tasks import mc
+from vqa_client.tasks.task import Loaded
+from vqa_client.types import Completion, Question
+
+GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench"
+
+
+def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
+    return mc.load(write_list(tmp_path / "data.json", records), **({"pages": two_pages} | options))
+
+
+def only_question(tmp_path: Path, **changes: Any) -> Question:
+    (question,) = load(tmp_path, [mc_record("doc", **changes)]).questions
+    return question
+
+
+def reply(text: str, **changes: Any) -> Completion:
+    return Completion(text=text, **({"finish_reason": "stop"} | changes))
+
+
+def test_a_record_becomes_a_question_with_its_pages_and_groups(tmp_path: Path) -> None:
+    assert only_question(tmp_path) == Question(
+        id="doc",
+        text="Which boat came in last?",
+        images=("/pages/doc_page_001.png", "/pages/doc_page_002.png"),
+        references=("B",),
+        choices={"A": "the Gannet", "B": "the Petrel", "C": "the Skua", "D": "none of them"},
+        groups={
+            "difficulty": "easy",
+            "length": "short",
+            "context_length": "<8k",
+            "domain": "Single-Document QA",
+            "sub_domain": "Harbour books",
+        },
+        cluster="doc",
+    )
+
+
+def test_list_and_lines_with_and_without_a_byte_order_mark_load_alike(tmp_path: Path) -> None:
+    records = [mc_record("a", question="Wer kam zuletzt – wer?\u2028?"), mc_record("b")]
+    files = [
+        write_list(tmp_path / "1.json", records),
+        write_list(tmp_path / "2.json", records, bom=True, indent=2),
+        write_lines(tmp_path / "3.jsonl", records),
+        write_lines(tmp_path / "4.jsonl", records, bom=True),
+    ]
+    first, *others = [list(mc.load(file, pages=two_pages).questions) for file in files]
+    assert [question.text for question in first] == ["Wer kam zuletzt – wer?\u2028?", "Which boat came in last?"]
+    assert all(questions == first for questions in others)
+
+
+def test_questions_can_be_walked_over_again(tmp_path: Path) -> None:
+    loaded = load(tmp_path, [mc_record("a"), mc_record("b")])
+    assert list(loaded.questions) == list(loaded.questions)
+    assert loaded.count == 2
+    assert len(loaded.data_sha256) == 64
+
+
+def test_what_is_left_out_is_named_and_in_no_count(tmp_path: Path) -> None:
+    blacklist = tmp_path / "blacklist.txt"
+    blacklist.write_bytes(BOM + b"# bad scans\r\n\r\nb\r\n  d  # torn\r\nnot-in-the-data\r\n")
+    loaded = load(
+        tmp_path,
+        [mc_record(name) for name in "abcde"],
+        blacklist=blacklist,
+        pages=lambda name: () if name == "c" else two_pages(name),
+    )
+    assert [question.id for question in loaded.questions] == ["a", "e"]
+    assert loaded.count == 2
+    assert loaded.left_out == {"blacklisted": ("b", "d"), "no_images": ("c",)}
+
+
+def test_the_limit_counts_instances_after_the_blacklist(tmp_path: Path) -> None:
+    blacklist = tmp_path / "blacklist.txt"
+    blacklist.write_text("a\n")
+    loaded = load(tmp_path, [mc_record(name) for name in "abcd"], blacklist=blacklist, limit=2)
+    assert [question.id for question in loaded.questions] == ["b", "c"]
+    assert load(tmp_path, [mc_record("a")], limit=0).count == 0
+
+
+def test_a_blacklist_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+    for content in (None, b"\xff\xfe"):
+        path = tmp_path / f"blacklist-{content}"
+        if content:
+            path.write_bytes(content)
+        with pytest.raises(DataError, match="blacklist"):
+            load(tmp_path, [mc_record("a")], blacklist=path)
+
+
+def test_absent_groups_are_unknown_and_unknown_ones_are_kept(tmp_path: Path) -> None:
+    question = only_question(tmp_path, difficulty=..., length="xl", context=None, domain=None, sub_domain=7)
+    assert question.groups == {
+        "difficulty": "unknown",
+        "length": "xl",
+        "context_length": "unknown",
+        "domain": "unknown",
+        "sub_domain": "7",
+    }
+    assert only_question(tmp_path, context=...).groups["context_length"] == "unknown"
+    assert only_question(tmp_path, context="").groups["context_length"] == "<8k"
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"question": ...}, "question"),
+        ({"question": None}, "question"),
+        ({"choice_C": ...}, "choice_C"),
+        ({"choice_D": 4}, "choice_D"),
+        ({"answer": ...}, "answer"),
+        ({"answer": None}, "answer"),
+        ({"answer": ""}, "answer"),
+        ({"answer": "E"}, "answer"),
+        ({"answer": "the Petrel"}, "answer"),
+        ({"context": ["page one"]}, "context"),
+        ({"difficulty": {"level": 3}}, "difficulty"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_record_and_file(tmp_path: Path, changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, [mc_record("good"), mc_record("bad-one", **changes)])
+    message = str(caught.value)
+    assert str(tmp_path / "data.json") in message
+    assert "record 1" in message
+    assert "bad-one" in message
+    assert f"`{field}`" in message or f"$.{field}" in message
+    assert caught.value.hint
+
+
+def test_a_record_without_id_is_named_by_its_place(tmp_path: Path) -> None:
+    for changes in ({"_id": ...}, {"_id": ""}, {"_id": None}):
+        with pytest.raises(DataError, match=r"record 0.*_id"):
+            load(tmp_path, [mc_record("a", **changes)])
+
+
+def test_repeated_ids_are_all_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="'a', 'c'"):
+        load(tmp_path, [mc_record(name) for name in "abacdc"])
+
+
+def test_a_needle_file_is_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, [niah_record("a")])
+    assert "niah" in caught.value.hint
+
+
+def test_the_gold_letter_may_be_small_and_padded(tmp_path: Path) -> None:
+    assert only_question(tmp_path, answer=" c ").references == ("C",)
+
+
+def test_numbers_as_ids_are_ids(tmp_path: Path) -> None:
+    (question,) = load(tmp_path, [mc_record("x", _id=17)]).questions
+    assert (question.id, question.images[0]) == ("17", "/pages/17_page_001.png")
+
+
+def test_the_default_prompt_is_the_published_one(tmp_path: Path) -> None:
+    prompt = mc.task().prompt(only_question(tmp_path))
+    assert prompt == ("Which boat came in last?\n\nA. the Gannet\nB. the Petrel\nC. the Skua\nD. none of them\n\n")
+
+
+def test_prompts_equal_the_published_script_s() -> None:
+    if not GOLDEN.is_dir():
+        pytest.skip("the golden files are not here")
+    prompts = json.loads((GOLDEN / "mc_parser_golden.json").read_text())["prompts"]
+    template = json.loads((GOLDEN / "config_vqa/qwen3-vl.json").read_text())["prompt_template"]
+    choices = {"A": "one", "B": "two", "C": "three", "D": "four"}
+    question = Question(id="a", text="Q?", choices=choices, references=("A",))
+    assert mc.task().prompt(question) == prompts["default"]
+    assert mc.task(prompt_template=template).prompt(question) == prompts["shipped_template"]
+
+
+def test_a_prompt_holds_no_image_and_no_context(tmp_path: Path) -> None:
+    question = only_question(tmp_path)
+    prompt = mc.task(prompt_template="{question} {choices}").prompt(question)
+    assert "page_001" not in prompt
+    assert "Gannet came in first" not in prompt
+
+
+def test_text_only_puts_the_document_before_the_prompt(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path, [mc_record("a", context="Line {question}\nend"), mc_record("b", context=None)], text_only=True
+    )
+    (question,) = loaded.questions
+    assert question.images == ()
+    assert loaded.left_out == {"no_context": ("b",)}
+    task = mc.task(prompt_template="{question} {choices}", text_only=True)
+    assert task.prompt(question).startswith("Context:\nLine {question}\nend\n\nWhich boat came in last? A. the Gannet")
+
+
+def test_a_document_that_is_no_text_is_refused_before_a_text_only_run(tmp_path: Path) -> None:
+    path = write_list(tmp_path / "data.json", [mc_record("a", context="x!")])
+    path.write_bytes(path.read_bytes().replace(b"x!", b"\xff\xfe"))
+    assert mc.load(path, pages=two_pages).count == 1
+    with pytest.raises(DataError, match=r"data\.json: record 0.*'a'.*`context`"):
+        mc.load(path, pages=None, text_only=True)
+
+
+def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:
+    with pytest.raises(UsageError, match="strict"):
+        mc.task(parser="strict")
+    with pytest.raises(UsageError, match=r"\{context\}"):
+        mc.task(prompt_template="{context} {question} {choices}")
+
+
+@pytest.mark.parametrize(
+    ("text", "robust", "seed", "longbench"),
+    [
+        ("The correct answer is (B).", 1, 1, 1),
+        ("B", 1, 1, 0),
+        ("I think a better answer is B", 1, 0, 0),
+        ("The correct answer is (C).", 0, 0, 0),
+    ],
+)
+def test_every_score_has_all_three_parsers(tmp_path: Path, text: str, robust: int, seed: int, longbench: int) -> None:
+    question = only_question(tmp_path)
+    expected = {"robust": robust, "seed": seed, "longbench": longbench}
+    for parser in mc.PARSERS:
+        task = mc.task(parser=parser)
+        score = task.score(task.parse(reply(text), question), reply(text), question)
+        assert score.parts == expected
+        assert score.value == expected[parser]
+
+
+@pytest.mark.parametrize("parser", mc.PARSERS)
+@pytest.mark.parametrize(
+    ("completion", "status"),
+    [
+        (reply(""), "empty"),
+        (reply("", finish_reason="length"), "truncated"),
+        (reply("The boats are what this is about, so we look at them first and", finish_reason="length"), "truncated"),
+        (reply("None of these."), "unparsed"),
+    ],
+)
+def test_a_reply_without_answer_has_the_same_status_under_every_parser(
+    tmp_path: Path, parser: str, completion: Completion, status: str
+) -> None:
+    question = only_question(tmp_path)
+    task = mc.task(parser=parser)
+    answer = task.parse(completion, question)
+    assert (answer.text, answer.status) == (None, status)
+    assert task.score(answer, completion, question).value == 0.0
+
+
+def test_the_parser_is_part_of_what_scores_depend_on() -> None:
+    assert mc.task(parser="seed").scoring["parser"] == "seed"
+    assert mc.task().scoring != mc.task(parser="longbench").scoring
+
+
+def test_a_task_given_its_own_references_scores_full(tmp_path: Path) -> None:
+    question = only_question(tmp_path)
+    for parser in ("robust", "seed"):
+        task = mc.task(parser=parser)
+        completion = reply(question.references[0])
+        assert task.score(task.parse(completion, question), completion, question).value == 1.0

@@ -1,0 +1,74 @@
+"""Writing reports: the whole file or none of it, as strict JSON in UTF-8."""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from vqa_client.errors import UsageError
+
+_BUFFER_BYTES = 1 << 20
+_HINT = "make room or allow writing there, or choose another --output"
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
+
+    Makes missing folders. Raises UsageError that names the path when the disk or the folder can't take it.
+    """
+    target = Path(os.path.realpath(path))
+    unfinished = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        if target.exists() and not target.is_file():
+            raise UsageError(f"can't write {os.fspath(path)}: it is no file", hint="name a file that may be replaced")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(unfinished, "xb", buffering=_BUFFER_BYTES) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"can't write {os.fspath(path)}: {reason}", hint=_HINT) from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write one JSON value, indented."""
+    with replacing(path) as file:
+        file.write(_indented(value) + b"\n")
+
+
+def write_json_list(
+    path: str | os.PathLike[str], head: Mapping[str, Any], name: str, items: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write an object: the keys of `head`, then under `name` a list of which one item at a time is in memory."""
+    with replacing(path) as file:
+        opened = _indented(dict(head)).rstrip(b"}").rstrip()
+        file.write(opened + (b"," if head else b"") + b"\n  " + encode(name) + b": [")
+        separator = b"\n    "
+        for item in items:
+            file.write(separator + encode(item))
+            separator = b",\n    "
+        file.write(b"\n  ]\n}\n")
+
+
+def encode(value: Any) -> bytes:
+    """Encode as strict JSON: NaN and infinities become null, what is no character (in a file name) becomes "?"."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), allow_nan=False, ensure_ascii=False)
+        return text.encode("utf-8", "replace")
+
+
+def _indented(value: Any) -> bytes:
+    return msgspec.json.format(encode(value), indent=2)

@@ -1,0 +1,33 @@
+"""What a finished or stopped run comes to, for people and for code."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from vqa_client.reports.summary import Summary
+from vqa_client.types import ANSWERED
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """The numbers of one run and where its files lie; `expected` counts the questions that the run has.
+
+    `variant` is the image folder's name, or "text_only".
+    """
+
+    task: str
+    variant: str
+    model: str
+    path: Path
+    expected: int
+    left_out: dict[str, tuple[str, ...]]
+    summary: Summary
+
+    @property
+    def incomplete(self) -> bool:
+        """Some questions have no record yet."""
+        return self.summary.overall.total < self.expected
+
+    @property
+    def failed(self) -> int:
+        """Questions that have a record and no reply."""
+        return sum(n for status, n in self.summary.status_counts.items() if status not in ANSWERED)

@@ -1,0 +1,139 @@
+"""Every number of a report, from one walk over the records, each with its denominator and an interval."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
+from math import fsum
+
+from msgspec import Struct
+
+from vqa_client.reports.kinds import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
+from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.types import STATUSES, Record, Status
+
+
+class Mean(Struct, frozen=True, kw_only=True):
+    """The mean of `n` values, None where there are none; the interval is clustered by document or image."""
+
+    n: int
+    value: float | None
+    interval: Interval | None
+
+
+class Tally(Struct, frozen=True, kw_only=True):
+    """Accuracy in [0, 1] over all questions, where a failed one counts as wrong, and over the answered ones.
+
+    `correct` counts full scores; accuracies are mean scores, so partial credit is in them.
+    """
+
+    total: int
+    correct: int
+    accuracy: float | None
+    interval: Interval | None
+    answered: int
+    accuracy_answered: float | None
+    interval_answered: Interval | None
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A score under another metric: over all questions that have it or failed (as 0), and over the answered ones."""
+
+    overall: Mean
+    answered: Mean
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """What the records of one run and variant add up to; the same for any order of the records.
+
+    `breakdowns` maps a group field to its values; `crossings` maps two fields to the values of the first and, in
+    these, of the second. `n_truncated` counts replies cut at the token limit, whatever was read from them.
+    """
+
+    overall: Tally
+    status_counts: dict[Status, int]
+    n_truncated: int
+    without_truncated: Mean
+    parts: dict[str, Part]
+    breakdowns: dict[str, dict[str, Tally]]
+    crossings: dict[tuple[str, str], dict[str, dict[str, Tally]]]
+    prompt_tokens: TokenSum
+    completion_tokens: TokenSum
+
+
+def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:
+    """Add up the records in one walk; memory grows with clusters and with kinds of records, not with records."""
+    counts = count_kinds(records)
+    fields = sorted({field for kind in counts.kinds for field in kind.fields})
+    metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
+    statuses = counts.numbers(lambda kind: kind.status)
+    return Summary(
+        overall=_tallies(counts, lambda kind: "").get("", _tally(0, {})),
+        status_counts={status: statuses.get(status, 0) for status in STATUSES},
+        n_truncated=counts.numbers(lambda kind: kind.cut)[True],
+        without_truncated=_means(_all(counts, lambda kind: None if kind.cut else kind.score))[0],
+        parts={metric: _part(counts, metric) for metric in metrics},
+        breakdowns={field: _breakdown(counts, field) for field in fields},
+        crossings={pair: _crossing(counts, *pair) for pair in crossings},
+        prompt_tokens=counts.prompt_tokens,
+        completion_tokens=counts.completion_tokens,
+    )
+
+
+def _tallies(counts: KindCounts, group_of: Callable[[Kind], Group]) -> dict[Group, Tally]:
+    correct = counts.numbers(lambda kind: group_of(kind) if kind.score >= 1.0 else None)
+    sums = counts.by_group(group_of, lambda kind: kind.score)
+    return {group: _tally(correct[group], sums[group]) for group in sums}
+
+
+def _tally(correct: int, sums: ClusterSums) -> Tally:
+    overall, answered = _means(sums)
+    return Tally(
+        total=overall.n,
+        correct=correct,
+        accuracy=overall.value,
+        interval=overall.interval,
+        answered=answered.n,
+        accuracy_answered=answered.value,
+        interval_answered=answered.interval,
+    )
+
+
+def _breakdown(counts: KindCounts, field: str) -> dict[str, Tally]:
+    return dict(sorted(_tallies(counts, lambda kind: kind.group(field)).items()))
+
+
+def _crossing(counts: KindCounts, outer: str, inner: str) -> dict[str, dict[str, Tally]]:
+    cells = _tallies(counts, lambda kind: (kind.group(outer), kind.group(inner)))
+    crossed: dict[str, dict[str, Tally]] = {}
+    for (of_outer, of_inner), tally in sorted(cells.items()):
+        crossed.setdefault(of_outer, {})[of_inner] = tally
+    return crossed
+
+
+def _part(counts: KindCounts, metric: str) -> Part:
+    overall, answered = _means(_all(counts, lambda kind: kind.metric(metric)))
+    return Part(overall=overall, answered=answered)
+
+
+def _all(counts: KindCounts, value_of: Callable[[Kind], float | None]) -> ClusterSums:
+    return counts.by_group(lambda kind: "", value_of).get("", {})
+
+
+def _means(sums: ClusterSums) -> tuple[Mean, Mean]:
+    """Give the means over all and over the answered; a failed question's value is 0, so they share their sums."""
+    overall: Counter[tuple[float, int]] = Counter()
+    answered: Counter[tuple[float, int]] = Counter()
+    for (total, n, n_answered), times in sums.items():
+        overall[total, n] += times
+        if n_answered:
+            answered[total, n_answered] += times
+    mean = _mean(overall)
+    return mean, mean if answered == overall else _mean(answered)
+
+
+def _mean(clusters: Mapping[tuple[float, int], int]) -> Mean:
+    ordered = sorted(clusters.items())
+    n = sum(held * times for (_, held), times in ordered)
+    total = fsum(chain.from_iterable(repeat(value, times) for (value, _), times in ordered))
+    pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
+    return Mean(n=n, value=total / n if n else None, interval=interval(pairs))

@@ -1,0 +1,68 @@
+"""The context-length buckets of a data file: from the cache, or counted and put there."""
+
+import contextlib
+import os
+from array import array
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from vqa_client.tasks.context_length import BUCKETS
+from vqa_client.tasks.data_file import DataFile
+from vqa_client.tasks.length_worker import Job, count, count_in_processes
+
+_PROCESS_BYTES = 8 << 20
+_MOST_PROCESSES = 8
+
+
+def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
+    """Name the bucket of each record in `context_bytes`, which maps its index to the size of its context as JSON."""
+    if not context_bytes:
+        return {}
+    cache = _cache_path(file.sha256)
+    cached = _read(cache)
+    known = {index: cached[index] for index in context_bytes if index in cached}
+    missing = {index: size for index, size in context_bytes.items() if index not in known}
+    if missing:
+        counted = _count(file, missing)
+        _write(cache, cached | counted)
+        known |= counted
+    return known
+
+
+def _count(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
+    processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(os.cpu_count() or 1, _MOST_PROCESSES)
+    largest_first = sorted(context_bytes, key=lambda index: (-context_bytes[index], index))
+    jobs = [_job(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
+    return count(jobs[0]) if processes == 1 else count_in_processes(jobs)
+
+
+def _job(file: DataFile, indices: "array[int]") -> Job:
+    return Job(path=file.path, spans=tuple((index, file.starts[index], file.ends[index]) for index in indices))
+
+
+def _cache_path(sha256: str) -> Path:
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    folder = Path(named) if os.path.isabs(named) else Path(os.path.expanduser("~"), ".cache")
+    return folder / "vqa-client" / f"context-lengths-{sha256}.json"
+
+
+def _read(cache: Path) -> dict[int, str]:
+    try:
+        found = msgspec.json.decode(cache.read_bytes(), type=dict[int, str])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return {index: name for index, name in found.items() if name in BUCKETS}
+
+
+def _write(cache: Path, known: Mapping[int, str]) -> None:
+    """Replace the cache in one step; a cache that can't be written costs time later and nothing now."""
+    unfinished = cache.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(msgspec.json.encode(dict(sorted(known.items()))))
+        os.replace(unfinished, cache)
+    except OSError:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()

@@ -1,0 +1,130 @@
+"""LongBench-v2 as page images: four choices, one right."""
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choice_published import longbench as read_as_longbench
+from vqa_client.scoring.choice_published import seed as read_as_seed
+from vqa_client.tasks import longbench, template
+from vqa_client.tasks.longbench import Pages, PathLike
+from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.tasks.task import Loaded, Task
+from vqa_client.types import Answer, Completion, Question, Score
+
+DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
+SCORING_VERSION = "1"
+
+_HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
+_PUBLISHED = {"seed": read_as_seed, "longbench": read_as_longbench}
+PARSERS = ("robust", *_PUBLISHED)
+
+
+class _Row(longbench.Row, frozen=True, kw_only=True):
+    question: str
+    choice_A: str  # noqa: N815  the benchmark's own field names
+    choice_B: str  # noqa: N815
+    choice_C: str  # noqa: N815
+    choice_D: str  # noqa: N815
+    answer: str
+
+    def choices(self) -> dict[str, str]:
+        return {"A": self.choice_A, "B": self.choice_B, "C": self.choice_C, "D": self.choice_D}
+
+    def gold(self) -> str:
+        return self.answer.strip().upper()
+
+    def fault(self) -> str:
+        known = self.gold() in self.choices()
+        return super().fault() or ("" if known else f"field `answer` is {self.answer!r}, not one of A, B, C, D")
+
+
+class _Questions(Struct, frozen=True, kw_only=True):
+    selection: Selection[_Row]
+    wanted: Wanted
+
+    def __iter__(self) -> Iterator[Question]:
+        for row, context_length in self.selection.rows():
+            yield Question(
+                id=row.name,
+                text=row.question,
+                images=self.wanted.images(row),
+                references=(row.gold(),),
+                choices=row.choices(),
+                groups=row.groups(context_length),
+                cluster=row.name,
+                extra=self.wanted.extra(row),
+            )
+
+
+def load(
+    data_json: PathLike,
+    *,
+    pages: Pages | None,
+    blacklist: PathLike | None = None,
+    limit: int | None = None,
+    text_only: bool = False,
+) -> Loaded:
+    """Check the data file and find the pages of each instance; `limit` counts instances after the blacklist.
+
+    Left out are "blacklisted", "no_images" and, text only, "no_context". Raises DataError.
+    """
+    wanted = Wanted(pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
+    selection = select(data_json, _Row, wanted, hint=_HINT)
+    return Loaded(
+        questions=_Questions(selection=selection, wanted=wanted),
+        count=len(selection.indices),
+        left_out=selection.left_out,
+        data_sha256=selection.file.sha256,
+    )
+
+
+def task(*, prompt_template: str | None = None, parser: str = "robust", text_only: bool = False) -> Task:
+    """Build the task; raises UsageError for an unknown parser or placeholder."""
+    if parser not in PARSERS:
+        raise UsageError(f"unknown parser {parser!r}", hint=f"known are {', '.join(PARSERS)}")
+    chosen = prompt_template or DEFAULT_TEMPLATE
+    template.check(chosen)
+
+    def prompt(question: Question) -> str:
+        text = template.fill(chosen, question=question.text, choices=choices_text(question.choices))
+        return longbench.with_context(text, question.extra["context"]) if text_only else text
+
+    return Task(
+        name="mc",
+        prompt=prompt,
+        parse=_parse_with(parser),
+        score=_score_with(parser),
+        scoring={"parser": parser, "version": SCORING_VERSION},
+    )
+
+
+def choices_text(choices: dict[str, str]) -> str:
+    """Write the choices as the model sees them, one a line in the order of their letters."""
+    return "\n".join(f"{label}. {text}" for label, text in sorted(choices.items()))
+
+
+def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:
+    def parse(completion: Completion, question: Question) -> Answer:
+        robust = read_choice(completion, question.choices)
+        if parser == "robust":
+            return robust
+        text = _PUBLISHED[parser](completion.text)
+        if text in question.choices:
+            return Answer(text=text, rule=parser)
+        return Answer(status="unparsed" if robust.status == "ok" else robust.status, rule=parser, rivals=robust.rivals)
+
+    return parse
+
+
+def _score_with(parser: str) -> Callable[[Answer, Completion, Question], Score]:
+    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+        gold = question.references[0]
+        robust = answer if parser == "robust" else read_choice(completion, question.choices)
+        parts = {"robust": float(robust.text == gold)}
+        parts |= {name: float(read(completion.text) == gold) for name, read in _PUBLISHED.items()}
+        return Score(value=parts[parser], parts=parts)
+
+    return score

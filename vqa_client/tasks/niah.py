@@ -1,0 +1,149 @@
+"""Needles in a haystack: secrets hidden in a document, each asked for by one question on its page images."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from vqa_client.scoring.choice import TRUNCATED
+from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
+from vqa_client.tasks import longbench, template
+from vqa_client.tasks.context_length import UNKNOWN
+from vqa_client.tasks.longbench import Pages, PathLike
+from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.tasks.task import Loaded, Task
+from vqa_client.types import Answer, Completion, Question, Score
+
+DEFAULT_TEMPLATE = "{question}"
+SCORING_VERSION = "1"
+
+_HINT = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
+
+
+class _Row(longbench.Row, frozen=True, kw_only=True):
+    questions: tuple[str, ...]
+    answers: tuple[str | int | float | None, ...]
+    question_depths: tuple[str | None, ...] | None = None
+
+    def gold(self, index: int) -> str:
+        answer = self.answers[index]
+        return "" if answer is None else str(answer).strip()
+
+    def depth(self, index: int) -> str:
+        depths = self.question_depths or ()
+        return longbench.group(depths[index]) if index < len(depths) else UNKNOWN
+
+    def fault(self) -> str:
+        n, expected = len(self.answers), len(self.questions)
+        return super().fault() or ("" if n == expected else f"field `answers` has {n} items for {expected} questions")
+
+    def scorable(self) -> list[int]:
+        return [index for index in range(len(self.questions)) if folded(self.gold(index))]
+
+
+class _Questions(Struct, frozen=True, kw_only=True):
+    selection: Selection[_Row]
+    wanted: Wanted
+
+    def __iter__(self) -> Iterator[Question]:
+        for row, context_length in self.selection.rows():
+            images, extra = self.wanted.images(row), self.wanted.extra(row)
+            for index in row.scorable():
+                yield Question(
+                    id=question_id(row.name, index),
+                    text=row.questions[index],
+                    images=images,
+                    references=(row.gold(index),),
+                    groups=row.groups(context_length) | {"needle_depth": row.depth(index)},
+                    cluster=row.name,
+                    extra={"question_idx": index} | extra,
+                )
+
+
+def question_id(document_id: str, index: int) -> str:
+    """Name a question: the document's id, "#", and its place in `questions`, counted from 0."""
+    return f"{document_id}#{index}"
+
+
+def load(
+    data_json: PathLike,
+    *,
+    pages: Pages | None,
+    blacklist: PathLike | None = None,
+    limit: int | None = None,
+    text_only: bool = False,
+) -> Loaded:
+    """Check the data file and find the pages of each document; `limit` counts documents after the blacklist.
+
+    Left out are, by document, "blacklisted", "no_images" and "no_context" (text only), and, by question, "unscorable":
+    those without an answer, which would be found in every reply. Raises DataError.
+    """
+    wanted = Wanted(pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
+    selection = select(data_json, _Row, wanted, hint=_HINT)
+    count = 0
+    unscorable: list[str] = []
+    for row, _ in selection.rows():
+        scorable = row.scorable()
+        count += len(scorable)
+        unscorable += [question_id(row.name, index) for index in range(len(row.questions)) if index not in scorable]
+    return Loaded(
+        questions=_Questions(selection=selection, wanted=wanted),
+        count=count,
+        left_out=selection.left_out | ({"unscorable": tuple(unscorable)} if unscorable else {}),
+        data_sha256=selection.file.sha256,
+    )
+
+
+def choose_template(prompt_template: str | None) -> tuple[str, str]:
+    """Give the template to use and a note for the user, "" where it is the one given.
+
+    One without {question} or with {choices} was written for another task: the default is used instead.
+    """
+    if not prompt_template:
+        return DEFAULT_TEMPLATE, ""
+    found = template.placeholders(prompt_template)
+    if found != {"question"}:
+        reason = "it has {choices}" if "choices" in found else "it has no {question}"
+        return DEFAULT_TEMPLATE, f"niah asks with its own template, {DEFAULT_TEMPLATE!r}, not the config's: {reason}"
+    template.check(prompt_template, known=("question",))
+    return prompt_template, ""
+
+
+def task(*, prompt_template: str | None = None, case_sensitive: bool = False, text_only: bool = False) -> Task:
+    """Build the task; raises UsageError for an unknown placeholder."""
+    chosen, _ = choose_template(prompt_template)
+
+    def prompt(question: Question) -> str:
+        text = template.fill(chosen, question=question.text)
+        return longbench.with_context(text, question.extra["context"]) if text_only else text
+
+    def parse(completion: Completion, question: Question) -> Answer:
+        return _parse(completion, question, case_sensitive)
+
+    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+        gold = question.references[0]
+        found = float(contains(gold, completion.text, case_sensitive=case_sensitive))
+        strict = float(contains_strict(gold, completion.text, case_sensitive=case_sensitive))
+        return Score(
+            value=found,
+            parts={"containment": found, "strict": strict, "n_numbers": float(count_numbers(completion.text))},
+        )
+
+    return Task(
+        name="niah",
+        prompt=prompt,
+        parse=parse,
+        score=score,
+        scoring={"case_sensitive": str(case_sensitive).lower(), "version": SCORING_VERSION},
+    )
+
+
+def _parse(completion: Completion, question: Question, case_sensitive: bool) -> Answer:
+    """Take the whole reply as the answer; one cut short before the needle has none."""
+    cut = completion.finish_reason in TRUNCATED
+    if completion.finish_reason == "content_filter":
+        return Answer(status="refused", rule="content_filter")
+    if not completion.text.strip():
+        return Answer(status="truncated" if cut else "empty", rule="no_text")
+    if cut and not contains(question.references[0], completion.text, case_sensitive=case_sensitive):
+        return Answer(status="truncated", rule="cut")
+    return Answer(text=completion.text, rule="whole_reply")

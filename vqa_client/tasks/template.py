@@ -1,0 +1,40 @@
+"""Prompt templates in which two placeholders are replaced, once, and every other brace means itself."""
+
+import re
+from collections.abc import Collection
+
+from vqa_client.errors import UsageError
+
+PLACEHOLDERS = ("question", "choices")
+
+_PLACEHOLDER = re.compile(r"\{(question|choices)\}")
+_BARE_NAME = re.compile(r"\\[A-Za-z]+(?:\[[^\]{}]*\])?(?:\{[^{}]*\})+|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""LaTeX commands with their arguments, which are passed over, or a name alone in braces."""
+
+
+def fill(template: str, *, question: str, choices: str = "") -> str:
+    """Put the question and the choices in, in one pass: braces inside them are never looked at again."""
+    values = {"question": question, "choices": choices}
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+
+
+def placeholders(template: str) -> frozenset[str]:
+    """Name the placeholders that `fill` would replace."""
+    return frozenset(_PLACEHOLDER.findall(template))
+
+
+def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
+    """Refuse a template that leaves the question out or names a placeholder that isn't one; raises UsageError."""
+    names = [name for name in _BARE_NAME.findall(template) if name]
+    unknown = sorted(set(names) - set(known))
+    listed = " and ".join(f"{{{name}}}" for name in known)
+    if unknown:
+        raise UsageError(
+            f"unknown placeholder {{{unknown[0]}}} in prompt_template; known are {listed}",
+            hint=f"to send the braces themselves, write them with a space: {{ {unknown[0]} }}",
+        )
+    if "question" not in placeholders(template):
+        raise UsageError(
+            f"prompt_template has no {{question}}: {template[:60]!r}",
+            hint=f"write {listed} where the texts belong; '{{question}}' is the shortest template",
+        )
