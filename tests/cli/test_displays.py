@@ -1,0 +1,148 @@
+"""What people see while a run goes on, and what no terminal may be made to do."""
+
+import io
+import sys
+
+import pytest
+
+from vqa_client.cli import progress as displays
+from vqa_client.cli.evaluate import resume_command
+from vqa_client.cli.progress import LiveDisplay, PlainDisplay, display
+from vqa_client.cli.tally import Tally
+from vqa_client.cli.text import count, duration, safe
+from vqa_client.types import Record
+
+
+def record(status: str = "ok", score: float = 1.0) -> Record:
+    return Record(question_id="1", status=status, score=score, completion_tokens=10)  # type: ignore[arg-type]
+
+
+class Clock:
+    """A time that the test sets."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("vqa_client.cli.tally.time", clock)
+    monkeypatch.setattr("vqa_client.cli.progress.time", clock)
+    return clock
+
+
+def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
+    tally = Tally()
+    tally.begin("mc clean", 1000)
+    for _ in range(20):
+        tally.asking()
+    clock.now_s += 10
+    for status in ["ok"] * 8 + ["timeout", "unparsed"]:
+        tally.finished(record(status, float(status == "ok")))
+    assert tally.line() == (
+        "10/1,000 · 1.0 q/s · 16 min 30 s left · accuracy 80.0 % · 10 tokens/s · 10 in flight · 1 timeout · 1 unparsed"
+    )
+    assert tally.failures() == 1
+
+
+def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> None:
+    tally = Tally()
+    tally.begin("mc clean", 100)
+    for _ in range(50):
+        tally.earlier(record())
+    clock.now_s += 10
+    assert tally.line().startswith("50/100 · 0.0 q/s · accuracy 100.0 %")
+
+
+def test_a_log_file_gets_few_plain_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = PlainDisplay()
+    plain.begin("mc clean", 500)
+    for _ in range(500):
+        plain.asking()
+        clock.now_s += 0.5
+        plain.finished(record())
+    plain.end()
+    lines = capsys.readouterr().err.splitlines()
+    assert 10 <= len(lines) <= 50
+    assert not any("\x1b" in line or "\r" in line for line in lines)
+
+
+def test_a_slow_run_still_says_that_it_lives(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = PlainDisplay()
+    plain.begin("mc clean", 100_000)
+    for _ in range(10):
+        plain.asking()
+        clock.now_s += 31
+        plain.finished(record())
+    assert len(capsys.readouterr().err.splitlines()) == 10
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_only_a_real_terminal_gets_the_live_display(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(display(), PlainDisplay)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", term)
+    assert isinstance(display(), PlainDisplay)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert isinstance(display(), LiveDisplay)
+
+
+def test_the_live_display_draws_foreign_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    live = LiveDisplay()
+    live._console = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False)
+    live.note("path imgs/[slug]/1.png and [/INST] and \x1b[31mred")
+    live.begin("mc [bold]x", 10)
+    live.finished(record())
+    live.end()
+    drawn = live._console.file.getvalue()  # type: ignore[attr-defined]
+    assert "imgs/[slug]/1.png and [/INST] and \\x1b[31mred" in drawn
+    assert "mc [bold]x" in drawn
+
+
+@pytest.mark.parametrize(
+    ("foreign", "shown"),
+    [
+        ("a\tb\nc", "a\tb\nc"),
+        ("\x1b[2Jx", "\\x1b[2Jx"),
+        ("\r\x07\x00", "\\x0d\\x07\\x00"),
+        ("\u202egnp.exe", "\\x202egnp.exe"),
+        ("答案 ✓", "答案 ✓"),
+    ],
+)
+def test_control_characters_are_shown_and_not_obeyed(foreign: str, shown: str) -> None:
+    assert safe(foreign) == shown
+
+
+def test_numbers_and_times_read_well() -> None:
+    assert [count(n, "question") for n in (0, 1, 1200)] == ["0 questions", "1 question", "1,200 questions"]
+    assert [duration(s) for s in (3.2, 59.4, 61, 3600, 90_000)] == [
+        "3 s",
+        "59 s",
+        "1 min 01 s",
+        "1 h 00 min",
+        "25 h 00 min",
+    ]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["/bin/vqa-client", "mc", "--api_key", "SECRET", "-o", "a b"],
+        ["vqa-client", "mc", "--api-key=SECRET", "--fresh", "-o", "a b"],
+        ["vqa-client", "mc", "--api_key=SECRET", "-o", "a b", "--fresh"],
+    ],
+)
+def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) -> None:
+    assert resume_command(argv) == "vqa-client mc -o 'a b'"
+
+
+def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    displays.say("x")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "x\n")

@@ -1,0 +1,296 @@
+"""Whole runs against a server that misbehaves: every question has one record, and the report says what happened."""
+
+import asyncio
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vqa_client
+from tests.fakes.fixtures import StartsProcesses, StartsServers
+from tests.fakes.words import (
+    answer,
+    at_random,
+    close_without_reply,
+    delay,
+    echo_question_id,
+    engine_dead,
+    error,
+    every_nth,
+    first_n_of_each,
+    oracle,
+    reset,
+    retry_after,
+)
+from tests.runs.sample import Sample
+from vqa_client.errors import DataError, IdentityError, ServerUnusable, UsageError
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.01)
+
+
+def sample(tmp_path: Path, count: int = 20, **more: Any) -> Sample:
+    return Sample(tmp_path, count, **more)
+
+
+async def test_every_question_is_asked_once_and_its_images_arrive_byte_for_byte(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 20, pages=12)
+    server = fault_server(oracle(of.replies()))
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert (report.summary.overall.correct, report.summary.overall.total) == (20, 20)
+    assert len(server.chats) == 20
+    for chat in server.chats:
+        name = chat.prompt[2:].partition("]]")[0]
+        files = [of.pages_dir / "clean" / "images" / f"{name}_page_{page:03d}.png" for page in range(1, 13)]
+        assert [image.sha256 for image in chat.images] == [
+            hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+        ]
+        assert {image.mime for image in chat.images} == {"image/png"}
+
+
+async def test_replies_stay_with_their_questions_whatever_order_they_come_in(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 60)
+    server = fault_server(echo_question_id(0.05))
+    await vqa_client.arun(of.settings(server.base_url, max_workers=32))
+    results = of.report()["results"]
+    assert [result["instance_id"] for result in results] == of.ids
+    assert all(result["instance_id"] in result["model_output"] for result in results)
+
+
+async def test_the_report_is_the_same_for_any_number_of_workers_and_any_passing_faults(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    reports = []
+    for name, workers, script in (("a", 1, ()), ("b", 16, ()), ("c", 16, "faulty")):
+        (tmp_path / name).mkdir()
+        of = sample(tmp_path / name, 30)
+        good = oracle(of.replies())
+        faults = at_random(
+            (0.1, error(503)), (0.1, close_without_reply()), (0.1, reset()), (0.1, (delay(0.02), good)), otherwise=good, seed=1
+        )
+        server = fault_server(first_n_of_each(2, faults, then=good) if script else good)
+        await vqa_client.arun(of.settings(server.base_url, max_workers=workers, max_retries=8))
+        reports.append(of.report_path().read_text().replace(str(of.root), ""))
+    assert reports[0] == reports[1] == reports[2]
+
+
+async def test_statuses_and_both_denominators_are_in_the_report(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 20)
+    plays: Any = of.replies()
+    plays |= {f"[[q{n}]]": "I don't know" for n in range(2)}
+    plays |= {f"[[q{n}]]": error(400, "maximum context length is 10 tokens") for n in range(2, 5)}
+    plays |= {"[[q5]]": answer("", finish_reason="length"), "[[q6]]": answer("Answer: A and C")}
+    (of.pages_dir / "clean" / "images" / "q7_page_001.png").write_bytes(b"<html>")
+    server = fault_server(oracle(plays))
+    await vqa_client.arun(of.settings(server.base_url))
+    report = of.report()
+    counts = {status: n for status, n in report["status_counts"].items() if n}
+    assert counts == {"ok": 12, "unparsed": 2, "too_long": 3, "truncated": 1, "ambiguous": 1, "bad_image": 1}
+    assert (report["total_questions"], report["correct"], report["errors"]) == (20, 12, 4)
+    assert report["accuracy"] == pytest.approx(60.0)
+    assert report["accuracy_answered"] == pytest.approx(75.0)
+    assert len(server.chats) == 19
+
+
+async def test_a_second_start_asks_nothing_that_is_answered(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 10)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url, limit=6))
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 10
+    before = of.report_path().read_bytes()
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 10
+    assert of.report_path().read_bytes() == before
+
+
+async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_request(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies() | {"[[q0]]": error(500), "[[q1]]": error(422)}))
+    settings = of.settings(server.base_url, max_retries=0)
+    await vqa_client.arun(settings)
+    server.script = oracle(of.replies())
+    asked = len(server.chats)
+    mended = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0))
+    assert ([chat.prompt[:6] for chat in mended.chats], asked) == (["[[q0]]"], 4)
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0, retry_failed=True))
+    assert [chat.prompt[:6] for chat in mended.chats] == ["[[q0]]", "[[q1]]"]
+    assert of.report()["correct"] == 4
+    assert len({record["question_id"] for record in of.records()}) == 4
+
+
+async def test_another_model_is_refused_field_by_field_and_nothing_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    with pytest.raises(IdentityError, match=r"model\.model_name: 'tiny-vlm' .* 'other' now"):
+        await vqa_client.arun(of.settings(server.base_url, model="other"))
+    with pytest.raises(IdentityError, match=r"images\.max_pixels"):
+        await vqa_client.arun(of.settings(server.base_url, max_pixels=10))
+    assert len(server.chats) == 3
+    await vqa_client.arun(of.settings(server.base_url, model="other", fresh=True))
+    assert len(server.chats) == 6
+    assert sorted(path.name for path in of.output.glob("*.old-1")) == [
+        "clean_mc_eval.json.old-1",
+        "clean_mc_eval.records.jsonl.old-1",
+        "clean_mc_eval.run.json.old-1",
+    ]
+
+
+async def test_another_parser_scores_again_and_asks_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(answer("A dog is shown, so the answer is D."))
+    (robust,) = await vqa_client.arun(of.settings(server.base_url))
+    (published,) = await vqa_client.arun(of.settings(server.base_url, parser="seed"))
+    assert len(server.chats) == 4
+    assert [result["extracted_answer"] for result in of.report()["results"]] == ["A"] * 4
+    assert robust.summary.parts["seed"].overall.value == published.summary.overall.accuracy == 0.25
+
+
+async def test_changed_pages_and_questions_are_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 5)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    page = of.pages_dir / "clean" / "images" / "q3_page_001.png"
+    page.write_bytes((of.pages_dir / "clean" / "images" / "q4_page_001.png").read_bytes())
+    of.data_json.write_text(of.data_json.read_text().replace("[[q1]] Which one?", "[[q1]] Which, then?"))
+    await vqa_client.arun(of.settings(server.base_url))
+    assert sorted(chat.prompt[:6] for chat in server.chats[5:]) == ["[[q1]]", "[[q3]]"]
+    page.touch()
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 7
+
+
+async def test_a_server_where_everything_fails_stops_the_run_without_a_number(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 40)
+    server = fault_server(engine_dead())
+    with pytest.raises(ServerUnusable, match="10 questions in a row failed"):
+        await vqa_client.arun(of.settings(server.base_url, breaker_after=10, max_retries=1))
+    report = of.report()
+    assert report["accuracy"] is None
+    assert report["incomplete"]
+    assert len(server.chats) < 60
+
+
+async def test_a_server_that_comes_up_late_costs_no_question(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 6)
+    server = fault_server(oracle(of.replies()), start_after_s=1.0)
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert report.summary.overall.correct == 6
+
+
+async def test_a_server_that_never_comes_up_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    of = sample(tmp_path, 3)
+    with pytest.raises(ServerUnusable, match="127.0.0.1:9"):
+        await vqa_client.arun(of.settings("http://127.0.0.1:9/v1", wait_for_server=0.2))
+    assert not of.output.exists()
+
+
+async def test_a_pause_that_the_server_asks_for_loses_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 12)
+    server = fault_server(every_nth(5, retry_after(429, ms=150), oracle(of.replies())))
+    (report,) = await vqa_client.arun(of.settings(server.base_url, max_retries=0))
+    assert report.summary.overall.correct == 12
+
+
+async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, fault_server: StartsServers) -> None:
+    from vqa_client.evaluation import Interrupted
+
+    of = sample(tmp_path, 40)
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.2, stop.set)
+    with pytest.raises(Interrupted) as caught:
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stop)
+    assert caught.value.reports[0].incomplete
+    done = len(of.records())
+    assert 4 <= done < 40
+    assert done == len(server.chats) == len(of.report()["results"])
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 40
+    assert not of.report()["incomplete"]
+
+
+async def test_every_folder_of_pages_gets_a_report_of_its_own(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 3, folders=("clean", "adv_dpi_56"))
+    server = fault_server(oracle(of.replies()))
+    reports = await vqa_client.arun(of.settings(server.base_url))
+    assert [report.variant for report in reports] == ["adv_dpi_56", "clean"]
+    assert of.report("adv_dpi_56")["subdirectory"] == "adv_dpi_56"
+
+
+async def test_no_limit_of_open_files_is_hit(tmp_path: Path, fault_process: StartsProcesses) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    of = sample(tmp_path, 300)
+    server = fault_process("(delay(0.4), answer('B'))")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (150, before[1]))
+    try:
+        (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=256))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert report.summary.status_counts["ok"] == 300
+    assert server.counts["in_flight_peak"] > 200
+
+
+async def test_page_limits_are_recorded(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2, pages=5)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url, max_pages=2))
+    assert {len(chat.images) for chat in server.chats} == {2}
+    assert [result["truncated_pages"] for result in of.report()["results"]] == [3, 3]
+
+
+def test_the_plain_function_works_twice_and_inside_a_running_loop(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    assert vqa_client.run(of.settings(server.base_url))[0].summary.overall.correct == 3
+
+    async def notebook() -> list[vqa_client.Report]:
+        return vqa_client.run(of.settings(server.base_url))
+
+    assert asyncio.run(notebook())[0].summary.overall.correct == 3
+    assert len(server.chats) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "error_type", "words"),
+    [
+        ({"data_json": Path("nowhere.json")}, DataError, r"nowhere\.json"),
+        ({"images_dir": Path("nowhere")}, DataError, "nowhere"),
+        ({"images_dir": None}, UsageError, "no page images"),
+        ({"config": "qwen4-vl"}, UsageError, "did you mean|no config"),
+        ({"blacklist": Path("nowhere.txt")}, DataError, r"nowhere\.txt"),
+    ],
+)
+async def test_bad_input_is_named_before_anything_is_asked_or_written(
+    change: dict[str, Any], error_type: type[Exception], words: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server()
+    with pytest.raises(error_type, match=words):
+        await vqa_client.arun(of.settings(server.base_url, **change))
+    assert server.requests == []
+    assert not of.output.exists()
+
+
+async def test_a_run_of_no_questions_is_a_report_of_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server()
+    (report,) = await vqa_client.arun(of.settings(server.base_url, limit=0))
+    assert report.summary.overall.accuracy is None
+    assert of.report()["accuracy"] is None

@@ -1,0 +1,54 @@
+"""Work that a person may interrupt: the first signal asks it to stop, the second ends it."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from vqa_client.evaluation import Interrupted
+from vqa_client.progress import Progress
+from vqa_client.runner import GRACE_S
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+Result = TypeVar("Result")
+
+
+class Stopped(Exception):
+    """A signal ended the work; `code` is the exit code that says which, `interrupted` what was done until then."""
+
+    def __init__(self, number: int, interrupted: Interrupted) -> None:
+        super().__init__(number)
+        self.code = 128 + number
+        self.interrupted = interrupted
+
+
+def attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
+    """Run `work` in a loop of its own; it gets an event that is set when it should stop. Raises Stopped."""
+    return asyncio.run(_attended(work, progress))
+
+
+async def _attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
+    stop = asyncio.Event()
+    caught: list[int] = []
+    working = asyncio.ensure_future(work(stop))
+
+    def on_signal(number: int) -> None:
+        caught.append(number)
+        if len(caught) == 1:
+            progress.note(f"stopping: questions in flight get {GRACE_S:g} s; once more stops at once")
+            stop.set()
+        else:
+            working.cancel()
+
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, on_signal, number)
+    try:
+        return await working
+    except (Interrupted, asyncio.CancelledError) as error:
+        if not caught:
+            raise
+        raise Stopped(caught[0], error if isinstance(error, Interrupted) else Interrupted([])) from None
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)

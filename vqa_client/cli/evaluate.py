@@ -1,0 +1,53 @@
+"""A benchmark command: run it with a display, print the reports, choose the exit code."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+
+from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
+from vqa_client.cli.progress import display, say
+from vqa_client.cli.tables import print_json, print_reports
+from vqa_client.evaluation import Settings, arun
+from vqa_client.reports.report import Report
+
+
+def evaluate(settings: Settings) -> int:
+    """Run and print; the exit code is 130 or 143 after a signal."""
+    progress = display()
+    try:
+        reports = attended(lambda stop: arun(settings, progress=progress, stop=stop), progress)
+    except Stopped as stopped:
+        show(stopped.interrupted.reports, as_json=settings.json)
+        say(f"stopped; to go on: {resume_command(sys.argv)}")
+        return stopped.code
+    show(reports, as_json=settings.json)
+    return exit_code(reports)
+
+
+def show(reports: Sequence[Report], *, as_json: bool = False) -> None:
+    """The reports on standard output, for people or for machines."""
+    if as_json:
+        print_json(reports)
+    elif reports:
+        print_reports(reports)
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """3 when no question at all was answered, 1 when some failed, else 0."""
+    if any(report.failed for report in reports):
+        answered = sum(report.summary.overall.answered for report in reports)
+        return EXIT_FAILED_QUESTIONS if answered else EXIT_SERVER
+    return EXIT_OK
+
+
+def resume_command(argv: Sequence[str]) -> str:
+    """The command line that goes on: without a key, which is taken from the environment, and without --fresh."""
+    words: list[str] = []
+    previous = ""
+    for word in argv[1:]:
+        option = word.replace("_", "-")
+        if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
+            words.append(word)
+        previous = option
+    return shlex.join(["vqa-client", *words])

@@ -1,0 +1,97 @@
+"""The two displays: one live line on a terminal, few plain lines elsewhere; both on standard error."""
+
+import os
+import sys
+import time
+from typing import Any
+
+from vqa_client.cli.tally import Tally
+from vqa_client.cli.text import safe
+from vqa_client.progress import Progress
+from vqa_client.types import Record
+
+LEAST_S = 5.0
+MOST_S = 30.0
+STEPS = 20
+"""A plain line at each twentieth of the run, but not more often than LEAST_S nor more rarely than MOST_S."""
+
+
+def display() -> Progress:
+    """What fits where standard error goes."""
+    on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return LiveDisplay() if on_terminal else PlainDisplay()
+
+
+def say(text: str) -> None:
+    """One line on standard error, whatever it holds."""
+    print(safe(text), file=sys.stderr, flush=True)
+
+
+class PlainDisplay(Tally):
+    """Lines without control codes, for log files and pipes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_s = 0.0
+        self._step = 0
+
+    def note(self, text: str) -> None:  # noqa: D102
+        say(text)
+
+    def begin(self, title: str, total: int) -> None:  # noqa: D102
+        super().begin(title, total)
+        self._said_s = time.monotonic()
+        self._step = 0
+
+    def finished(self, record: Record) -> None:  # noqa: D102
+        super().finished(record)
+        since_s = time.monotonic() - self._said_s
+        step = self.done * STEPS // max(self.total, 1)
+        if since_s >= MOST_S or (since_s >= LEAST_S and step > self._step):
+            say(f"{self.title}: {self.line()}")
+            self._said_s, self._step = time.monotonic(), step
+
+    def end(self) -> None:  # noqa: D102
+        if self.total:
+            say(f"{self.title}: {self.line()}")
+
+
+class LiveDisplay(Tally):
+    """A bar and the line beside it, redrawn four times a second from the counters alone."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        super().__init__()
+        self._console = Console(stderr=True, highlight=False)
+        self._live: Any = None
+
+    def note(self, text: str) -> None:  # noqa: D102
+        self._console.print(safe(text), markup=False, style="dim", soft_wrap=True)
+
+    def begin(self, title: str, total: int) -> None:  # noqa: D102
+        from rich.live import Live
+
+        super().begin(title, total)
+        self._live = Live(
+            console=self._console, get_renderable=self._drawn, refresh_per_second=4, redirect_stdout=False
+        )
+        self._live.start()
+
+    def end(self) -> None:  # noqa: D102
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _drawn(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        row = Table.grid(padding=(0, 1))
+        row.add_column(no_wrap=True)
+        row.add_column(width=20)
+        row.add_column()
+        bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=20)
+        row.add_row(Text(safe(self.title), style="bold"), bar, Text(self.line()))
+        return row

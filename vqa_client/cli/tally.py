@@ -1,0 +1,78 @@
+"""The numbers of a run that goes on, and the one line that says them."""
+
+import time
+from collections import Counter
+
+from vqa_client.cli.text import duration
+from vqa_client.progress import Progress
+from vqa_client.types import ANSWERED, Record
+
+RATE_WINDOW_S = 30.0
+
+
+class Tally(Progress):
+    """Counts what the displays show; rates are over the last half minute."""
+
+    def __init__(self) -> None:
+        self._reset("", 0)
+
+    def _reset(self, title: str, total: int) -> None:
+        self.title = title
+        self.total = total
+        self.done = 0
+        self.in_flight = 0
+        self.tokens = 0
+        self.score_sum = 0.0
+        self.faults: Counter[str] = Counter()
+        self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
+        self._earlier = 0
+
+    def begin(self, title: str, total: int) -> None:  # noqa: D102
+        self._reset(title, total)
+
+    def earlier(self, record: Record) -> None:  # noqa: D102
+        self._count(record)
+        self._earlier = self.done
+        self._marks = [(time.monotonic(), self.done, self.tokens)]
+
+    def asking(self) -> None:  # noqa: D102
+        self.in_flight += 1
+
+    def finished(self, record: Record) -> None:  # noqa: D102
+        self.in_flight -= 1
+        self.tokens += record.completion_tokens or 0
+        self._count(record)
+
+    def _count(self, record: Record) -> None:
+        self.done += 1
+        self.score_sum += record.score
+        if record.status != "ok":
+            self.faults[record.status] += 1
+
+    def line(self) -> str:
+        """Done and total, questions a second, the time left, accuracy so far, tokens, faults, in flight."""
+        rate, tokens_rate = self._rates()
+        parts = [f"{self.done:,}/{self.total:,}", f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s"]
+        if rate and self.done < self.total:
+            parts.append(f"{duration((self.total - self.done) / rate)} left")
+        if self.done:
+            parts.append(f"accuracy {100 * self.score_sum / self.done:.1f} %")
+        if tokens_rate:
+            parts.append(f"{tokens_rate:.0f} tokens/s")
+        parts.append(f"{self.in_flight} in flight")
+        parts += [f"{number:,} {status}" for status, number in self.faults.most_common()]
+        return " · ".join(parts)
+
+    def failures(self) -> int:
+        """Questions without a reply so far."""
+        return sum(number for status, number in self.faults.items() if status not in ANSWERED)
+
+    def _rates(self) -> tuple[float, float]:
+        now_s = time.monotonic()
+        if now_s - self._marks[-1][0] >= 1:
+            self._marks.append((now_s, self.done, self.tokens))
+        while len(self._marks) > 2 and now_s - self._marks[1][0] > RATE_WINDOW_S:
+            self._marks.pop(0)
+        since_s, done, tokens = self._marks[0]
+        elapsed_s = max(now_s - since_s, 1e-3)
+        return (self.done - done) / elapsed_s, (self.tokens - tokens) / elapsed_s

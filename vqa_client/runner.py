@@ -1,0 +1,188 @@
+"""One question's straight way from prompt to record, and the workers that walk it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.errors import QuestionFailed
+from vqa_client.tasks.task import Task
+from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Score, SentImage
+
+BLOCKED = frozenset({"content_filter", "refusal"})
+"""Finish reasons by which a server says that the model would not, or was not let, answer."""
+GRACE_S = 1.5
+"""How long the questions in flight may still end after an interruption."""
+PROMPT_CHARACTERS = 10_000
+"""A longer prompt, as in text-only runs, is kept by its ends."""
+
+
+class Asks(Protocol):
+    """What the runner needs of a server's client."""
+
+    async def complete(self, images: Sequence[Image], prompt: str) -> Completion:
+        """Raises QuestionFailed."""
+
+
+class Prepares(Protocol):
+    """What the runner needs of the images room."""
+
+    async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
+        """Raises QuestionFailed."""
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """What all questions of one run pass through; `max_pages` of None sends every page."""
+
+    task: Task
+    chat: Asks
+    images: Prepares
+    variant: str = ""
+    max_pages: int | None = None
+
+
+async def answer_one(question: Question, line: Line) -> Record:
+    """Ask one question and read, score and describe the reply; only a bug or a lost server raises."""
+    prompt = line.task.prompt(question)
+    images: tuple[Image, ...] = ()
+    try:
+        images = await line.images.prepare_all(question.images[: line.max_pages])
+        completion = await line.chat.complete(images, prompt)
+    except QuestionFailed as failure:
+        return _failed(_asked(question, line, prompt, images), failure)
+    answer = read_completion(completion, question, line.task)
+    score = line.task.score(answer, completion, question)
+    return _answered(_asked(question, line, prompt, images), completion, answer, score)
+
+
+def read_completion(completion: Completion, question: Question, task: Task) -> Answer:
+    """The answer in a completion; a blocked reply is a refusal whatever it says."""
+    if completion.finish_reason in BLOCKED:
+        return Answer(status="refused", rule=completion.finish_reason or "")
+    return task.parse(completion, question)
+
+
+def read_again(record: Record, question: Question, task: Task) -> Record:
+    """The same record under today's parser and scorer, without asking; a failed question stays as it is."""
+    today = replace(record, references=question.references, groups=question.groups)
+    if record.output is None:
+        return today
+    completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
+    answer = read_completion(completion, question, task)
+    return _judged(today, answer, task.score(answer, completion, question))
+
+
+async def answer_all(
+    questions: Iterable[Question],
+    answer: Callable[[Question], Awaitable[Record]],
+    keep: Callable[[Record], None],
+    *,
+    workers: int,
+    stop: asyncio.Event,
+) -> None:
+    """Let workers pull questions until none is left, or `stop` is set and those in flight have had their grace.
+
+    `keep` takes each record as it ends. What it or a worker raises ends all workers and is raised here.
+    """
+    waiting = iter(questions)
+
+    async def work() -> None:
+        for question in waiting:
+            keep(await answer(question))
+            if stop.is_set():
+                return
+
+    async def work_together() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+
+    working, stopping = asyncio.create_task(work_together()), asyncio.create_task(_stopped(stop))
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        working.cancel()
+        stopping.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
+
+
+async def _stopped(stop: asyncio.Event) -> None:
+    await stop.wait()
+    await asyncio.sleep(GRACE_S)
+
+
+def _asked(question: Question, line: Line, prompt: str, images: tuple[Image, ...]) -> Record:
+    """What is known of a question before its reply; the status is still to be set."""
+    return Record(
+        question_id=question.id,
+        variant=line.variant,
+        status="ok",
+        prompt=kept_prompt(prompt),
+        references=question.references,
+        groups=question.groups,
+        cluster=question.cluster,
+        images=tuple(map(_kept_image, images)),
+        truncated_pages=len(question.images) - len(question.images[: line.max_pages]),
+    )
+
+
+def _answered(asked: Record, completion: Completion, answer: Answer, score: Score) -> Record:
+    return replace(
+        _judged(asked, answer, score),
+        output=completion.text,
+        reasoning=completion.reasoning,
+        finish_reason=completion.finish_reason,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        latency_s=round(completion.latency_s, 6),
+        attempts=completion.attempts,
+        request_bytes=completion.request_bytes,
+    )
+
+
+def _judged(record: Record, answer: Answer, score: Score) -> Record:
+    return replace(
+        record,
+        status=answer.status,
+        answer=answer.text,
+        rule=answer.rule,
+        rivals=answer.rivals,
+        source=answer.source,
+        score=score.value,
+        parts=score.parts,
+    )
+
+
+def _failed(asked: Record, failure: QuestionFailed) -> Record:
+    return replace(
+        asked,
+        status=failure.status,
+        error=Failure(message=str(failure), http_status=failure.http_status, body=failure.body, hint=failure.hint),
+        attempts=failure.attempts,
+        request_bytes=failure.request_bytes,
+    )
+
+
+def _kept_image(image: Image) -> SentImage:
+    return SentImage(
+        name=image.name,
+        sha256=image.sha256,
+        size_bytes=image.size_bytes,
+        transforms=image.transforms,
+        file_sha256=image.file_sha256,
+        file_size_bytes=image.file_size_bytes,
+    )
+
+
+def kept_prompt(prompt: str) -> str:
+    """A prompt as a record holds it."""
+    if len(prompt) <= PROMPT_CHARACTERS:
+        return prompt
+    half = PROMPT_CHARACTERS // 2
+    return f"{prompt[:half]}\n[... {len(prompt) - 2 * half} characters ...]\n{prompt[-half:]}"

@@ -1,0 +1,94 @@
+"""What an earlier start of the same run left behind, and what of it still holds."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from vqa_client.records import RecordLog
+from vqa_client.runner import kept_prompt, read_again
+from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.tasks.task import Task
+from vqa_client.types import Question, Record
+
+
+class RunPaths(Struct, frozen=True):
+    """The three files of a run: the report, and beside it the run file and the record log."""
+
+    report: Path
+    run: Path
+    log: Path
+
+    @classmethod
+    def beside(cls, report: Path) -> "RunPaths":
+        """Names made from the report's own."""
+        return cls(report, report.with_suffix(".run.json"), report.with_suffix(".records.jsonl"))
+
+
+def move_aside(paths: RunPaths) -> None:
+    """Rename the files of an earlier run to the first free `*.old-N`."""
+    number = 1
+    while any(_old(path, number).exists() for path in (paths.report, paths.run, paths.log)):
+        number += 1
+    for path in (paths.log, paths.run, paths.report):
+        if path.exists():
+            path.rename(_old(path, number))
+
+
+def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
+    """The run file on disk, checked: IdentityError when it is another run's; its sessions go on in `now`."""
+    before = RunFile.read(paths.run)
+    if before is None:
+        return None
+    check_identity(before.identity, now.identity, paths.run)
+    now.sessions = before.sessions
+    return before
+
+
+def score_again(log: RecordLog, questions: Iterable[Question], task: Task, variant: str) -> None:
+    """Read and score every kept reply as today's parser and scorer do, without asking."""
+    log.rewrite(_scored_again(log, questions, task, variant))
+
+
+def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task, variant: str) -> Iterator[Record]:
+    left = {(record.question_id, record.variant) for record in log}
+    for question in questions:
+        key = (question.id, variant)
+        if key in left:
+            left.discard(key)
+            yield read_again(log.read(key), question, task)
+    for key in left:  # asked under another --limit or --blacklist: kept as they are
+        yield log.read(key)
+
+
+def unchanged(record: Record, prompt: str, shown: tuple[str, ...], since_ns: int) -> bool:
+    """Whether a question is still the one that was asked: the same prompt and the same image files.
+
+    `shown` are the paths that would be sent now. Names and sizes decide, and the digest where a file was written
+    after `since_ns`, the start of the last session in nanoseconds since the epoch.
+    """
+    if record.prompt != kept_prompt(prompt):
+        return False
+    try:
+        found = [os.stat(path) for path in shown]
+    except OSError:
+        return False
+    if not record.images:  # a text-only question, or one that failed before its images were ready
+        return all(stat.st_mtime_ns <= since_ns for stat in found)
+    return len(record.images) == len(shown) and all(
+        kept.name == os.path.basename(path)
+        and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
+        and (stat.st_mtime_ns <= since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
+        for kept, path, stat in zip(record.images, shown, found, strict=True)
+    )
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _old(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.old-{number}")

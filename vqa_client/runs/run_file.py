@@ -1,0 +1,120 @@
+"""The run's own file beside its records: its identity, which resume checks, and what it was like."""
+
+import dataclasses
+import platform
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vqa_client import __version__
+from vqa_client.errors import IdentityError, UsageError
+from vqa_client.model_config import ModelSettings
+from vqa_client.reports.files import write_json
+from vqa_client.settings import RunSettings
+
+NOT_GENERATION = frozenset({"timeout"})
+"""Model settings that change when a question fails, not what a model answers."""
+
+
+class RunFile(msgspec.Struct, kw_only=True):
+    """What stands in `*.run.json`.
+
+    `identity` is everything that decides what is sent; `scoring` what decides how replies are read and scored;
+    `described` where and with what it ran; `sessions` holds, for each start, times, tokens and retries, which no
+    report repeats.
+    """
+
+    identity: dict[str, Any]
+    scoring: dict[str, str]
+    described: dict[str, Any] = {}
+    sessions: list[dict[str, Any]] = []
+
+    @classmethod
+    def read(cls, path: Path) -> "RunFile | None":
+        """The file's content, or None when there is none; raises UsageError when it is no run file."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=cls)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{path} is no run file: {error}", hint="--fresh moves it and its records aside and starts over"
+            ) from None
+
+    @property
+    def last_start_ns(self) -> int:
+        """When the run was last started, in nanoseconds since the epoch; 0 when it never was."""
+        if not self.sessions:
+            return 0
+        return int(datetime.fromisoformat(self.sessions[-1]["started"]).timestamp() * 1e9)
+
+    def start(self, figures: dict[str, Any]) -> None:
+        """Open a new session in the list."""
+        self.sessions = [*self.sessions, figures]
+
+    def write(self, path: Path) -> None:
+        """Replace the file at once; raises UsageError."""
+        write_json(path, msgspec.to_builtins(self))
+
+
+def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
+    """What of the model and the images must be equal for records to belong to the same run."""
+    quality = settings.image_quality if settings.image_format in ("jpeg", "webp") else None
+    return {
+        "model": model.model_dump(mode="json", exclude=set(NOT_GENERATION)),
+        "images": {
+            "max_pixels": settings.max_pixels,
+            "image_format": settings.image_format,
+            "image_quality": quality,
+            "max_pages": settings.max_pages,
+        },
+    }
+
+
+def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> None:
+    """Raise IdentityError, with every field that differs, unless both are the same run."""
+    old, new = _flat(on_disk), _flat(now)
+    changed = [
+        f"  {key}: {old.get(key)!r} in {path.name}, {new.get(key)!r} now"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+    ]
+    if changed:
+        raise IdentityError(
+            f"the records beside {path} are of another run:\n" + "\n".join(changed),
+            hint="give another --output, or --fresh to move the old records aside",
+        )
+
+
+def described_settings(settings: RunSettings) -> dict[str, Any]:
+    """The settings as they were given, without the key and the address (which may hold one)."""
+    values = dataclasses.asdict(settings)
+    return {
+        key: str(value) if isinstance(value, Path) else value
+        for key, value in values.items()
+        if key not in ("api_key", "base_url")
+    }
+
+
+def versions() -> dict[str, str]:
+    """What ran, for whoever wants to run it again."""
+    import PIL
+
+    return {
+        "vqa_client": __version__,
+        "python": platform.python_version(),
+        "pillow": PIL.__version__,
+        "platform": platform.platform(terse=True),
+    }
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        return {prefix: value}
+    return {
+        key: leaf
+        for name, inner in value.items()
+        for key, leaf in _flat(inner, f"{prefix}.{name}" if prefix else name).items()
+    }
