@@ -45,6 +45,14 @@ def test_the_last_record_of_a_question_counts(path: Path) -> None:
         assert log.is_done(("1", ""), retry_failed=False)
 
 
+def test_reading_and_appending_do_not_disturb_each_other(path: Path) -> None:
+    with RecordLog(path) as log:
+        for number in range(300):
+            log.append(record(str(number), output="x" * (number % 97)))
+            for earlier in {0, number // 2, number}:
+                assert log.read((str(earlier), "")).output == "x" * (earlier % 97)
+
+
 def test_variants_of_a_question_are_kept_apart(path: Path) -> None:
     fill(path, record("1", variant="clean"), record("1", "timeout", variant="adv_dpi_56"))
     with RecordLog(path) as log:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -39,12 +39,13 @@ class RecordLog:
         self._end = 0
         self._places: dict[Key, int] = {}
         self._failed: dict[Key, Status] = {}
-        self._file = self._open()
+        self._end_fd: int
+        self._file: IO[bytes]
+        self._open()
         try:
-            _lock(self._file.fileno(), path)
             self._index()
         except BaseException:
-            self._file.close()
+            self._close()
             raise
 
     def __len__(self) -> int:
@@ -65,12 +66,12 @@ class RecordLog:
         line = _encode(record) + b"\n"
         place = self._end
         try:
-            written = os.write(self._file.fileno(), line)
+            written = os.write(self._end_fd, line)
         except OSError as error:
-            os.ftruncate(self._file.fileno(), place)
+            os.ftruncate(self._end_fd, place)
             raise _unwritable(self.path, error) from error
         if written < len(line):
-            os.ftruncate(self._file.fileno(), place)
+            os.ftruncate(self._end_fd, place)
             raise _unwritable(self.path, OSError("the disk is full"))
         self._end = place + len(line)
         self._note((record.question_id, record.variant), record.status, place)
@@ -86,7 +87,7 @@ class RecordLog:
 
     def sync(self) -> None:
         """Make what was appended safe against a power cut."""
-        os.fsync(self._file.fileno())
+        os.fsync(self._end_fd)
 
     def __iter__(self) -> Iterator[Record]:
         return (self.read(key) for key in self._places)
@@ -105,7 +106,7 @@ class RecordLog:
         """Sync and give up the lock."""
         if not self._file.closed:
             self.sync()
-            self._file.close()
+            self._close()
 
     def __enter__(self) -> "RecordLog":
         return self
@@ -113,19 +114,30 @@ class RecordLog:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _open(self) -> Any:
+    def _open(self) -> None:
+        """Open for appending and, with an offset of its own that appending does not move, for reading; and lock."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return self.path.open("a+b", buffering=8192)
+            self._end_fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise _unwritable(self.path, error) from error
+        try:
+            _lock(self._end_fd, self.path)
+            self._file = self.path.open("rb")
+        except BaseException:
+            os.close(self._end_fd)
+            raise
+
+    def _close(self) -> None:
+        self._file.close()
+        os.close(self._end_fd)
 
     def _swap(self, fresh: Path) -> None:
-        old = self._file
+        old_fd, old_file = self._end_fd, self._file
         os.replace(fresh, self.path)
-        self._file = self._open()
-        _lock(self._file.fileno(), self.path)
-        old.close()
+        self._open()
+        old_file.close()
+        os.close(old_fd)
         self._index()
 
     def _index(self) -> None:
@@ -143,7 +155,7 @@ class RecordLog:
         if bad:
             self._drop_unreadable(bad)
         elif self._end and not _ends_in_newline(self._file):
-            self._end += os.write(self._file.fileno(), b"\n")
+            self._end += os.write(self._end_fd, b"\n")
 
     def _drop_unreadable(self, bad: int) -> None:
         lines = f"{bad} half-written line{'s' * (bad > 1)}"
@@ -158,7 +170,7 @@ class RecordLog:
             self._failed[key] = status
 
 
-def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Place and content of each line; only a line feed ends one, whatever a reply holds."""
     place = file.seek(0)
     for line in file:
@@ -167,9 +179,9 @@ def _lines(file: Any) -> Iterator[tuple[int, bytes]]:
         place += len(line)
 
 
-def _ends_in_newline(file: Any) -> bool:
+def _ends_in_newline(file: IO[bytes]) -> bool:
     file.seek(-1, os.SEEK_END)
-    return bool(file.read(1) == b"\n")
+    return file.read(1) == b"\n"
 
 
 def _lock(descriptor: int, path: Path) -> None:
