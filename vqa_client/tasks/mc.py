@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.choice_published import longbench as read_as_longbench
 from vqa_client.scoring.choice_published import seed as read_as_seed
 from vqa_client.tasks import longbench, template
@@ -18,8 +19,8 @@ DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "1"
 
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
-_PUBLISHED = {"seed": read_as_seed, "longbench": read_as_longbench}
-PARSERS = ("robust", *_PUBLISHED)
+READINGS = {"seed": read_as_seed, "longbench": read_as_longbench}
+PARSERS = ("robust", *READINGS)
 
 
 class _Row(longbench.Row, frozen=True, kw_only=True):
@@ -111,7 +112,7 @@ def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:
         robust = read_choice(completion, question.choices)
         if parser == "robust":
             return robust
-        text = _PUBLISHED[parser](completion.text)
+        text = READINGS[parser](completion.text)
         if text in question.choices:
             return Answer(text=text, rule=parser)
         return Answer(status="unparsed" if robust.status == "ok" else robust.status, rule=parser, rivals=robust.rivals)
@@ -124,7 +125,7 @@ def _score_with(parser: str) -> Callable[[Answer, Completion, Question], Score]:
         gold = question.references[0]
         robust = answer if parser == "robust" else read_choice(completion, question.choices)
         parts = {"robust": float(robust.text == gold)}
-        parts |= {name: float(read(completion.text) == gold) for name, read in _PUBLISHED.items()}
+        parts |= {name: float(read(completion.text) == gold) for name, read in READINGS.items()}
         return Score(value=parts[parser], parts=parts)
 
     return score

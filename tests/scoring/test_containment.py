@@ -1,0 +1,246 @@
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scoring.containment import contains, contains_strict, count_numbers
+
+GIVEN = [
+    ("5", "There are 5."),
+    ("5", "The distance is 5 km."),
+    ("5", "5km"),
+    ("5", "+5"),
+    ("-5", "−5"),
+    ("-5", "It is (−5)."),
+    (".5", "0.5"),
+    ("12,500", "12500"),
+    ("12500", "There were 12,500 people."),
+    ("12500", "12\u202f500"),
+    ("100000", "1,00,000"),
+    ("5,000 km", "5000km"),
+    ("20", "The answer is 20%."),
+    ("20", "It costs $20."),
+    ("20%", "20 percent"),
+    ("60%", "60%"),
+    ("$1,000", "$1000"),
+    ("42", "[42]"),
+    ("42", "42!"),
+    ("42", "x = 42"),
+    ("42", "_42_"),
+    ("7421", "**7421**"),
+    ("7421", "\\boxed{7421}"),
+    ("7421", "$7421$"),
+    ("7421", "The number—7421—is secret."),
+    ("7421", "答案是7421。"),
+    ("0", "The answer is 0."),
+    ("007", "007"),
+    ("2024-05-12", "It is 2024-05-12."),
+    ("3/4", "3/4"),
+    ("café", "cafe\u0301"),
+    ("O’Hara", "o'hara"),
+    ("Ａ１", "A1"),
+    ("٧٤٢١", "7421"),
+    ("Straße", "STRASSE"),
+    ("New York", "New\n  York"),
+    ("Washington, D.C.", "It is Washington, D.C."),
+    ("Paris.", "paris"),
+    ("gold", "gold's"),
+    ("東京", "答えは東京です"),
+    ("A", "A"),
+    ("?", "?"),
+    ("the", "the cat"),
+]
+NOT_GIVEN = [
+    ("5", "There are 15."),
+    ("5", "five"),
+    ("5", "5.0 km"),
+    ("1", "1.0"),
+    ("1.0", "10"),
+    ("3.14", "314"),
+    ("14", "3.14"),
+    ("17", "317"),
+    ("12", "12,500"),
+    ("500", "12,500"),
+    ("-5", "5"),
+    ("5", "-5"),
+    ("5", "3-5"),
+    ("102", "10²"),
+    ("3", "10^3"),
+    ("51", "5½"),
+    ("5", "5G"),
+    ("1", "1st"),
+    ("19", "covid-19"),
+    ("12", "ABC-12"),
+    ("2024", "2024-05-12"),
+    ("2", "v1.2.3"),
+    ("7", "007"),
+    ("20%", "20"),
+    ("$20", "20"),
+    ("A1", "A12"),
+    ("iron", "environment"),
+    ("iron", "iron_rich"),
+    ("gold", "golden"),
+    ("gold", "marigold"),
+    ("Hara", "O’Hara"),
+    ("naïve", "naive"),
+    ("the", "cat"),
+    ("?", "anything"),
+    ("A", "cat"),
+    ("", "text"),
+    (" \u200b", "text"),
+    ("5", ""),
+]
+COMMITTED = [
+    ("7421", "The secret number is 7421 (mentioned on page 3)."),
+    ("7421", "The secret number is 7421, found on page 3 of 12."),
+    ("7421", "It is 7421, not 1183."),
+    ("7421", "The secret number is not 1183, it is 7421."),
+    ("7421", "I'm not sure, but it is 7421."),
+    ("7421", "According to the 2019 report, the secret number is 7421."),
+    ("7421", "The document is 12 pages long. The secret number is 7421."),
+    ("7421", "On page 3: 7421"),
+    ("7421", "7421 (found 3 times)"),
+    ("7421", "1. 7421"),
+    ("7421", "Number: 7421\nPage: 3"),
+    ("7421", '{"answer": 7421, "page": 3}'),
+    ("7421", "7421, that is 7,421."),
+    ("7421", "The answer is 7421, which is 7000 + 421."),
+    ("7421", "<think>1183 or 9920?</think>7421"),
+    ("20%", "It is 20% (not 30%)."),
+    ("5", "Step 1: read. Step 2: count. The answer is 5."),
+    ("3", "It is on page 3."),
+    ("ruby", "Not emerald, ruby."),
+    ("Vienna", "Vienna, Austria"),
+    ("gold", "The secret colour is gold, and it is bright."),
+]
+UNCOMMITTED = [
+    ("7421", "It is not 7421, it is 1183."),
+    ("7421", "It isn't 7421."),
+    ("7421", "It is neither 7421 nor 1183."),
+    ("7421", "7421 is not the secret number."),
+    ("7421", "7421 is wrong; the answer is 1183."),
+    ("7421", "Rather than 7421, it is 1183."),
+    ("7421", "Is it 7421?"),
+    ("7421", "7421, 1183, 9920"),
+    ("1183", "7421,1183,9920"),
+    ("9920", "[7421, 1183, 9920]"),
+    ("7421", "1. 7421\n2. 1183\n3. 9920"),
+    ("7421", "* 7421\n* 1183"),
+    ("7421", "It may be 1183 or 7421."),
+    ("7421", "The first is 7421. The second is 1183."),
+    ("7421", "First candidate 7421, second candidate 1183."),
+    ("7421", "My answer: 7421. (Other numbers: 1183, 9920.)"),
+    ("3", "The number is 7421 (page 3)."),
+    ("20", "It is 20% or 30%."),
+    ("Vienna", "It is not Vienna, it is Prague."),
+    ("Vienna", "Vienna isn't the secret city."),
+    ("ruby", "There is no ruby."),
+    ("Vienna", "Either Vienna or Prague."),
+    ("Prague", "Either Vienna or Prague."),
+    ("Vienna", "Vienna and Prague"),
+    ("emerald", "ruby, emerald, sapphire"),
+    ("ruby", "It could be ruby, emerald, or sapphire."),
+    ("ruby", "ruby\nemerald\nsapphire"),
+]
+
+
+@pytest.mark.parametrize(("gold", "reply"), GIVEN)
+def test_a_whole_token_is_found_in_any_writing(gold: str, reply: str) -> None:
+    assert contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), NOT_GIVEN)
+def test_a_part_of_a_token_or_another_number_is_not_the_answer(gold: str, reply: str) -> None:
+    assert not contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), COMMITTED)
+def test_numbers_that_are_no_answers_do_not_rival_it(gold: str, reply: str) -> None:
+    assert contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), UNCOMMITTED)
+def test_a_denied_answer_or_one_of_several_is_contained_but_not_given(gold: str, reply: str) -> None:
+    assert contains(gold, reply)
+    assert not contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "expected"),
+    [
+        ("5", "15", True),
+        ("iron", "environment", True),
+        ("O’Hara", "It is O'HARA", True),
+        ("New York", "New\u00a0\nYork", True),
+        ("−5", "-5", True),
+        ("12,500", "12500", False),
+        ("", "anything", False),
+        (" \n", "a b", False),
+        ("\u200b", "anything", False),
+    ],
+)
+def test_the_published_measure_is_a_substring_after_folding(gold: str, reply: str, expected: bool) -> None:
+    assert contains(gold, reply) is expected
+
+
+@pytest.mark.parametrize("read", [contains, contains_strict])
+def test_the_case_option_changes_nothing_but_case(read: Callable[..., bool]) -> None:
+    assert read("ABC-12", "abc-12")
+    assert not read("ABC-12", "abc-12", case_sensitive=True)
+    assert read("O’Hara  café Ａ", "O'Hara cafe\u0301 A", case_sensitive=True)
+    assert not read("", "x", case_sensitive=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("", 0),
+        ("none", 0),
+        ("It may be 17, 42 or 99.", 3),
+        ("7421,1183,9920", 3),
+        ("12,500 people on 2024-05-12 at 10:30", 3),
+        ("A12 and covid-19 and 5km and 60%", 2),
+        ("1,2,3", 3),
+        ("−5 and .5", 2),
+    ],
+)
+def test_a_number_is_counted_once_and_digits_in_words_never(reply: str, expected: int) -> None:
+    assert count_numbers(reply) == expected
+
+
+@given(st.text(max_size=40), st.text(max_size=80), st.booleans())
+def test_what_is_given_is_in_the_reply_and_an_empty_gold_never(gold: str, reply: str, case_sensitive: bool) -> None:
+    assert not contains_strict("", reply, case_sensitive=case_sensitive)
+    for read in (contains, contains_strict):
+        assert not read(gold, "", case_sensitive=case_sensitive)
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9))
+def test_a_number_answers_itself_in_every_writing_and_no_other(gold: int, other: int) -> None:
+    for reply in (f"The answer is {gold}.", f"{gold:,}", f"**{gold}**", f"{gold} km", f"{gold}".replace("-", "−")):
+        assert contains_strict(str(gold), reply)
+        assert contains_strict(f"{gold:,}", reply)
+    assert contains_strict(str(gold), f"The answer is {other}.") == (gold == other)
+
+
+@given(st.from_regex(r"[a-zà-öø-ÿ]{2,12}", fullmatch=True))
+def test_a_word_is_found_alone_and_never_inside_a_longer_one(word: str) -> None:
+    assert contains_strict(word, f"“{unicodedata.normalize('NFD', word.title())}”!")
+    assert not contains_strict(word, f"x{word}")
+    assert not contains_strict(word, f"{word}x")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["7", "7421 ", "7421, 1183, ", "7421 (1183 ", "(", "not ", "1-", "1,", "gold ", "is the ", "是7421", " ", "1. \n"],
+)
+def test_long_replies_take_linear_time(part: str) -> None:
+    reply = part * (200_000 // len(part))
+    started = time.process_time()
+    for gold in ("7421", "gold"):
+        contains_strict(gold, reply)
+        count_numbers(reply)
+    assert time.process_time() - started < 5

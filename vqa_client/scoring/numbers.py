@@ -1,0 +1,88 @@
+"""Numbers as a reply writes them: where each one is, its sign and decimals, and whether it is a percentage or money.
+
+Expects text from `containment.read`. A number is compared as written: thousands separators, a plus sign and a missing
+zero before the point say nothing, but "5.0" is another answer than "5" and "007" another than "7". Digits inside a word
+("A12", "covid-19") are no number; dates, times, fractions, versions and ranges are one `compound` token each.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from vqa_client.scoring.boundary import JOINER
+
+CURRENCIES: Final = "$€£¥₹₩"
+_UNITS: Final = (
+    "km|cm|mm|nm|kg|mg|ml|lbs?|oz|ft|mi|mph|[kmgt]i?b|[kmg]?hz|kwh?|mwh?|px|dpi|pt|ms|min|hrs?|usd|eur|gbp|°c|°f|°"
+)
+"""Written against a number, these leave it one; "5m" and "5k", which may mean millions and thousands, do not."""
+_THOUSANDS = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:(?:,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"[,{}']")
+_UNIT = re.compile(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
+_PERCENT = re.compile(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_WRITTEN = re.compile(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
+"""Starts with one set of characters, so that the engine skips to the first digit."""
+_LEAD = re.compile(
+    rf"(?:(?<!{JOINER})(?<!{JOINER}_)(?<![)\]%])([+-]))?([{CURRENCIES}] ?)?(?:(?<=[{CURRENCIES}])(-))?((?<![\w.])\.)?\Z"
+)
+_LEAD_LENGTH: Final = 6
+_GLUED_BEFORE = re.compile(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
+_GLUED_AFTER = re.compile(rf"{JOINER}|_{JOINER}|\^")
+
+
+class Number(Struct, frozen=True, kw_only=True):
+    """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%" or a currency sign."""
+
+    start: int
+    end: int
+    value: str
+    kind: str = ""
+    compound: bool = False
+
+    def answers(self, gold: "Number") -> bool:
+        """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
+        return self.value == gold.value and gold.kind in ("", self.kind)
+
+
+def separated(text: str) -> str:
+    """Fold how numbers are written: no thousands separators, "60%" for "60 percent", "5 km" for "5km"."""
+    if not _DIGIT.search(text):
+        return text
+    if "," in text or "'" in text:
+        text = _THOUSANDS.sub(lambda found: _SEPARATOR.sub("", found[0]), text)
+    return _UNIT.sub(r"\g<0> ", _PERCENT.sub(r"\1% ", text))
+
+
+def numbers_in(text: str) -> Iterator[Number]:
+    """Every number of a text, in order."""
+    for found in _WRITTEN.finditer(text):
+        read = _number(text, found.start(), found.end())
+        if not _GLUED_BEFORE.match(text, read.start) and not _GLUED_AFTER.match(text, read.end):
+            yield read
+
+
+def number(text: str) -> Number | None:
+    """The number that the whole of `text` is, None where it is anything else."""
+    read = next(numbers_in(text), None)
+    return read if read and (read.start, read.end, read.compound) == (0, len(text), False) else None
+
+
+def _number(text: str, at: int, end: int) -> Number:
+    """The number whose digits are text[at:end], with the sign, the currency and the point before them."""
+    digits = text[at:end]
+    compound = not digits.isdecimal() and not (digits.count(".") == 1 and digits.replace(".", "").isdecimal())
+    start, sign, kind = at, "", ""
+    lead = _LEAD.search(text[max(0, at - _LEAD_LENGTH) : at]) if at else None
+    if lead and lead[0]:
+        start -= len(lead[0])
+        sign = "-" if "-" in lead[0] else ""
+        digits = f"0.{digits}" if lead[4] else digits
+        kind = lead[2][0] if lead[2] and text[end : end + 1] != "$" else ""
+    if text[end : end + 1] == "%":
+        end, kind = end + 1, "%"
+    return Number(start=start, end=end, value=sign + digits, kind=kind, compound=compound)

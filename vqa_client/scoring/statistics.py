@@ -1,0 +1,142 @@
+"""How far a mean score can be trusted, where questions on one document share its fate; plain Python.
+
+`interval` is Wilson's score interval on an effective number of questions, so it stays inside [0, 1] and never has zero
+width. With G clusters, cluster g holding n_g questions with a sum of scores s_g, N = sum of n_g and p = sum of s_g / N:
+
+    v        = G / (G - 1) * sum((s_g - p * n_g)^2) / N^2           variance of a ratio, by clusters
+    deff     = v / (p * (1 - p) / N)                                design effect, kept within 1 and `worst`
+    worst    = sum(n_g^2) / N                                       every cluster all right or all wrong
+    weight   = PRIOR / (PRIOR + G * min(p, 1 - p))                  few clusters of the rarer outcome: v says little
+    assumed  = (1 - weight) * deff + weight * worst
+    n_eff    = max(N / assumed * (z / t)^2, N / worst)              t with G - 1 degrees of freedom
+
+Sources: Cochran, Sampling Techniques (1977), chapter 9A, for v; Kish, Survey Sampling (1965), for deff and N / worst;
+Korn and Graubard, Survey Methodology 24 (1998), for n_eff with the ratio of quantiles; Wilson, JASA 22 (1927). The
+weight is ours: without it coverage falls to 85 % for 40 clusters at p = 0.97, because v is small whenever no bad
+cluster happened to be drawn. A single cluster, or equal scores everywhere, counts as one question a cluster. Partial
+credit is treated as if it varied as much as right and wrong do, which errs on the wide side.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from math import cos, erf, fsum, pi, sin, sqrt, tan
+from typing import Final
+
+from msgspec import Struct
+
+PRIOR: Final = 0.15
+"""Chosen in a simulation: coverage at least 92 % for 5-40 clusters of 2-10 questions, correlation 0-0.6 and p
+0.5-0.97; above 98 % only where it errs on the wide side, with under 20 clusters or hardly any correlation."""
+_SERIES_UP_TO: Final = 200
+"""Degrees of freedom up to which the exact series is summed; beyond it the expansion is exact to 1e-9."""
+_HALVINGS: Final = 64
+
+
+class Interval(Struct, frozen=True, kw_only=True):
+    """Bounds in [0, 1] of a mean over `n` questions in `clusters` clusters, and the name of the method."""
+
+    low: float
+    high: float
+    method: str
+    n: int
+    clusters: int
+
+
+def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) -> Interval | None:
+    """The interval of the mean score, from (sum of scores, number of questions) of each cluster in any order.
+
+    None without questions. Scores are in [0, 1]; raises ValueError for a confidence that is not between 0 and 1.
+    """
+    held = [cluster for cluster in clusters if cluster[1] > 0]
+    n = sum(number for _, number in held)
+    if not n:
+        return None
+    mean = fsum(total for total, _ in held) / n
+    alone = n == len(held)
+    effective = float(n) if alone else _effective(held, n, mean, confidence)
+    low, high = _wilson(mean, effective, confidence)
+    method = "Wilson" if alone else "cluster-robust t" if len(held) > 1 else "Wilson, one cluster"
+    return Interval(low=low, high=high, method=method, n=n, clusters=len(held))
+
+
+def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Wilson's score interval of `successes` out of `n` independent questions; None for n = 0."""
+    return _wilson(successes / n, n, confidence) if n > 0 else None
+
+
+def _wilson(mean: float, n: float, confidence: float) -> tuple[float, float]:
+    mean = min(max(mean, 0.0), 1.0)
+    z = normal_quantile(confidence)
+    shrink = 1 + z * z / n
+    centre = (mean + z * z / (2 * n)) / shrink
+    half = z * sqrt(mean * (1 - mean) / n + (z / (2 * n)) ** 2) / shrink
+    return max(0.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
+
+
+def _effective(held: list[tuple[float, int]], n: int, mean: float, confidence: float) -> float:
+    """How many independent questions the clustered ones are worth."""
+    count = len(held)
+    worst = sum(number * number for _, number in held) / n
+    rarer = min(mean, 1 - mean)
+    if count == 1 or rarer <= 0:
+        return n / worst
+    squares = fsum((total - mean * number) ** 2 for total, number in held)
+    deff = count / (count - 1) * squares / n / (mean * (1 - mean))
+    weight = PRIOR / (PRIOR + count * rarer)
+    assumed = (1 - weight) * min(max(deff, 1.0), worst) + weight * worst
+    inflation = (normal_quantile(confidence) / t_quantile(confidence, count - 1)) ** 2
+    return max(n / assumed * inflation, n / worst)
+
+
+@lru_cache(maxsize=64)
+def normal_quantile(confidence: float) -> float:
+    """The z within which a standard normal lies, on both sides of 0, with probability `confidence`."""
+    _check(confidence)
+    low, high = 0.0, 10.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if erf(middle / sqrt(2)) < confidence else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(confidence: float, df: int) -> float:
+    """The t within which Student's t with `df` degrees of freedom lies, on both sides of 0, with that probability.
+
+    Sources: Abramowitz and Stegun (1964), 26.7.3 and 26.7.4 (exact), 26.7.5 (large `df`).
+    """
+    _check(confidence)
+    if df > _SERIES_UP_TO:
+        return _expanded(normal_quantile(confidence), df)
+    low, high = 0.0, pi / 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, df) < confidence else (low, middle)
+    return sqrt(df) * tan((low + high) / 2)
+
+
+def _within(angle: float, df: int) -> float:
+    """The probability that |t| <= sqrt(df) * tan(angle)."""
+    odd = df % 2
+    squared = cos(angle) ** 2
+    term = cos(angle) if odd else 1.0
+    total = term if df > 1 else 0.0
+    for power in range(2 + odd, df - 1, 2):
+        term *= squared * (power - 1) / power
+        total += term
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
+
+
+def _expanded(z: float, df: int) -> float:
+    return (
+        z
+        + (z**3 + z) / (4 * df)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3)
+        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * df**4)
+    )
+
+
+def _check(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
