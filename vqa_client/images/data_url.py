@@ -13,18 +13,8 @@ PIECE_BYTES = 73_728
 """98,304 characters once encoded: pieces of 48 to 96 KB measured fastest; a multiple of 3, so none needs padding."""
 
 
-def data_url_head(mime: str) -> bytes:
-    """Give what stands in front of the base64 text."""
-    return b"data:" + mime.encode("ascii") + b";base64,"
-
-
-def base64_length(size_bytes: int) -> int:
-    """Give the length of the base64 text of that many bytes, padding included."""
-    return (size_bytes + 2) // 3 * 4
-
-
 def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
-    """Read an image and yield its base64 text, `base64_length(image.size_bytes)` characters in all.
+    """Read an image and yield its base64 text, four characters for each three bytes begun.
 
     `piece_bytes` is counted before encoding and must be a multiple of 3. Raises `QuestionFailed` "bad_image" where
     the file is gone or its size is no longer `image.size_bytes`; before the first piece, unless it changes later.
