@@ -1,0 +1,137 @@
+"""The commands as people type them, each in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsProcesses
+from tests.runs.sample import Sample
+
+
+def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "vqa_client", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    of = Sample(tmp_path, 8)
+    (tmp_path / "oracle.json").write_text(json.dumps(of.replies()))
+    return of
+
+
+def test_help_is_fast_because_it_imports_little() -> None:
+    heavy = ("numpy", "openai", "matplotlib", "PIL", "httpx2", "pydantic")
+    code = (
+        "import sys\nfrom vqa_client.cli.main import run_command\n"
+        "try:\n    run_command(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "niah" in done.stdout
+
+
+@pytest.mark.parametrize("spelling", ["--max_workers", "--max-workers"])
+def test_both_spellings_of_an_option_work(
+    spelling: str, sample: Sample, fault_process: StartsProcesses, tmp_path: Path
+) -> None:
+    server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
+    done = command(*sample.arguments(server.base_url, spelling, "3"))
+    assert (done.returncode, done.stderr.count("error")) == (0, 0)
+    assert server.counts["in_flight_peak"] <= 3
+    assert "100.0" in done.stdout
+
+
+def test_json_stands_alone_on_standard_output(
+    sample: Sample, fault_process: StartsProcesses, tmp_path: Path
+) -> None:
+    server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
+    done = command(*sample.arguments(server.base_url, "--json"))
+    (row,) = json.loads(done.stdout)
+    assert (row["variant"], row["overall"]["accuracy"], row["status_counts"]) == ("clean", 1.0, {"ok": 8})
+
+
+def test_a_run_with_failed_questions_ends_with_1(sample: Sample, fault_process: StartsProcesses) -> None:
+    server = fault_process("every_nth(4, error(422), answer('B'))")
+    done = command(*sample.arguments(server.base_url))
+    assert done.returncode == 1
+    assert "2 questions rejected" in done.stdout
+
+
+def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process: StartsProcesses) -> None:
+    server = fault_process("error(422)")
+    done = command(*sample.arguments(server.base_url))
+    assert done.returncode == 3
+    assert "0.0" not in done.stdout.split("95 %")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["mc"], "--data-json"),
+        (["mc", "--data_json", "nowhere.json", "--text_only", "-o", "out"], "nowhere.json"),
+        (["niah", "-o", "out"], "--data"),
+        (["niah", "--input", "nowhere", "-o", "out"], "nowhere"),
+        (["mc", "--data_json", "x", "-o", "out", "--max_workers", "0"], "--max_workers"),
+        (["mc", "--data_json", "x", "-o", "out", "--parser", "lenient"], "parser"),
+        (["mc", "--data_json", "x", "-o", "out", "--config", "qwen3"], "qwen3-vl"),
+        (["mcc"], "mcc"),
+    ],
+)
+def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(
+    words: list[str], told: str, tmp_path: Path
+) -> None:
+    done = command(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unreachable_server_is_one_line_with_a_way_out(sample: Sample) -> None:
+    done = command(*sample.arguments("http://127.0.0.1:9/v1", "--wait_for_server", "0.2"))
+    assert done.returncode == 3
+    assert "127.0.0.1:9" in done.stderr
+    assert "hint: is the server running" in done.stderr
+    assert not sample.output.exists()
+
+
+def test_niah_reads_a_parent_folder(fault_process: StartsProcesses, tmp_path: Path) -> None:
+    sample = Sample(tmp_path, 3, folders=("clean", "adv_jpeg_10"))
+    needles = [
+        {
+            "_id": name,
+            "difficulty": "easy",
+            "length": "short",
+            "questions": ["What is the secret fruit in the above context?", "What is the secret city?"],
+            "answers": ["lychee", "Helsinki"],
+            "question_depths": ["0-20%", "80-100%"],
+            "context": "Some words.",
+        }
+        for name in sample.ids
+    ]
+    (sample.pages_dir / "data.json").write_text(json.dumps(needles))
+    server = fault_process("answer('It is a Lychee.')")
+    done = command("niah", "--input", str(sample.pages_dir), "--output", str(sample.output), "--base_url", server.base_url)
+    assert done.returncode == 0
+    for folder in ("clean", "adv_jpeg_10"):
+        report = json.loads((sample.output / f"{folder}_niah_eval.json").read_text())
+        assert (report["total_questions"], report["correct"]) == (6, 3)
+        assert report["detailed_analysis"]["by_needle_depth"]["80-100%"] == {"total": 3, "correct": 0, "accuracy": 0.0}
+        assert report["detailed_analysis"]["by_needle_depth"]["40-60%"]["accuracy"] is None
+    one = command(
+        *("niah", "-d", str(sample.pages_dir / "data.json"), "-i", str(sample.pages_dir / "clean" / "images")),
+        *("-o", str(tmp_path / "one.json"), "--base_url", server.base_url, "--case_sensitive"),
+    )
+    assert one.returncode == 0
+    assert json.loads((tmp_path / "one.json").read_text())["correct"] == 0
