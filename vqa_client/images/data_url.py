@@ -4,7 +4,6 @@ import os
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator
 from functools import cache
-from io import BytesIO, FileIO
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.types import Image
@@ -21,15 +20,46 @@ def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[byt
     """
     if piece_bytes < 3 or piece_bytes % 3:
         raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
+    pieces = _file_pieces(image, piece_bytes) if image.data is None else _data_pieces(image, image.data, piece_bytes)
     encode = _encoder()
-    with _opened(image) as file:
+    for piece in pieces:
+        yield encode(piece)
+
+
+def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[bytes]:
+    if len(data) != image.size_bytes:
+        raise _changed(image)
+    return (data[start : start + piece_bytes] for start in range(0, len(data), piece_bytes))
+
+
+def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
+    """Read with bare system calls, each piece one of its own size: there are five for every page."""
+    try:
+        descriptor = os.open(image.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
+    try:
+        if os.fstat(descriptor).st_size != image.size_bytes:
+            raise _changed(image)
         left = image.size_bytes
         while left:
-            piece = _exactly(file, min(left, piece_bytes), image)
+            piece = _exactly(descriptor, min(left, piece_bytes), image)
             left -= len(piece)
-            if not left and file.read(1):
+            if not left and os.read(descriptor, 1):
                 raise _changed(image)
-            yield encode(piece)
+            yield piece
+    finally:
+        os.close(descriptor)
+
+
+def _exactly(descriptor: int, size: int, image: Image) -> bytes:
+    piece = os.read(descriptor, size)
+    while len(piece) < size:
+        more = os.read(descriptor, size - len(piece))
+        if not more:
+            raise _changed(image)
+        piece += more
+    return piece
 
 
 @cache
@@ -39,30 +69,6 @@ def _encoder() -> Callable[[bytes], bytes]:
     except ImportError:
         return lambda data: b2a_base64(data, newline=False)
     return pybase64.b64encode
-
-
-def _opened(image: Image) -> BytesIO | FileIO:
-    if image.data is not None:
-        return BytesIO(image.data)
-    try:
-        # Unbuffered: each piece is one read of its own size, and a buffer would only copy it once more.
-        file = FileIO(image.path)
-    except OSError as error:
-        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
-    if os.fstat(file.fileno()).st_size != image.size_bytes:
-        file.close()
-        raise _changed(image)
-    return file
-
-
-def _exactly(file: BytesIO | FileIO, size: int, image: Image) -> bytes:
-    piece = file.read(size) or b""
-    while len(piece) < size:
-        more = file.read(size - len(piece))
-        if not more:
-            raise _changed(image)
-        piece += more
-    return piece
 
 
 def _changed(image: Image) -> QuestionFailed:

@@ -53,16 +53,26 @@ class ImagePreparer:
 
     async def prepare(self, path: str) -> Image:
         """Give the image at `path` as it is sent; raises `QuestionFailed` "bad_image" where it can't be."""
-        return await _finished(await self._started(path))
+        return (await self.prepare_all((path,)))[0]
 
     async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
-        """Give the images of one question in order, decoding side by side; the first bad one is the one raised."""
-        started = [await self._started(path) for path in paths]
-        return tuple([await _finished(one) for one in started])
+        """Give the images of one question in order, decoding side by side; the first bad one is the one raised.
+
+        One question's new files are looked at before the next one's: the first is on its way while the others wait.
+        """
+        started = [self._found_at(path) for path in paths]
+        if None in started:
+            async with self._turn:
+                started = [await self._started(path) for path in paths]
+        return tuple([await _finished(one) for one in started if one is not None])
 
     def close(self) -> None:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _found_at(self, path: str) -> Settled | _Making | None:
+        key = file_key(path)
+        return key if isinstance(key, Refused) else self._found(key)
 
     async def _started(self, path: str) -> Settled | _Making:
         key = file_key(path)
@@ -70,25 +80,13 @@ class ImagePreparer:
             return key
         found = self._found(key)
         if found is None and key[1] <= INLINE_BYTES:
-            found = await self._glanced(path, key)
+            actual, found = settle(path, self._recipe, decode=False)  # None where its pixels must be looked at
+            self._keep(actual, found)
+            await asyncio.sleep(0)  # 128 workers that start with 20 pages each would else stop the loop for seconds
         return self._in_pool(path, key) if found is None else found
 
     def _found(self, key: FileKey) -> Settled | _Making | None:
         return self._known.get(key) or self._made.get(key) or self._making.get(key)
-
-    async def _glanced(self, path: str, key: FileKey) -> Settled | _Making | None:
-        """Read and judge a file in the loop; None where its pixels must be looked at.
-
-        One file a turn of the loop: 128 workers that start with 20 pages each would else stop it for seconds.
-        """
-        async with self._turn:
-            found = self._found(key)
-            if found is not None:
-                return found
-            actual, settled = settle(path, self._recipe, decode=False)
-            self._keep(actual, settled)
-            await asyncio.sleep(0)
-        return settled
 
     def _in_pool(self, path: str, key: FileKey) -> _Making:
         making = self._making.get(key)

@@ -1,0 +1,136 @@
+"""What is measured: the clients, and the cases they are measured on."""
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.workloads import WORK, WORKLOADS, Workload
+
+WORKERS = 128
+FEW_WORKERS = 8
+OURS = "ours"
+NAIVE = "openai_script"
+MODULES = {
+    OURS: "vqa_client",
+    NAIVE: "tests.bench.clients.openai_script",
+    "openai_threads": "tests.bench.clients.openai_threads",
+    "aiohttp_script": "tests.bench.clients.aiohttp_script",
+}
+"""Each client is `python -m` this, with the flags of the workload's command.
+
+Ours also gets the command's name and `--config`; the scripts have model, template and max_tokens in their source, as
+people do.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A workload at a latency with a number of workers; `only` names the clients it is for, () means all.
+
+    `questions` is how many are asked, 0 means all; needles are asked by whole documents.
+    """
+
+    workload: Workload
+    latency_ms: int
+    workers: int = WORKERS
+    questions: int = 0
+    only: tuple[str, ...] = ()
+    root: Path = WORK
+
+    @property
+    def data_json(self) -> Path:
+        """The records."""
+        return self.root / self.workload.name / "data.json"
+
+    @property
+    def images_dir(self) -> Path:
+        """The folder whose images/ holds the pages."""
+        return self.root / self.workload.name / "pages"
+
+    @property
+    def limit(self) -> int:
+        """How many records are asked: questions for mc, whole documents for niah."""
+        wanted = min(self.questions or self.workload.questions, self.workload.questions)
+        return math.ceil(wanted / self.workload.questions_per_record)
+
+    @property
+    def asked(self) -> int:
+        """How many questions these records hold."""
+        return self.limit * self.workload.questions_per_record
+
+    @property
+    def asked_at_start(self) -> int:
+        """How many questions the start-up run asks: those of the first record."""
+        return self.workload.questions_per_record
+
+    @property
+    def ideal_s(self) -> float:
+        """The time the latency alone takes: the questions go in waves of as many as there are workers."""
+        return self._waves_s(self.asked)
+
+    @property
+    def start_ideal_s(self) -> float:
+        """The time the latency alone takes in the start-up run."""
+        return self._waves_s(self.asked_at_start)
+
+    def _waves_s(self, questions: int) -> float:
+        return math.ceil(questions / self.workers) * self.latency_ms / 1000
+
+    @property
+    def title(self) -> str:
+        """What stands above the table."""
+        return f"{self.workload.name}, {self.latency_ms} ms, {self.workers} workers, {self.asked} questions"
+
+
+BAR_CASES = (
+    ("small", 0, WORKERS, ()),
+    ("photo", 50, WORKERS, ()),
+    ("photo", 500, WORKERS, ()),
+    ("document", 1000, WORKERS, ()),
+    ("document", 250, FEW_WORKERS, (OURS,)),
+)
+"""The cases that the bars are about."""
+
+
+def bar_cases(questions: int) -> list[Case]:
+    """The cases of a run that names none."""
+    return [
+        Case(workload=WORKLOADS[name], latency_ms=latency_ms, workers=workers, questions=questions, only=only)
+        for name, latency_ms, workers, only in BAR_CASES
+    ]
+
+
+def chosen_cases(workloads: list[str], latencies_ms: list[int], workers: int, questions: int) -> list[Case]:
+    """Each of the workloads at each of the latencies; a workload without latencies gets those of the bars."""
+    return [
+        Case(workload=WORKLOADS[name], latency_ms=latency_ms, workers=workers, questions=questions)
+        for name in workloads
+        for latency_ms in latencies_ms or _usual_latencies_ms(name)
+    ]
+
+
+def _usual_latencies_ms(name: str) -> list[int]:
+    return [latency_ms for bar_name, latency_ms, _, only in BAR_CASES if bar_name == name and not only] or [0]
+
+
+def command(client: str, case: Case, *, base_url: str, output: Path, config: Path, limit: int) -> list[str]:
+    """The command line that makes a client ask the first `limit` records of a case; its report lands in `output`."""
+    words = [sys.executable, "-m", MODULES[client]]
+    if client == OURS:
+        words += [case.workload.task, "--config", str(config)]
+    words += _DATA_FLAGS[case.workload.task](case, output)
+    words += ["--base_url", base_url, "--max_workers", str(case.workers)]
+    return [*words, "--limit", str(limit)]
+
+
+def _mc_flags(case: Case, output: Path) -> list[str]:
+    return ["--data-json", str(case.data_json), "--images-dir", str(case.images_dir), "--output", str(output)]
+
+
+def _niah_flags(case: Case, output: Path) -> list[str]:
+    images, report = case.images_dir / "images", output / "pages_niah_eval.json"
+    return ["--data", str(case.data_json), "--images", str(images), "--output", str(report)]
+
+
+_DATA_FLAGS = {"mc": _mc_flags, "niah": _niah_flags}

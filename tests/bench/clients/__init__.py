@@ -1,0 +1,1 @@
+"""The scripts that `vqa-client` is measured against."""

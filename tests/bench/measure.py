@@ -1,0 +1,109 @@
+"""One measurement: a client asks all questions of a case, and just before it the first record: its start-up."""
+
+import json
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.bench import processes
+from tests.bench.cases import Case, command
+from tests.bench.clients.longbench import MAX_TOKENS, MODEL, TEMPLATES
+from tests.bench.clients.loop_stall import VARIABLE
+from tests.bench.processes import Usage
+from tests.bench.servers import REPOSITORY, control
+
+LIMIT_S = 600.0
+LOG_TAIL_CHARS = 1500
+ANSWER = re.compile(rb'"model_output":\s*"The correct answer is \(B\)\."')
+"""A question with the reply of the servers, in the reports of every client and task."""
+
+
+class ClientFailed(RuntimeError):
+    """A client ended with an exit code other than 0, or not at all; the message ends with what it printed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """What one client did in one round; `server` is the mock server's /stats, `answered` what its report says.
+
+    `asked` and `asked_at_start` count questions, of the full run and of the start-up run.
+    """
+
+    client: str
+    case: str
+    round: int
+    asked: int
+    asked_at_start: int
+    full: Usage
+    start: Usage
+    server: dict[str, Any]
+    answered: int
+    loop_stall_max_s: float | None
+
+
+def measure(client: str, case: Case, round_number: int, address: str) -> Run:
+    """Run a client twice, with one record and with all; raises ClientFailed."""
+    start, *_ = _ask(client, case, 1, address)
+    full, server, answered, stall_s = _ask(client, case, case.limit, address)
+    return Run(
+        client=client,
+        case=case.title,
+        round=round_number,
+        asked=case.asked,
+        asked_at_start=case.asked_at_start,
+        full=full,
+        start=start,
+        server=server,
+        answered=answered,
+        loop_stall_max_s=stall_s,
+    )
+
+
+def _ask(client: str, case: Case, limit: int, address: str) -> tuple[Usage, dict[str, Any], int, float | None]:
+    with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
+        folder = Path(name)
+        control(address, f"/reset?latency_ms={case.latency_ms}")
+        usage = launch(client, case, limit=limit, address=address, folder=folder)
+        server = control(address, "/stats")
+        return usage, server, _answers(folder / "output"), _loop_stall_s(folder)
+
+
+def launch(client: str, case: Case, *, limit: int, address: str, folder: Path) -> Usage:
+    """Run a client once, with an output folder and a cache that no run has seen before; raises ClientFailed."""
+    config, log = folder / "config.json", folder / "log.txt"
+    settings = {"model_name": MODEL, "max_tokens": MAX_TOKENS, "prompt_template": TEMPLATES[case.workload.task]}
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    words = command(client, case, base_url=f"{address}/v1", output=folder / "output", config=config, limit=limit)
+    usage = processes.run(words, environment=_environment(folder), log=log, limit_s=LIMIT_S, folder=REPOSITORY)
+    if usage.exit_code != 0:
+        tail = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL_CHARS:]
+        raise ClientFailed(f"{client} on {case.title} ended with {usage.exit_code}:\n{tail}")
+    return usage
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    ours = {
+        VARIABLE: str(folder / "stall.json"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "OPENAI_API_KEY": "none",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    return {**os.environ, **ours}
+
+
+def _answers(output: Path) -> int:
+    return sum(len(ANSWER.findall(path.read_bytes())) for path in output.glob("*_eval.json"))
+
+
+def _loop_stall_s(folder: Path) -> float | None:
+    """From the script's file or from our run file; None for a client that has no event loop, or does not tell."""
+    told = folder / "stall.json"
+    if told.exists():
+        return float(json.loads(told.read_text(encoding="utf-8"))["loop_stall_max_s"])
+    for path in (folder / "output").glob("*.run.json"):
+        return float(json.loads(path.read_text(encoding="utf-8"))["sessions"][-1]["loop_stall_max_s"])
+    return None

@@ -1,0 +1,161 @@
+"""What `read_choice` makes of replies, kind by kind; the tables are the specification."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from tests.scoring import choice_commitments, choice_label_sets, choice_phrasings, choice_prose, choice_replies
+from tests.scoring.choice_replies import VEHICLES, Row
+from vqa_client.scoring.choice import RULES, read_choice
+from vqa_client.scoring.cues import CUES, ROWS
+from vqa_client.types import Answer, Completion
+
+
+def read(reply: str, choices: dict[str, str] = VEHICLES, finish_reason: str | None = None) -> Answer:
+    return read_choice(Completion(text=reply, finish_reason=finish_reason), choices)
+
+
+def rows(table: Iterable[Row]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("reply", "letter"), [pytest.param(*row, id=row[0][:60]) for row in table])
+
+
+@rows(choice_replies.LAST_DECLARATION)
+def test_the_last_declaration_wins(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_replies.LETTER_IS_A_TOKEN)
+def test_a_letter_inside_a_word_is_never_an_answer(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_replies.WRAPPERS)
+def test_markup_around_a_letter_does_not_matter(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_replies.REASONING)
+def test_reasoning_and_echoed_options_are_not_the_answer(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_replies.CASE_AND_SCRIPT)
+def test_case_script_and_language_do_not_matter(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_replies.CHOICE_TEXT)
+def test_the_text_of_one_choice_stands_for_its_letter(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_phrasings.SAID)
+def test_an_answer_may_be_said_in_many_ways(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_phrasings.UNSAID)
+def test_a_letter_that_is_only_spoken_of_is_no_answer(reply: str, letter: str | None) -> None:
+    answer = read(reply)
+    assert (answer.text, answer.status == "ok") == (letter, False)
+
+
+@rows(choice_commitments.COMMITTED)
+def test_a_committed_reply_is_read(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_commitments.UNCOMMITTED)
+def test_a_reply_without_commitment_is_not_guessed_at(reply: str, letter: str | None) -> None:
+    answer = read(reply)
+    assert (answer.text, answer.status == "ok") == (letter, False)
+
+
+@rows(choice_prose.PROSE)
+def test_long_replies_are_read_to_their_conclusion(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@pytest.mark.parametrize(
+    ("choices", "reply", "label"),
+    [
+        pytest.param(choices, *row, id=f"{'/'.join(choices)[:20]}-{row[0][:40]}")
+        for choices, table in choice_label_sets.BY_CHOICES
+        for row in table
+    ],
+)
+def test_labels_come_from_the_question(choices: dict[str, str], reply: str, label: str | None) -> None:
+    assert read(reply, choices).text == label
+
+
+@pytest.mark.parametrize("reply", choice_commitments.SEVERAL)
+def test_several_letters_are_ambiguous(reply: str) -> None:
+    answer = read(reply)
+    assert (answer.text, answer.status) == (None, "ambiguous")
+    assert len(answer.rivals) > 1
+
+
+@pytest.mark.parametrize("reply", choice_commitments.NEVER_AN_ANSWER)
+def test_what_is_no_answer_has_no_letter(reply: str) -> None:
+    answer = read(reply)
+    assert (answer.text, answer.status) == (None, "unparsed")
+
+
+@pytest.mark.parametrize(
+    ("reply", "rule", "rivals"),
+    [
+        ("The answer is B.", "answer", ()),
+        ("\\boxed{B}", "marked", ()),
+        ("\\boxed{blue car}", "marked text", ()),
+        ("B", "own line", ()),
+        ("B is correct.", "subject", ()),
+        ("I choose B.", "commitment", ()),
+        ("Therefore, B.", "conclusion", ()),
+        ("The answer is A. Wait, no, B.", "correction", ("A",)),
+        ("Not A but B", "contrast", ()),
+        ("The answer is A.\n\nFinal answer: C", "answer", ("A",)),
+        ("The answer is the tram.", "answer text", ()),
+        ("tram", "exact text", ()),
+        ("C. tram", "leading label", ()),
+        ("It is a tram.", "text", ()),
+        ("Looking at it, **C** fits.", "emphasis", ()),
+        ("The sign says 1995 (C).", "brackets", ()),
+        ("The tallest one is (B) the blue one over there", "predicate", ()),
+        ("Answer: A or B", "answer", ("A", "B")),
+        ("Answer: E", "answer", ()),
+        ("I saw (B), then something else", "", ("B",)),
+    ],
+)
+def test_an_answer_names_its_rule_and_its_rivals(reply: str, rule: str, rivals: tuple[str, ...]) -> None:
+    answer = read(reply)
+    assert (answer.rule, answer.rivals) == (rule, rivals)
+
+
+def test_two_choices_with_one_text_are_ambiguous() -> None:
+    answer = read("a tram", {"A": "tram", "B": "Tram.", "C": "bus"})
+    assert (answer.text, answer.status, answer.rivals) == (None, "ambiguous", ("A", "B"))
+
+
+def test_a_label_beats_a_choice_whose_text_is_that_letter() -> None:
+    swapped = {"A": "B", "B": "C", "C": "A"}
+    assert read("B", swapped).text == "B"
+    assert read("The answer is B.", swapped).text == "B"
+
+
+def test_a_question_without_choices_has_no_answer() -> None:
+    assert read("B", {}).status == "unparsed"
+
+
+def test_labels_with_regex_signs_are_only_letters() -> None:
+    odd = {"(a)": "red bus", "b.": "blue car", "c*": "tram", "": "nothing"}
+    assert read("The answer is b.", odd).status in {"ok", "unparsed"}
+    assert read("zzz", odd).text is None
+
+
+def test_every_phrase_belongs_to_one_row() -> None:
+    phrases = [phrase.strip() for cue in CUES for phrase in cue.words.replace("\n", "|").split("|") if phrase.strip()]
+    assert len(phrases) == len(set(phrases)) == len(ROWS)
+
+
+def test_only_declarations_hold_for_a_reply_that_was_cut_off() -> None:
+    assert [rule.name for rule in RULES if rule.explicit] == ["declaration"]

@@ -1,0 +1,132 @@
+"""Why a reply has no answer: nothing there, cut off, refused, undecided or unreadable."""
+
+import pytest
+
+from tests.scoring.choice_replies import VEHICLES
+from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.refusal import refuses
+from vqa_client.types import Answer, Completion
+
+REFUSALS = (
+    "I'm sorry, but I can't assist with that.",
+    "I’m sorry, but I can’t help with that request.",
+    "I cannot assist with this request.",
+    "I'm unable to help with that.",
+    "I am sorry, I won't be able to help with that.",
+    "I must decline to answer.",
+    "This violates our content policy.",
+    "Sorry, I can't provide assistance with that.",
+    "I am not able to view images.",
+    "I am unable to view images.",
+    "I'm sorry, but I can't see or analyze images. However, I can help with text.",
+    "As an AI language model, I don't have access to the image you are referring to.",
+    "I'm sorry, I can't identify the people in the image.",
+    "抱歉，我无法协助处理该请求。",
+    "Es tut mir leid, aber dabei kann ich nicht helfen.",
+    "Lo siento, pero no puedo ayudar con eso.",
+    "Je suis désolé, mais je ne peux pas vous aider.",
+    "申し訳ありませんが、お手伝いできません。",
+    "죄송하지만 도와드릴 수 없습니다.",
+    "Извините, но я не могу помочь с этим.",
+)
+NO_REFUSALS = (
+    "I cannot determine this from the document.",
+    "I'm sorry, but I cannot determine the answer from the document.",
+    "I can't answer this based on the given pages.",
+    "I cannot find it in the document.",
+    "I'm sorry, the document does not mention it.",
+    "I don't know.",
+    "The document cannot help with that question, it ends on page 3.",
+)
+
+
+def read(text: str, finish_reason: str | None = None, reasoning: str | None = None) -> Answer:
+    return read_choice(Completion(text=text, finish_reason=finish_reason, reasoning=reasoning), VEHICLES)
+
+
+@pytest.mark.parametrize("reply", REFUSALS)
+def test_a_refusal_is_a_state_of_its_own(reply: str) -> None:
+    answer = read(reply)
+    assert (answer.text, answer.status) == (None, "refused")
+
+
+@pytest.mark.parametrize("reply", NO_REFUSALS[:-1])
+def test_finding_no_answer_is_no_refusal(reply: str) -> None:
+    assert read(reply).status == "unparsed"
+    assert not refuses(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I'm sorry, but the answer is B.", "I can't see the image clearly, but I'd say B.", "I can't help but choose B."],
+)
+def test_an_answer_after_an_apology_is_an_answer(reply: str) -> None:
+    assert read(reply).text == "B"
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t", "<|im_end|>", "</s>", "<think>A</think>", "<think></think>\n"])
+def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
+    assert read(text, "stop").status == "empty"
+
+
+@pytest.mark.parametrize("finish_reason", ["length", "max_tokens"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Let me look at B and C.",
+        "A. red bus\nB. blue",
+        "A. red bus",
+        "It is a blue car",
+        "**B",
+        "I'm sorry, but I can't",
+        "<think>The answer is B",
+        "<think>hm</think>",
+    ],
+)
+def test_a_reply_cut_off_before_its_answer_is_truncated(text: str, finish_reason: str) -> None:
+    answer = read(text, finish_reason)
+    assert (answer.text, answer.status) == ("B", "ok") if text == "**B" else (None, "truncated")
+
+
+@pytest.mark.parametrize("text", ["B", "(B)", "The answer is B because the", "Answer: B\n\nThe car", "\\boxed{B} is"])
+def test_a_reply_cut_off_after_its_answer_keeps_it(text: str) -> None:
+    assert read(text, "length").text == "B"
+
+
+def test_reasoning_that_never_ends_is_truncated_whatever_the_server_says() -> None:
+    assert read("<think>The answer is B", "stop").status == "truncated"
+
+
+def test_an_answer_in_the_reasoning_counts_where_the_model_stopped() -> None:
+    answer = read("", "stop", "The rails show it, so the answer is C.")
+    assert (answer.text, answer.status, answer.source) == ("C", "ok", "reasoning")
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "reasoning", "status"),
+    [
+        ("length", "So the answer is C.", "truncated"),
+        (None, "So the answer is C.", "empty"),
+        ("stop", "It looks like a tram.", "empty"),
+        ("stop", "The answer is A or C.", "empty"),
+        ("stop", "The answer is E.", "empty"),
+        ("stop", "", "empty"),
+        ("content_filter", None, "refused"),
+    ],
+)
+def test_reasoning_without_a_declaration_is_no_answer(
+    finish_reason: str | None, reasoning: str | None, status: str
+) -> None:
+    answer = read("", finish_reason, reasoning)
+    assert (answer.text, answer.status) == (None, status)
+
+
+@pytest.mark.parametrize(("text", "letter"), [("B", "B"), ("It is hard to say.", None)])
+def test_reasoning_is_not_read_where_there_is_a_reply(text: str, letter: str | None) -> None:
+    answer = read(text, "stop", "So the answer is C.")
+    assert (answer.text, answer.source) == (letter, "content")
+
+
+def test_replies_of_a_blind_model_give_no_answers() -> None:
+    assert {read("I am unable to view images.", "stop").text for _ in range(500)} == {None}

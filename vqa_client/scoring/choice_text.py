@@ -1,0 +1,97 @@
+"""Find the texts of the choices in a reply: whole words, the longest first."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from vqa_client.scoring.boundary import find_whole, is_whole
+from vqa_client.scoring.reply import plain
+
+_ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
+_LEAD_IN = re.compile(
+    rf"[\s\"'(<>*_#~|=:-]{{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?{_ARTICLES}[\"'(]*"
+)
+_MARKS = dict.fromkeys((2, 3, 4, 5))
+_UNIT = re.compile(r"(\d) ?([^\W\d_]{1,4})\b")
+"""A number and its unit, which replies write apart or together whatever the choice does."""
+_COMMON = frozenset(
+    (
+        "yes",
+        "no",
+        "not",
+        "none",
+        "all",
+        "both",
+        "same",
+        "more",
+        "less",
+        "other",
+        "true",
+        "false",
+        "neither",
+        "one",
+        "the",
+    )
+)
+"""Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """`own` maps each label to its folded text, `owners` each telling text to its labels, the longest first."""
+
+    own: Mapping[str, str]
+    owners: Mapping[str, tuple[str, ...]]
+    longest: int
+
+    def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
+        """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
+        lead_in = _LEAD_IN.match(text)
+        for start in dict.fromkeys((0, lead_in.end() if lead_in else 0)):
+            for literal, labels in self.owners.items():
+                if text.startswith(literal, start) and _whole(text, start, start + len(literal)):
+                    return labels, start + len(literal)
+        return (), 0
+
+    def anywhere(self, text: str) -> list[tuple[int, tuple[str, ...]]]:
+        """Where in `text` (folded) a choice's text stands that does not belong to a longer one."""
+        taken: list[tuple[int, int]] = []
+        found = []
+        for literal, labels in self.owners.items():
+            for start, end in find_whole(text, literal) if telling(literal) else ():
+                if _whole(text, start, end) and not any(
+                    start < other_end and other_start < end for other_start, other_end in taken
+                ):
+                    taken.append((start, end))
+                    found.append((start, labels))
+        return found
+
+
+@lru_cache(maxsize=1024)
+def texts_of(choices: tuple[tuple[str, str], ...]) -> Texts:
+    """The texts of one question; texts that are empty, an article or themselves a label belong to nobody."""
+    own = {label: folded(plain(text)).rstrip(".;, ") for label, text in choices}
+    labels = {plain(label).lower() for label, _ in choices}
+    owners: dict[str, tuple[str, ...]] = {}
+    for label, text in sorted(own.items(), key=lambda item: -len(item[1])):
+        if text and text not in labels | {"a", "an", "the"}:
+            for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))):
+                owners[writing] = (*owners.get(writing, ()), label)
+    return Texts(own=own, owners=owners, longest=max(map(len, own.values()), default=0))
+
+
+def folded(text: str) -> str:
+    """Plain text in lower case without the marks of the markup, so that emphasis inside a phrase does not matter."""
+    return text.lower().translate(_MARKS)
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """As `is_whole`, and a percentage is not the number in it."""
+    return is_whole(text, start, end) and not (text[end - 1].isdecimal() and text.startswith(("%", " %"), end))
+
+
+def telling(text: str) -> bool:
+    """Whether finding `text` inside a sentence says anything: not for "yes", "none" or a single letter."""
+    return text not in _COMMON and (len(text) > 1 or text.isdecimal() or not text.isascii())

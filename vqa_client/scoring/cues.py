@@ -1,0 +1,155 @@
+"""The words that declare an answer, one row a kind of declaration; the only place to add a phrase or a language."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from vqa_client.scoring.boundary import JOINER, joins
+
+_ANSWERS = """
+    answer|ans|ans.|solution|verdict|conclusion
+    antwort|lösung|réponse|reponse|respuesta|resposta|risposta|antwoord|odpowiedź|odpověď|cevap|svar|jawaban|đáp án
+    ответ|відповідь|απάντηση|الإجابة|الجواب|תשובה|उत्तर|คำตอบ
+    答案|正解|回答|解答|答え|答|정답|답변|해답|답
+"""
+_OPTIONS = """
+    choice|option|selection|prediction|letter|response|result
+    wahl|choix|opción|opcion|opção|вариант|выбор|选项|選項|選択肢|선택
+"""
+_CORRECT = """
+    correct|final|closest|statement|right answer|right option|right choice|right one|right letter|right statement
+    best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
+    best description|best explanation|best representation|best supported|better answer|better option|better choice
+    most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
+    most consistent|most correct|most fitting|most relevant
+    richtig|korrekt|bonne|exact|correcta|correcto|corretta|corretto|верн|правильн|正确|正確|正しい|맞
+"""
+_COMMITMENTS = """
+    choose|chose|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for|opting for
+    settle on|settle for|vote for|guess|my guess|i'd say|i would say|i say|lean toward|lean towards|leaning towards
+    wähle|entscheide mich für|nehme|choisis|choisirais|elijo|escojo|escolho|scelgo|выбираю|выбрал|выберу
+    故选|应选|應選|选择|選擇|选|選|選びます
+"""
+_IDENTITIES = """
+    it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|is therefore
+    c'est|es ist|das ist|это
+"""
+_REFERENCES = """
+    matches|match|matching|consistent with|points to|suggests|suggesting|supports|supporting|indicates|indicating|we get
+    describes|refers to|favors|favours
+"""
+_REMAINDERS = """
+    corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|which is|i.e.|namely
+"""
+_CONCLUSIONS = """
+    therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately
+    donc|daher|deshalb|somit|por lo tanto|por tanto|portanto|следовательно|поэтому|итак
+    因此|所以|故|따라서|よって|したがって
+"""
+_CORRECTIONS = """
+    wait|actually|correction|scratch that|i mean|on second thought|no,|sorry
+    change my answer to|change it to|switch to|revised to|corrected to
+"""
+_CONTRASTS = "not|nicht|pas|no es|no la|не|不是"
+
+_VERBS = "is|are|was|be|ist|lautet|wäre|sei|sind|est|serait|soit|sont|es|sería|sea|son|seria|é|è|jest|является|это"
+CONNECTION: Final = (
+    rf"(?:[:=→|]|[-=]{{1,2}}>|-{{1,3}}|\b(?:{_VERBS})\b|'s\b|應為|应为|应该是|应是|是|为|為|は|が|은|는|이|가)"
+)
+LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?){CONNECTION}"
+"""From a noun to its answer: "... to the question is", ":", "->"; whatever lies before the connection is `fill`."""
+NOTHING: Final = r"(?P<fill>)(?:[,:]|是|为|為)?"
+NAMED: Final = r"(?P<fill>)[,:]?[ \x02]{0,2}(?:the )?(?:(?:option|choice|answer|statement)\b|(?=[\"'(\x02]))"
+"""For verbs that a bare letter may follow by chance: "supports option C", not "supports C"."""
+MENDING: Final = (
+    r"(?P<fill>)(?:[\s,:;-]|\b(?:no|wait|actually|hmm|oops|sorry|i meant|i mean|i think|make that|rather|it's|it is"
+    r"|it must be|it should be|should be|must be|is)\b){0,12}+"
+)
+NEVER: Final = r"(?P<fill>)(?!)"
+BUT: Final = (
+    r"(?P<fill>)[\s\"'(\x02]*(?:option |choice )?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
+    r"(?:but|rather|it's|it is|sondern|mais|sino|а|而是)(?: rather| instead)?"
+)
+"""From "not" over the letter that it denies to the one that is meant: "not A but B"."""
+
+OPENERS: Final = r"[✅☑✔✓👉➡→⇒∴\s\"'()<>*_#~|=:\x02-\x05-]{0,16}+"
+"""What may stand around a label in front of it."""
+_FILLERS = (
+    "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
+    "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
+    "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|für|buchstabe|antwort|l'option|l'opzione|lettre|réponse"
+    "|opción|opcion|letra|respuesta|вариант|буква|ответ"
+)
+_UNSPACED_FILLERS = "选项|選項|選択肢|选择|选|보기|番号"
+FILLERS: Final = rf"(?:(?:(?:{_FILLERS})\b|{_UNSPACED_FILLERS}){OPENERS}){{0,4}}+"
+"""Words between a connection and its label: "is therefore option"."""
+CONJUNCTIONS: Final = (
+    r"(?:[/&+|]|\band/or\b|\b(?:and|or|und|oder|et|ou|y|o|e|и|или|as well as)\b"
+    r"|和|或者|还是|還是|それとも|아니면|或|与|與|及|と|か|및|또는|와|과)"
+)
+SEPARATORS: Final = rf"[ ()\"'\x03\x05]{{0,6}}(?:(?:[,;]|{CONJUNCTIONS})[ )]{{0,2}}){{1,2}}|\x05[ ]?\x04"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """A kind of declaration.
+
+    `words` start it, `link` leads from them to the label; `alone` means that nothing but the end of a clause may follow
+    the label, `subject` that "B is ..." may stand before the words, `text` that the text of a choice may take the
+    label's place, `bare` that the label may follow at once, `weak` that it counts only where nothing disagrees,
+    `denies` that a negation before the words is expected, `stem` that the words may be inflected.
+    """
+
+    name: str
+    words: str
+    link: str
+    alone: bool = False
+    subject: bool = False
+    text: bool = False
+    bare: bool = False
+    weak: bool = False
+    denies: bool = False
+    stem: bool = False
+
+
+CUES: Final[tuple[Cue, ...]] = (
+    Cue(name="correction", words=_CORRECTIONS, link=MENDING, alone=True, denies=True),
+    Cue(name="commitment", words=_COMMITMENTS, link=NOTHING, text=True, subject=True),
+    Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
+    Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
+    Cue(name="remainder", words=_REMAINDERS, link=NOTHING, alone=True, weak=True),
+    Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
+    Cue(name="right", words="right|stimmt|zutreffend|juste", link=NEVER, subject=True),
+    Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
+    Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),
+    Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True),
+    Cue(name="contrast", words=_CONTRASTS, link=BUT, denies=True),
+)
+
+
+def _rows_by_phrase() -> dict[str, Cue]:
+    """Each phrase as the folded reply spells it, with its row; the first row that has a phrase keeps it."""
+    rows: dict[str, Cue] = {}
+    for cue in CUES:
+        for phrase in cue.words.replace("\n", "|").split("|"):
+            if phrase.strip():
+                rows.setdefault(unicodedata.normalize("NFKC", phrase.strip()), cue)
+    return rows
+
+
+def _alternatives(phrases: list[str]) -> str:
+    """Regex source of the phrases, longest first and grouped by their first letter, which makes the search cheap."""
+    groups: dict[str, list[str]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        groups.setdefault(phrase[0], []).append(re.escape(phrase[1:]))
+    grouped = (f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
+    return f"(?=[{''.join(groups)}])(?:{'|'.join(grouped)})"
+
+
+ROWS: Final = _rows_by_phrase()
+STARTS: Final = re.compile(
+    rf"(?<!{JOINER}){_alternatives([phrase for phrase in ROWS if joins(phrase[0])])}"
+    rf"|{_alternatives([phrase for phrase in ROWS if not joins(phrase[0])])}"
+)
+"""Any cue in lower-case text; `ROWS` tells its row."""

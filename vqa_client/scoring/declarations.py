@@ -1,0 +1,219 @@
+"""Find every place where a reply declares its answer; the last one counts."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.boundary import JOINER, joins
+from vqa_client.scoring.choice_text import folded
+from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.prefixes import refuted, sentence_before
+from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reply import MARKED
+from vqa_client.scoring.undeclared import mentioned
+
+CUES_READ: Final = 500
+"""Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
+DECLARATIONS_READ: Final = 50
+_CONNECTION: Final = re.compile(CONNECTION)
+_SENTENCE_END: Final = re.compile(r"[.!?;\n]")
+_STEM = re.compile(f"{JOINER}*")
+_HYPOTHETICAL = re.compile(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
+_WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
+_IF = re.compile(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
+_HEDGE = re.compile(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
+_BAD_FILL = re.compile(
+    r"\b(?:not|never|no|cannot|if|unless|why|how|options|choices|nicht|kein\w*|pas|не)\b|n't\b|不|没", re.IGNORECASE
+)
+_PARENTHESIS = re.compile(r"\([^()]{0,40}\)")
+_COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
+_UNKNOWN = re.compile(
+    r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
+    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|\w{1,3}[\"') .\x03\x05]*(?:\n|$))",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
+_ENDS = re.compile(
+    r"[ \"')*\x03\x05]*(?:$|[.,;:!?)\n|&/]|(?:are|both|together|and|or|und|sind|et|sont|y|son)\b|[^\x00-\u02ff])"
+)
+_RETRACTED = re.compile(
+    r"(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
+    r"(?:wrong|incorrect|not right|not correct)|scratch that|i was wrong|never ?mind that|i take that back"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One declared answer: no label where what was declared is none, several where the reply left it open."""
+
+    at: int
+    end: int
+    labels: tuple[str, ...]
+    rule: str
+    weak: bool = False
+
+
+def declarations(reply: Reply) -> list[Declaration]:
+    """All declarations in the reply, in the order of their places."""
+    found = sorted(
+        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply)), key=lambda declaration: declaration.at
+    )
+    kept: list[Declaration] = []
+    for declaration in found:
+        if not kept or declaration.at >= kept[-1].end or len(kept[-1].labels) < 2:
+            kept.append(declaration)
+    if kept and _RETRACTED.search(reply.lower, kept[-1].end):
+        kept.append(Declaration(at=len(reply.text), end=len(reply.text), labels=(), rule="retraction"))
+    return kept
+
+
+def _marked(reply: Reply) -> Iterator[Declaration]:
+    for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
+        start, end = mark.span(1)
+        label = reply.patterns.bare.match(reply.text, start, end)
+        if label and reply.means(label):
+            yield _run(reply, label, "marked")
+        elif texts := reply.texts.at_start(folded(mark[1]))[0]:
+            yield Declaration(at=start, end=end, labels=texts, rule="marked text")
+        elif _UNKNOWN.fullmatch(mark[1].strip()):
+            yield Declaration(at=start, end=end, labels=(), rule="marked")
+
+
+def _cued(reply: Reply) -> Iterator[Declaration]:
+    found = (_cue(reply, start) for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)))
+    yield from islice(filter(None, found), DECLARATIONS_READ)
+
+
+def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
+    cue, at = ROWS[start[0]], start.start()
+    end = _cue_end(reply.lower, start, cue)
+    if not end:
+        return None
+    found = _linked(reply, end, cue) or _unlinked(reply, at, end, cue)
+    before = sentence_before(reply.text, at)
+    if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
+        return found
+    return _subject(reply, at, end) if cue.subject and not found else None
+
+
+def _supposed(reply: Reply, before: str, end: int, found: Declaration) -> bool:
+    """Whether it is what the answer would be "if ..."."""
+    return _WOULD.search(reply.text, end, found.at) is not None and _IF.search(before) is not None
+
+
+def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
+    """Where the word that holds the cue ends; 0 where the cue is only a part of another word."""
+    end = start.end()
+    stem = _STEM.match(lower, end) if joins(lower[end - 1]) else None
+    if not stem or stem.end() == end:
+        return end
+    return stem.end() if cue.stem and (stem[0] != "s" or cue.bare) else 0  # "options:" opens a list
+
+
+def _linked(reply: Reply, end: int, cue: Cue) -> Declaration | None:
+    """A label that a link leads to; at most three candidates are tried, since "a" is also an article."""
+    start = end
+    for _ in range(3):
+        found = reply.patterns.linked[cue.name].match(reply.text, start)
+        if not found or _denied(reply, end, found.end("fill")):
+            return None
+        spoken = cue.alone and not cue.subject and found["label"].islower()
+        if not spoken and reply.means(found, alone=cue.alone):
+            hedged = _HEDGE.search(reply.text, end, found.start("label")) is not None
+            return _run(reply, found, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
+        start = found.end()
+    return None
+
+
+def _unlinked(reply: Reply, at: int, end: int, cue: Cue) -> Declaration | None:
+    found = reply.patterns.bare.match(reply.text, end) if cue.bare else None
+    if found and not found["label"].islower() and reply.means(found, alone=True):
+        return _run(reply, found, cue.name)
+    for link in _links(reply.lower, end, cue) if cue.text else ():
+        labels, length = reply.texts.at_start(folded(reply.lower[link : link + reply.texts.longest + 40]))
+        if labels and not _denied(reply, end, link):
+            return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text")
+    colon = _COLON.match(reply.text, end) if cue.bare else None
+    if colon and _UNKNOWN.match(reply.text, colon.end()):
+        return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
+    return None
+
+
+def _links(lower: str, end: int, cue: Cue) -> list[int]:
+    """The ends of the first few links after a cue, within its sentence."""
+    if cue.link != LINK:
+        return [end]
+    sentence = _SENTENCE_END.split(lower[end : end + 120], maxsplit=1)[0]
+    return [end + link.end() for link in islice(_CONNECTION.finditer(sentence), 4)]
+
+
+def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
+    """ "B is the correct answer": the label stands before the words."""
+    patterns, before = reply.patterns, sentence_before(reply.text, at)
+    subjects = patterns.subjects if joins(reply.lower[at]) else (patterns.unspaced_subject,)
+    found = next(filter(None, (subject.match(before) for subject in subjects)), None)
+    if not found or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(found["tail"]):
+        return None
+    if refuted(found["head"]) or not reply.means(found, offset=at - len(before)):
+        return None
+    other = patterns.joined.search(found["head"])
+    labels = dict.fromkeys((reply.label(other), reply.label(found)) if other else (reply.label(found),))
+    return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
+
+
+def _lines(reply: Reply) -> Iterator[Declaration]:
+    """A label alone on the first or the last line; beside another such line it is a list."""
+    text, line = reply.text, reply.patterns.line
+    if "\n" not in text:
+        found = line.match(text) or reply.patterns.whole_reply.match(text)
+        lines: list[tuple[re.Match[str] | None, re.Match[str] | None]] = [(found, None)]
+    else:
+        first, last = text.find("\n"), text.rfind("\n")
+        opening = line.match(text, 0, first)
+        lone = opening if opening and len(opening[0].split()) == 1 and not opening[0].endswith(":") else None
+        before_last = line.match(text, text.rfind("\n", 0, last) + 1, last)
+        after_first = line.match(text, first + 1, (text.find("\n", first + 1) + 1 or len(text) + 1) - 1)
+        lines = [(lone, after_first), (line.match(text, last + 1), before_last)]
+    for found, beside in lines:
+        if found:
+            labels = dict.fromkeys(map(reply.label, filter(None, (found, beside))))
+            yield Declaration(at=found.start("label"), end=found.end(), labels=tuple(labels), rule="own line")
+
+
+def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
+    """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
+    labels, (at, end) = [reply.label(found)], found.span("label")
+    while more := reply.patterns.further.match(reply.text, reply.after_own_text(end, labels[-1])):
+        label = reply.patterns.labels.of(more["label"] or more["spaced"])
+        if not more["spaced"] and not _ENDS.match(reply.text, reply.after_own_text(more.end(), label)):
+            break
+        labels.append(label)
+        end = more.end()
+    return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
+
+
+def _denied(reply: Reply, start: int, end: int) -> bool:
+    """Whether the words between a cue and its answer deny it or name another label."""
+    fill = _PARENTHESIS.sub("", reply.text[start:end])
+    return _BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None
+
+
+def declared(reply: Reply) -> Found | None:
+    """The last declaration; weak ones count only where there is no other, and only if all agree."""
+    found = declarations(reply)
+    strong = [declaration for declaration in found if not declaration.weak]
+    if not strong:
+        return _agreed(reply, found)
+    last = strong[-1]
+    earlier = tuple(label for each in strong[:-1] for label in each.labels if label not in last.labels)
+    return Found(labels=last.labels, rule=last.rule, rivals=earlier)
+
+
+def _agreed(reply: Reply, weak: list[Declaration]) -> Found | None:
+    labels = dict.fromkeys(label for each in weak for label in each.labels)
+    if any(each.rule == "hedge" for each in weak):
+        labels |= dict.fromkeys(mentioned(reply))
+    return Found(labels=tuple(labels), rule=weak[-1].rule) if labels else None

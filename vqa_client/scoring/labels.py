@@ -1,0 +1,114 @@
+"""The labels of one question: how they may be written and when a letter is a label at all."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from vqa_client.scoring.boundary import JOINER, joins
+from vqa_client.scoring.reply import plain
+
+LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
+"""Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""
+WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
+"""Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
+
+_REASONS = """because since as due based given which whereas while but not rather according is are was over
+    instead though weil da denn und sondern nicht ist car parce puisque et mais pas est porque ya pues pero es sino no
+    потому так поскольку а и не perché perche mas"""
+_GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
+    correct explanation reason or to than when seems appears fits matches best describes remains must should
+    il elle la le les der die das el los en por pour par"""
+REASONS: Final = frozenset(_REASONS.split())
+"""Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
+GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
+"""The same for letters that are no words: "B the car is blue"."""
+_WORD = re.compile(r"[^\W_]+")
+_CLOSERS = re.compile(r"[ \"')>*_\x03\x05]*")
+_ATTACHED = re.compile(rf"[+#%^@°<\\]|[-/&=']{JOINER}|\.[A-Za-z]\.|[.,:]\d")
+_OUT = re.compile(
+    r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
+    r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
+    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|out)"
+    r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
+    r"|(?:ist|est|es|è|é|is|-) "
+    r"(?:nicht|falsch|pas|fausse|incorrecte?a?|falsa|errata|неверн\w*|неправильн\w*|fout|onjuist))\b"
+    r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은)?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|틀)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """The labels of one question.
+
+    `source` is a regex source for any label in any accepted writing, `exact` one for a label as the question writes it,
+    `spoken` one that also takes small letters which are no words.
+    """
+
+    written: Mapping[str, str]
+    source: str
+    spoken: str
+    exact: re.Pattern[str]
+
+    def of(self, token: str) -> str:
+        """The label that `token`, matched by `source`, stands for."""
+        return self.written[token]
+
+
+@lru_cache(maxsize=256)
+def labels_of(labels: tuple[str, ...]) -> Labels:
+    """Writings of each label, without those that two labels would share."""
+    written = {plain(label): label for label in labels if plain(label)}
+    names = tuple(written)
+    for fold in (str.lower, str.upper):
+        for name in names:
+            if sum(fold(other) == fold(name) for other in names) == 1:
+                written.setdefault(fold(name), written[name])
+    for lookalike, latin in LOOKALIKES.items():
+        if chr(latin) in names and not any(ord(name[0]) in LOOKALIKES for name in names):
+            written.setdefault(chr(lookalike), written[chr(latin)])
+    spoken = [name for name in written if name in names or (name.islower() and name.upper() not in WORDS)]
+    return Labels(
+        written=written,
+        spoken=_whole(spoken),
+        source=f"(?:{_alternatives(written)})(?!{JOINER})",
+        exact=re.compile(_whole(names)),
+    )
+
+
+def _whole(names: Iterable[str]) -> str:
+    return rf"(?<!{JOINER})(?<!{JOINER}['_-])(?:{_alternatives(names)})(?!{JOINER})(?!['_-]{JOINER})"
+
+
+def _alternatives(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)) or r"(?!)"
+
+
+def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = False) -> bool:
+    """Whether the label `token` that ends at `end` is a whole answer, by what comes after it.
+
+    `own_text` is the folded text of its choice, which may follow; `alone` allows nothing but the end of a clause.
+    """
+    if _ATTACHED.match(text, end):
+        return False
+    closers = _CLOSERS.match(text, end)
+    at = closers.end() if closers else end
+    if text[at : at + len(own_text)].lower() == own_text != "":
+        return True
+    following = text[at : at + 1]
+    if following == "?" or _OUT.match(text, end):
+        return False
+    if not following.isalnum() or not joins(following):
+        return True
+    word = _WORD.match(text, at)
+    return _goes_on(word[0] if word else "", token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
+
+
+def _goes_on(word: str, token: str, own_text: str, *, closed: bool, alone: bool) -> bool:
+    if alone or ((token in WORDS or token.islower()) and not closed):
+        return word.lower() in REASONS
+    if closed or word[0].isupper() or word[0].isdecimal() or word.lower() in GOING_ON:
+        return True
+    return word.lower() in own_text.split()

@@ -1,0 +1,53 @@
+"""What stands before a letter or a phrase in its sentence and takes the meaning of an answer from it."""
+
+import re
+from typing import Final
+
+SENTENCE_READ: Final = 120
+"""Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
+_END = re.compile(r"(?<!\b\w)[.](?=\s)|[!?;\n]")
+
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|cannot|neither|nor|without|nicht|kein\w*|pas|jamais|ne|не|ни|нельзя|no (?:creo|es|puede))\b"
+    r"|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
+    r"|contrary|compared|versus|than|against|instead of)\b|不|没|非|ない|아니)"
+    r"(?:(?!\b(?:but|sure|certain|only|sondern|mais|sino|question)\b)[^,:;().]){0,24}$",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming|wenn|falls|ob|si|если|where|such as|e\.g\.)\b|如果|若|假如)"
+    r"[^,:;().]{0,24}$",
+    re.IGNORECASE,
+)
+_ATTRIBUTED = re.compile(
+    r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+)\b(?: \w+){0,3}"
+    r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
+    r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
+    r"|\b(?:thought|believed|assumed|initially|originally|at first)\b(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
+    re.IGNORECASE,
+)
+_DISQUALIFIED = re.compile(
+    r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
+    r"|falsche|mauvaise|неправильный|неверный|错误|不正确)(?: the)? ?$",
+    re.IGNORECASE,
+)
+
+
+def sentence_before(text: str, at: int) -> str:
+    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
+    before = text[max(0, at - SENTENCE_READ) : at]
+    ends = [end.end() for end in _END.finditer(before)]
+    return before[ends[-1] :] if ends else before
+
+
+def refuted(before: str, word: str = "") -> bool:
+    """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others."""
+    said = before + word
+    return _DISQUALIFIED.search(before) is not None or any(
+        words.search(said) for words in (_NEGATED, _SUPPOSED, _ATTRIBUTED)
+    )
+
+
+def negated(before: str) -> bool:
+    """Whether the words `before`, up to a letter or a text, exclude it."""
+    return _NEGATED.search(before) is not None

@@ -1,0 +1,173 @@
+"""Read a reply that declares nothing: a list's one label, a label set apart, the text of one choice."""
+
+import re
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.choice_text import folded, telling
+from vqa_client.scoring.labels import WORDS, stands
+from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reply import EMPHASIS
+
+LINE_READ: Final = 2000
+"""Characters of a line in which further choices are looked for."""
+MENTIONS_READ: Final = 4000
+"""Characters at the end of a reply in which undeclared labels are counted."""
+PLACES_READ: Final = 200
+"""Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
+SHORT: Final = 700
+"""Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
+
+
+def exact_text(reply: Reply) -> Found | None:
+    """The reply is the text of one choice."""
+    text = folded(reply.text)
+    labels, end = reply.texts.at_start(text)
+    return Found(labels=labels, rule="exact text") if labels and not _WORD.search(text, end) else None
+
+
+def leading_label(reply: Reply) -> Found | None:
+    """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
+    lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
+    if not lines or _lists(reply, reply.after_own_text(lines[0].end(), reply.label(lines[0]))):
+        return None
+    labels = [reply.label(line) for line in lines]
+    distinct, concluding = set(labels), _is_choice(reply, lines[-1])
+    if len(distinct) == 1 and (concluding or lines[0].start() == 0):
+        return Found(labels=(labels[0],), rule="leading label")
+    if lines[0].start() == 0 and len(labels) > 1 and _precedes(reply, labels[1], labels[0]):
+        return Found(labels=(labels[0],), rule="label before list")
+    if len(labels) == len(distinct) + 1 and labels[-1] in labels[:-1] and concluding:
+        return Found(labels=(labels[-1],), rule="label after list")
+    return None
+
+
+def _lists(reply: Reply, start: int) -> bool:
+    """Whether further labels follow on the line, at once or with the texts of their choices."""
+    line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
+    return any(
+        (not _WORD.search(line, 0, found.start()) and stands(line, found.end(), found[0], "", alone=True))
+        or _KEY.match(line, found.end())
+        or reply.after_own_text(start + found.end(), reply.patterns.labels.of(found[0])) > start + found.end()
+        for found in reply.patterns.labels.exact.finditer(line)
+    )
+
+
+def _precedes(reply: Reply, label: str, other: str) -> bool:
+    """Whether `label` is not after `other` in the question: a list that starts with `label` cannot begin at `other`."""
+    order = tuple(reply.texts.own)
+    return order.index(label) <= order.index(other)
+
+
+def _is_choice(reply: Reply, line: re.Match[str]) -> bool:
+    """Whether the last line is a label with the text of its choice and nothing else."""
+    rest = folded(reply.text[line.end() :])
+    return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.label(line)]
+
+
+def _separated(reply: Reply, line: re.Match[str]) -> bool:
+    """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
+    end, own = line.end("label"), reply.texts.own[reply.label(line)]
+    rest = reply.lower[end : end + 40 + len(own)]
+    if not reply.means(line):
+        return False
+    because = _REASON.match(rest) is not None and line["label"] != "I"
+    return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
+
+
+def emphasised(reply: Reply) -> Found | None:
+    """The one label in bold or italic type: "I'd go with **C** here." """
+    return _only(reply, _EMPHASISED, "emphasis")
+
+
+def bracketed(reply: Reply) -> Found | None:
+    """The one label in brackets at the end of a clause: "The sign says 1995 (C)." """
+    return _only(reply, _BRACKETED, "brackets")
+
+
+def _only(reply: Reply, around: re.Pattern[str], rule: str) -> Found | None:
+    """The one label that is set apart in this way and not excluded by its sentence."""
+    text, exact = reply.text, reply.patterns.labels.exact
+    labels = {
+        reply.patterns.labels.of(found[1])
+        for found in islice(around.finditer(text), PLACES_READ)
+        if exact.fullmatch(found[1])
+        if _alone(text, found) and stands(text, found.end(1), found[1], "")
+    }
+    return Found(labels=tuple(labels), rule=rule) if len(labels) == 1 else None
+
+
+def _alone(text: str, found: re.Match[str]) -> bool:
+    """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
+    before = sentence_before(text, found.start())
+    after = _SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
+    return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
+
+
+def predicate(reply: Reply) -> Found | None:
+    """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
+    text, labels = reply.text, reply.patterns.labels
+    found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in labels.written]
+    distinct = {labels.of(each[1]) for each in found}
+    committed = len(distinct) == 1 and all(_alone(text, each) for each in found)
+    return Found(labels=tuple(distinct), rule="predicate") if committed else None
+
+
+def ticked(reply: Reply) -> Found | None:
+    """The one label with a tick or a cross in its box."""
+    ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
+    labels = dict.fromkeys(reply.patterns.labels.of(tick["label"] or tick["before"]) for tick in ticks)
+    return Found(labels=tuple(labels), rule="tick") if labels else None
+
+
+def leading_text(reply: Reply) -> Found | None:
+    """The reply opens with the text of a choice: "No, the car is red." """
+    text = folded(reply.text)
+    labels, end = reply.texts.at_start(text)
+    if not labels or not (
+        _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
+    ):
+        return None
+    return Found(labels=labels, rule="leading text")
+
+
+def contained_text(reply: Reply) -> Found | None:
+    """The text of one choice, unless another or a denial stands beside it."""
+    text = folded(reply.text)
+    if len(text) > SHORT:
+        text = sentence_before(text, len(text) - 1)
+    places = reply.texts.anywhere(text)
+    labels = {label for at, owners in places if not negated(sentence_before(text, at)) for label in owners}
+    return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def mentioned(reply: Reply) -> set[str]:
+    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
+    text = reply.text[-MENTIONS_READ:]
+    return {
+        reply.patterns.labels.of(mention[0])
+        for mention in islice(reply.patterns.labels.exact.finditer(text), PLACES_READ)
+        if reply.patterns.further.match(text, mention.end())
+        or stands(text, mention.end(), mention[0], "", alone=mention[0] in WORDS or mention[0].islower())
+        if not negated(sentence_before(text, mention.start()))
+    }
+
+
+_WORD = re.compile(r"\w")
+_CLAUSE_END = re.compile(r"[\"')]*(?:[.;:!\n]|$)")
+_SEPARATOR = re.compile(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
+_REASON = re.compile(
+    r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
+    r"|i guess|i'd say|in my opinion|weil|da|denn|nicht|car|parce|puisque|porque|ya que|pues|потому|так как"
+    r"|поскольку)\b|因为|因為|なぜなら)"
+)
+_TICK = re.compile(r"[☑✅✔✓]|\([ ]?[xX✓✔]")
+_EMPHASISED = re.compile(
+    rf"{EMPHASIS[0]}[^\w\n{EMPHASIS[0]}{EMPHASIS[1]}]{{0,8}}(\w{{1,3}})(?:[).:\"'][^{EMPHASIS[1]}\n]{{0,300}}|){EMPHASIS[1]}"
+)
+_KEY = re.compile(r"\" ?:")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+_IN_BRACKETS = re.compile(r"\([A-Z]\)")
+_PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
+_BRACKETED = re.compile(r"\((?:option |choice |answer )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
