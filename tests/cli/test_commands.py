@@ -52,9 +52,7 @@ def test_both_spellings_of_an_option_work(
     assert "100.0" in done.stdout
 
 
-def test_json_stands_alone_on_standard_output(
-    sample: Sample, fault_process: StartsProcesses, tmp_path: Path
-) -> None:
+def test_json_stands_alone_on_standard_output(sample: Sample, fault_process: StartsProcesses, tmp_path: Path) -> None:
     server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
     done = command(*sample.arguments(server.base_url, "--json"))
     (row,) = json.loads(done.stdout)
@@ -88,9 +86,7 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
         (["mcc"], "mcc"),
     ],
 )
-def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(
-    words: list[str], told: str, tmp_path: Path
-) -> None:
+def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(words: list[str], told: str, tmp_path: Path) -> None:
     done = command(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr + done.stdout
@@ -122,7 +118,9 @@ def test_niah_reads_a_parent_folder(fault_process: StartsProcesses, tmp_path: Pa
     ]
     (sample.pages_dir / "data.json").write_text(json.dumps(needles))
     server = fault_process("answer('It is a Lychee.')")
-    done = command("niah", "--input", str(sample.pages_dir), "--output", str(sample.output), "--base_url", server.base_url)
+    done = command(
+        *("niah", "--input", str(sample.pages_dir), "--output", str(sample.output), "--base_url", server.base_url)
+    )
     assert done.returncode == 0
     for folder in ("clean", "adv_jpeg_10"):
         report = json.loads((sample.output / f"{folder}_niah_eval.json").read_text())

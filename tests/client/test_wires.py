@@ -72,7 +72,15 @@ async def ask(server: FaultServer, engine: Engine = "direct", *images: Image, **
 @both
 @pytest.mark.parametrize(
     "form",
-    [(), chunked(3), connection_close(), http_1_0(), until_close(), huge_headers(20_000), trickle(16, 0.001, head_too=True)],
+    [
+        (),
+        chunked(3),
+        connection_close(),
+        http_1_0(),
+        until_close(),
+        huge_headers(20_000),
+        trickle(16, 0.001, head_too=True),
+    ],
     ids=["plain", "chunked", "close", "http1.0", "until close", "huge headers", "trickle"],
 )
 async def test_every_form_of_a_reply_is_read(engine: Engine, form: Any, fault_server: StartsServers) -> None:
@@ -186,7 +194,7 @@ async def test_a_private_authority_is_trusted_when_named_and_refused_at_once_whe
     assert (await ask(server, engine, ca_bundle=Path(server.ca_file or ""))).text == "B"
     assert (await ask(server, engine, insecure=True)).text == "B"
     started_s = time.monotonic()
-    with pytest.raises(ServerUnusable, match="(?i)certificate"):
+    with pytest.raises(ServerUnusable, match=r"(?i)certificate"):
         await ask(server, engine, wait_for_server=20.0)
     assert time.monotonic() - started_s < 2
     monkeypatch.setenv("SSL_CERT_FILE", server.ca_file or "")

@@ -102,9 +102,7 @@ def _niah(settings: NiahSettings, model: ModelSettings | None, note: Note) -> li
     template, said = niah.choose_template(model.prompt_template if model else None)
     if said:
         note(said)
-    task = niah.task(
-        prompt_template=template, case_sensitive=settings.case_sensitive, text_only=settings.text_only
-    )
+    task = niah.task(prompt_template=template, case_sensitive=settings.case_sensitive, text_only=settings.text_only)
     folders = _folders(images, "--images", text_only=settings.text_only)
     one_file = settings.output.suffix.lower() == ".json"
     if one_file and len(folders) > 1:

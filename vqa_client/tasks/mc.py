@@ -7,8 +7,6 @@ from msgspec import Struct
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.choice_published import READINGS
-from vqa_client.scoring.choice_published import longbench as read_as_longbench
-from vqa_client.scoring.choice_published import seed as read_as_seed
 from vqa_client.tasks import longbench, template
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
@@ -19,7 +17,6 @@ DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "1"
 
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
-READINGS = {"seed": read_as_seed, "longbench": read_as_longbench}
 PARSERS = ("robust", *READINGS)
 
 
