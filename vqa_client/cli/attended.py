@@ -1,6 +1,7 @@
 """Work that a person may interrupt: the first signal asks it to stop, the second ends it."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -24,6 +25,7 @@ class Stopped(Exception):
 
 def attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
     """Run `work` in a loop of its own; it gets an event that is set when it should stop. Raises Stopped."""
+    gc.freeze()  # what is imported stays: the collector need not walk it again and again during a long run
     return asyncio.run(_attended(work, progress))
 
 
