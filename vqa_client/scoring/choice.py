@@ -72,7 +72,7 @@ def _unread(peeled: Peeled, completion: Completion, reply: Reply, *, cut: bool) 
         return Answer(status="empty")
     if completion.finish_reason == "content_filter" or refuses(peeled.text):
         return Answer(status="refused", rule="refusal")
-    rivals = _ordered(undeclared.mentioned(reply), reply.texts.own)
+    rivals = _ordered(undeclared.mentioned(reply), reply.texts.labels)
     return Answer(status="ambiguous" if len(rivals) > 1 else "unparsed", rivals=rivals)
 
 

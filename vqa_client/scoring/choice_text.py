@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from vqa_client.scoring.boundary import find_whole, is_whole
@@ -38,13 +37,30 @@ _COMMON = frozenset(
 """Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """`own` maps each label to its folded text, `owners` each telling text to its labels, the longest first."""
+    """The texts of one question's choices, folded when they are asked for: most replies need one of them or none."""
 
-    own: Mapping[str, str]
-    owners: Mapping[str, tuple[str, ...]]
-    longest: int
+    def __init__(self, choices: tuple[tuple[str, str], ...]) -> None:
+        self._choices = dict(choices)
+        self.labels = tuple(self._choices)
+        self.own = _Folded(self._choices)
+
+    @cached_property
+    def owners(self) -> Mapping[str, tuple[str, ...]]:
+        """Each telling text to its labels, the longest first; one that is empty, an article or a label has none."""
+        labels = {plain(label).lower() for label in self.labels}
+        owners: dict[str, tuple[str, ...]] = {}
+        for label in sorted(self.labels, key=lambda label: -len(self.own[label])):
+            text = self.own[label]
+            if text and text not in labels | {"a", "an", "the"}:
+                for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))):
+                    owners[writing] = (*owners.get(writing, ()), label)
+        return owners
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest text."""
+        return max((len(self.own[label]) for label in self.labels), default=0)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
         """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
@@ -69,17 +85,22 @@ class Texts:
         return found
 
 
+class _Folded(dict[str, str]):
+    """A label's text as it is looked for, made at the first look."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def __missing__(self, label: str) -> str:
+        text = self[label] = folded(plain(self._texts[label])).rstrip(".;, ")
+        return text
+
+
 @lru_cache(maxsize=1024)
 def texts_of(choices: tuple[tuple[str, str], ...]) -> Texts:
-    """The texts of one question; texts that are empty, an article or themselves a label belong to nobody."""
-    own = {label: folded(plain(text)).rstrip(".;, ") for label, text in choices}
-    labels = {plain(label).lower() for label, _ in choices}
-    owners: dict[str, tuple[str, ...]] = {}
-    for label, text in sorted(own.items(), key=lambda item: -len(item[1])):
-        if text and text not in labels | {"a", "an", "the"}:
-            for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))):
-                owners[writing] = (*owners.get(writing, ()), label)
-    return Texts(own=own, owners=owners, longest=max(map(len, own.values()), default=0))
+    """The texts of one question."""
+    return Texts(choices)
 
 
 def folded(text: str) -> str:

@@ -56,7 +56,7 @@ def _lists(reply: Reply, start: int) -> bool:
 
 def _precedes(reply: Reply, label: str, other: str) -> bool:
     """Whether `label` is not after `other` in the question: a list that starts with `label` cannot begin at `other`."""
-    order = tuple(reply.texts.own)
+    order = reply.texts.labels
     return order.index(label) <= order.index(other)
 
 
