@@ -14,6 +14,7 @@ from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
+BREATH_BYTES = 256 << 10
 CACHE_BYTES = 256 << 20
 KNOWN_FILES = 8_192
 MAX_THREADS = 16
@@ -48,6 +49,7 @@ class ImagePreparer:
         self._made: Recent[FileKey, Settled] = Recent(cache_bytes, lambda made: getattr(made, "size_bytes", 0))
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
+        self._since_breath = 0
         workers = threads or min(MAX_THREADS, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="images")
 
@@ -82,8 +84,15 @@ class ImagePreparer:
         if found is None and key[1] <= INLINE_BYTES:
             actual, found = settle(path, self._recipe, decode=False)  # None where its pixels must be looked at
             self._keep(actual, found)
-            await asyncio.sleep(0)  # 128 workers that start with 20 pages each would else stop the loop for seconds
+            await self._breathe(key[1])
         return self._in_pool(path, key) if found is None else found
+
+    async def _breathe(self, size_bytes: int) -> None:
+        """Let the loop turn now and then: 128 workers that start with 20 pages each would else stop it for seconds."""
+        self._since_breath += size_bytes
+        if self._since_breath >= BREATH_BYTES:
+            self._since_breath = 0
+            await asyncio.sleep(0)
 
     def _found(self, key: FileKey) -> Settled | _Making | None:
         return self._known.get(key) or self._made.get(key) or self._making.get(key)

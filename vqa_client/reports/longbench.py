@@ -27,8 +27,8 @@ from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import Question, Record
 
-Records = Callable[[], Iterable[Record]]
-"""Walks over the records of a run in question order; called twice for one report."""
+Pairs = Callable[[], Iterable[tuple[Question, Record]]]
+"""Walks over the questions that have a record, in the order of the data file; called twice for one report."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -45,12 +45,9 @@ class Run(Struct, frozen=True, kw_only=True):
     scoring: Mapping[str, str] = {}
 
 
-def write_mc(path: str | os.PathLike[str], run: Run, questions: Iterable[Question], records: Records) -> Summary:
-    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written.
-
-    `questions` are in the order of `records`; those without a record are passed over.
-    """
-    summary = summarise(records(), crossings=[("difficulty", "length")])
+def write_mc(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
+    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written."""
+    summary = summarise((record for _, record in pairs()), crossings=[("difficulty", "length")])
     detailed = {
         "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
         "by_length": grouped(summary, "length", LENGTHS),
@@ -58,14 +55,14 @@ def write_mc(path: str | os.PathLike[str], run: Run, questions: Iterable[Questio
     }
     head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
     head |= _additions(run, summary)
-    write_json_list(path, head, "results", (mc_result(*pair) for pair in _paired(questions, records())))
+    write_json_list(path, head, "results", (mc_result(*pair) for pair in pairs()))
     return summary
 
 
-def write_niah(path: str | os.PathLike[str], run: Run, questions: Iterable[Question], records: Records) -> Summary:
+def write_niah(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
     """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
     documents: dict[str, list[int]] = {}
-    summary = summarise(_counted_by_document(records(), documents), crossings=[("context_length", "needle_depth")])
+    summary = summarise(_counted_by_document(pairs(), documents), crossings=[("context_length", "needle_depth")])
     detailed = {
         "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
         "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
@@ -78,26 +75,16 @@ def write_niah(path: str | os.PathLike[str], run: Run, questions: Iterable[Quest
         "detailed_analysis": detailed,
     }
     head |= _additions(run, summary)
-    write_json_list(path, head, "results", (niah_result(*pair) for pair in _paired(questions, records())))
+    write_json_list(path, head, "results", (niah_result(*pair) for pair in pairs()))
     return summary
 
 
-def _counted_by_document(records: Iterable[Record], documents: dict[str, list[int]]) -> Iterator[Record]:
-    for record in records:
+def _counted_by_document(pairs: Iterable[tuple[Question, Record]], documents: dict[str, list[int]]) -> Iterator[Record]:
+    for _, record in pairs:
         counts = documents.setdefault(record.cluster, [0, 0])
         counts[0] += 1
         counts[1] += record.score >= 1.0
         yield record
-
-
-def _paired(questions: Iterable[Question], records: Iterable[Record]) -> Iterator[tuple[Question, Record]]:
-    """Join by id; a record that is out of order is a bug, and would be lost silently."""
-    waiting = iter(questions)
-    for record in records:
-        question = next((question for question in waiting if question.id == record.question_id), None)
-        if question is None:
-            raise LookupError(f"no question {record.question_id!r} after the one before it")
-        yield question, record
 
 
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What a command is to do, one plan an image folder: questions, task, and where the report goes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -16,12 +16,11 @@ from vqa_client.reports.summary import Summary
 from vqa_client.settings import McSettings, NiahSettings
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.task import Loaded, Task
-from vqa_client.types import Question, Record
 
 TEXT_ONLY = "text_only"
 NOTHING_LEFT = "page images are named {_id}_page_{NNN}.png; look at the ids, the blacklist and the folder"
 Note = Callable[[str], None]
-Writer = Callable[[Path, longbench.Run, Iterable[Question], longbench.Records], Summary]
+Writer = Callable[[Path, longbench.Run, longbench.Pairs], Summary]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -44,7 +43,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """What only the plan knows of a run's identity."""
         return {"task": self.task.name, "variant": self.variant, "text_only": self.images_dir is None}
 
-    def report(self, records: Callable[[], Iterator[Record]], model: str, config: str | None) -> Report:
+    def report(self, pairs: longbench.Pairs, model: str, config: str | None) -> Report:
         """Write the report of the records there are; raises UsageError where it can't be written."""
         run = longbench.Run(
             subdirectory=self.variant,
@@ -57,7 +56,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             left_out=self.loaded.left_out,
             scoring=self.task.scoring,
         )
-        summary = self.write(self.report_path, run, self.loaded.questions, records)
+        summary = self.write(self.report_path, run, pairs)
         return Report(
             task=self.task.name,
             variant=self.variant,

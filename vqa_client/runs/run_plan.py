@@ -158,9 +158,9 @@ async def _sync_now_and_then(log: RecordLog) -> None:
         await anyio.to_thread.run_sync(log.sync)
 
 
-def _in_order(plan: Plan, log: RecordLog) -> Iterator[Record]:
-    """The records of this run's questions in the order of the data file, whatever order they ended in."""
+def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
+    """The questions that have a record, in the order of the data file, whatever order they ended in."""
     for question in plan.loaded.questions:
         key = (question.id, plan.variant)
         if key in log:
-            yield log.read(key)
+            yield question, log.read(key)
