@@ -45,6 +45,7 @@ class Server:
             encode=_nothing,
             outage=Outage(self._back),
             max_retries=max_retries,
+            loading_patience_s=1.0,
             note=self.notes.append,
         )
 

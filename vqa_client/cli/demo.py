@@ -4,7 +4,8 @@ import asyncio
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.evaluate import exit_code, show
-from vqa_client.cli.progress import display, say
+from vqa_client.cli.progress import display
+from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, Settings, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report

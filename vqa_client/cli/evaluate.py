@@ -1,15 +1,20 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
-from vqa_client.cli.progress import display, say
-from vqa_client.cli.tables import print_json, print_reports
+from vqa_client.cli.progress import display
+from vqa_client.cli.streams import emit, say
+from vqa_client.cli.tables import as_json_text, as_tables
 from vqa_client.evaluation import Settings, arun
 from vqa_client.reports.report import Report
+
+
+_PASSWORD = re.compile(r"://[^/@\s]*@")
 
 
 def evaluate(settings: Settings) -> int:
@@ -28,9 +33,9 @@ def evaluate(settings: Settings) -> int:
 def show(reports: Sequence[Report], *, as_json: bool = False) -> None:
     """The reports on standard output, for people or for machines."""
     if as_json:
-        print_json(reports)
+        emit(as_json_text(reports))
     elif reports:
-        print_reports(reports)
+        emit(as_tables(reports))
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -42,12 +47,12 @@ def exit_code(reports: Sequence[Report]) -> int:
 
 
 def resume_command(argv: Sequence[str]) -> str:
-    """The command line that goes on: without a key, which is taken from the environment, and without --fresh."""
+    """The command line that goes on: without a key or password, which the environment has, and without --fresh."""
     words: list[str] = []
     previous = ""
     for word in argv[1:]:
         option = word.replace("_", "-")
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
-            words.append(word)
+            words.append(_PASSWORD.sub("://", word))
         previous = option
     return shlex.join(["vqa-client", *words])

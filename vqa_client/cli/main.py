@@ -1,6 +1,5 @@
 """The command line: flags in, one call, text out."""
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -9,7 +8,7 @@ from cyclopts import App, Parameter
 
 from vqa_client import __version__
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
-from vqa_client.cli.progress import say
+from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.settings import DemoSettings, McSettings, NiahSettings
 
@@ -53,17 +52,13 @@ def main() -> None:
 
 def run_command(arguments: list[str]) -> int:
     """The exit code of a command line; every expected error ends as one line and its hint."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a console that can't show a reply's letters shows their escapes
-            stream.reconfigure(errors="backslashreplace")
+    prepare_streams()
     return _guarded(lambda: int(app(arguments, result_action="return_value") or EXIT_OK))
 
 
 def _guarded(command: Callable[[], int]) -> int:
     try:
-        code = command()
-        sys.stdout.flush()
-        return code
+        return command()
     except ServerUnusable as error:
         return _complain(error, EXIT_SERVER)
     except VqaClientError as error:
@@ -71,9 +66,6 @@ def _guarded(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         say("stopped")
         return 130
-    except BrokenPipeError:  # whoever read our output has left: python's own flush at exit must not fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
 
 
 def _complain(error: VqaClientError, code: int) -> int:

@@ -5,6 +5,7 @@ import sys
 import time
 from typing import Any
 
+from vqa_client.cli.streams import say
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import safe
 from vqa_client.progress import Progress
@@ -20,11 +21,6 @@ def display() -> Progress:
     """What fits where standard error goes."""
     on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
     return LiveDisplay() if on_terminal else PlainDisplay()
-
-
-def say(text: str) -> None:
-    """One line on standard error, whatever it holds."""
-    print(safe(text), file=sys.stderr, flush=True)
 
 
 class PlainDisplay(Tally):

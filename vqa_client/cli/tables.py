@@ -1,8 +1,10 @@
 """Reports as people read them in a terminal, and as machines read them on standard output."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
+from io import StringIO
 from typing import Any
 
 import msgspec
@@ -12,12 +14,14 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.summary import Tally
 from vqa_client.scoring.statistics import Interval
 
+WIDTH = 110
+"""Columns where no terminal says how many it has."""
 BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth")
 """The fields that the terminal shows; the report file has every field."""
 
 
-def print_json(reports: Sequence[Report]) -> None:
-    """One JSON list on standard output, accuracies in [0, 1]."""
+def as_json_text(reports: Sequence[Report]) -> str:
+    """One JSON list, accuracies in [0, 1]."""
     rows = [
         {
             "task": report.task,
@@ -37,14 +41,21 @@ def print_json(reports: Sequence[Report]) -> None:
         }
         for report in reports
     ]
-    sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    return json.dumps(rows, indent=2) + "\n"
 
 
-def print_reports(reports: Sequence[Report]) -> None:
+def as_tables(reports: Sequence[Report]) -> str:
     """One table over all reports, one for each breakdown that has more than one group, and where the files lie."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 110)
+    console = Console(
+        file=StringIO(),
+        force_terminal=sys.stdout.isatty(),
+        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     first = reports[0]
     console.print(f"\n{first.task} · {safe(first.model)}", style="bold")
     console.print(_overview(reports))
@@ -55,7 +66,8 @@ def print_reports(reports: Sequence[Report]) -> None:
         for line in _remarks(report):
             console.print(line, soft_wrap=True)
     for report in reports:
-        console.print(f"{report.variant}: {safe(str(report.path))}", soft_wrap=True)
+        console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
 
 
 def percent(value: float | None) -> str:

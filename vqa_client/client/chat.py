@@ -22,6 +22,7 @@ from vqa_client.types import Completion, Image, Status
 
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that names the time to come back."""
+LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
 """How often one question waits for a server that answers a probe and then refuses the question's connection."""
 
@@ -39,6 +40,7 @@ class ChatClient:
         encode: EncodedPieces,
         outage: Outage,
         max_retries: int,
+        loading_patience_s: float,
         note: Callable[[str], None],
     ) -> None:
         self.endpoint = endpoint
@@ -46,6 +48,7 @@ class ChatClient:
         self._encode = encode
         self.outage = outage
         self.max_retries = max_retries
+        self.loading_patience_s = loading_patience_s
         self.note = note
         self.chance = random.Random()
         self.pause = Pause()
@@ -132,7 +135,8 @@ class _Asking:
 
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
-        completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
+        content = self._chat.endpoint.redacted(response.content)
+        completion = read_reply(response.status_code, content_type, content, body.size_bytes)
         latency_s = time.monotonic() - self._started_s
         return msgspec.structs.replace(
             completion, latency_s=latency_s, attempts=self._attempts, request_bytes=body.size_bytes
@@ -159,13 +163,18 @@ class _Asking:
             return False
 
     async def _refused(self, reply: NotACompletion, headers: httpx2.Headers, http_status: int) -> None:
-        wish_s = retry_after_s(headers, time.time()) if reply.verdict.retry else None
-        if wish_s is not None and reply.verdict.status == "rate_limited":
+        verdict = reply.verdict
+        wish_s = retry_after_s(headers, time.time()) if verdict.retry else None
+        if verdict.loading:
+            wish_s = wish_s or LOADING_POLL_S
+        patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
+        if wish_s is not None and (verdict.loading or verdict.status == "rate_limited"):
             self._put_off_s += wish_s
-            if self._put_off_s <= RATE_LIMIT_PATIENCE_S:
+            if self._put_off_s <= patience_s:
                 self._chat.pause_all(wish_s)
                 return
-        await self._again(reply.verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
+            verdict = msgspec.structs.replace(verdict, retry=False)
+        await self._again(verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
 
     async def _again(
         self,
@@ -190,9 +199,9 @@ class _Asking:
     ) -> QuestionFailed:
         return QuestionFailed(
             status,
-            self._chat.endpoint.redacted(message),
+            message,
             http_status=http_status,
-            body=self._chat.endpoint.redacted(body),
+            body=body,
             hint=hint,
             attempts=self._attempts,
             request_bytes=self._size_bytes,

@@ -167,19 +167,19 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
         head = _head(request)
-        while True:
-            connection = self._take_idle()
-            reused = connection is not None
-            if connection is None:
-                connection = await self._connect(request.url)
+        idle = self._take_idle()
+        if idle is not None:
             try:
-                return await self._exchange(connection, head, request)
+                return await self._exchange(idle, head, request)
             except httpx2.ReadError:
-                if not reused or connection.answered:
+                if idle.answered:
                     raise  # else the server had closed an idle connection: that says nothing about the request
+        return await self._exchange(await self._connect(request.url), head, request)
 
     async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
         connection.begin()
+        if not connection.alive:
+            raise httpx2.ReadError("the server closed the connection at once")
         early = True
         try:
             await self._send(connection, head, request)
@@ -280,7 +280,14 @@ def _dropped(connecting: asyncio.Task[Connection]) -> None:
         connecting.result().transport.abort()
 
 
-def _head(request: httpx2.Request) -> bytes:
+class _Head(bytes):
+    """A request's first bytes; they hold the key, so that no traceback may show them."""
+
+    def __repr__(self) -> str:
+        return "<request head>"
+
+
+def _head(request: httpx2.Request) -> _Head:
     lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
     lines += [b"%s: %s" % header for header in request.headers.raw]
-    return b"\r\n".join(lines) + b"\r\n\r\n"
+    return _Head(b"\r\n".join(lines) + b"\r\n\r\n")

@@ -1,5 +1,6 @@
 """One OpenAI-compatible server: its address, its headers and the transport that leads there."""
 
+import asyncio
 import base64
 import ssl
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from pathlib import Path
 import httpx2
 
 from vqa_client import __version__
-from vqa_client.client.direct import CONNECT_TIMEOUT_S, DirectTransport
+from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import CHAT, join
 from vqa_client.errors import UsageError
@@ -42,16 +43,21 @@ class Endpoint:
         await response.aread()
         return response
 
-    def redacted(self, text: str) -> str:
-        """The text without the key, which servers echo in their errors."""
-        secret = self.headers.get("Authorization", "").partition(" ")[2]
-        return text.replace(secret, "<key>") if secret else text
+    def redacted(self, body: bytes) -> bytes:
+        """A reply without the key, which servers echo in their errors; done before anything is cut off it."""
+        secret = self.headers.get("Authorization", "").partition(" ")[2].encode()
+        return body.replace(secret, b"<key>") if secret else body
 
     async def get(self, path: str) -> httpx2.Response:
-        """GET a path under the base, within a few seconds."""
-        extensions = {"timeout": httpx2.Timeout(GET_TIMEOUT_S).as_dict()}
+        """GET a path under the base, within a few seconds; raises httpx2.TransportError."""
         url = join(self.base, path)
-        return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=extensions))
+        try:
+            async with asyncio.timeout(GET_TIMEOUT_S):
+                return await self.send(
+                    httpx2.Request("GET", url, headers=dict(self.headers), extensions=_EXTENSIONS)
+                )
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no reply to GET {url.path} within {GET_TIMEOUT_S:.0f} s") from None
 
 
 _EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dict()}
@@ -80,7 +86,9 @@ def open_transport(
     context = tls_context(ca_bundle, insecure=insecure) if base.scheme == "https" else None
     if engine == "direct" and proxy is None:
         return DirectTransport(context)
-    limits = httpx2.Limits(max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1)
+    limits = httpx2.Limits(
+        max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1, keepalive_expiry=IDLE_S
+    )
     return httpx2.AsyncHTTPTransport(verify=context or True, proxy=proxy, limits=limits, http2=False)
 
 

@@ -1,5 +1,6 @@
 """What a server's refusal means: one table from status and words to what became of the question."""
 
+import html
 import re
 from http import HTTPStatus
 from typing import Any
@@ -13,16 +14,21 @@ MEGABYTE = 1_000_000
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The status of a question that got this reply, whether asking again may help, and the way out."""
+    """The status of a question that got this reply, whether asking again may help, and the way out.
+
+    `loading` means that the server has no model yet: waiting is not charged to the question.
+    """
 
     status: Status
     retry: bool = False
     hint: str = ""
+    loading: bool = False
 
 
 _LOWER_MAX_TOKENS = Verdict("rejected", hint="lower max_tokens in the config, or raise the server's max-model-len")
 _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send less: --max_pages, --max_pixels")
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")
+_LOADING = Verdict("server_error", retry=True, loading=True)
 _BAD_IMAGE = Verdict("bad_image", hint="the server can't decode the image; --image_format png re-encodes it")
 
 WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
@@ -31,6 +37,7 @@ WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
         (r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)|output reservation", _LOWER_MAX_TOKENS),
         (r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
         (r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
+        (r"loading model|model (is )?(still |currently )?(being )?load(ing|ed)\b|not (yet )?ready", _LOADING),
         (r"(prompt|input|request)( \([^)]*\))? (is too long|exceeds)", _TOO_LONG),
         (r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
         (r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
@@ -70,7 +77,7 @@ def judge(http_status: int, message: str, size_bytes: int = 0) -> Verdict:
 def _judge(http_status: int, message: str) -> Verdict:
     if http_status >= HTTPStatus.BAD_REQUEST:
         for pattern, verdict in WORDS:
-            if pattern.search(message):
+            if pattern.search(message) and (not verdict.loading or http_status == HTTPStatus.SERVICE_UNAVAILABLE):
                 return verdict
     if http_status in CODES:
         return CODES[http_status]
@@ -93,6 +100,11 @@ def error_message(body: bytes) -> str:
     return without_images(found or text).strip()[:BODY_CHARACTERS]
 
 
+def excerpt(body: bytes) -> str:
+    """The start of a body as a record keeps it."""
+    return without_images(body.decode("utf-8", "replace"))[:BODY_CHARACTERS]
+
+
 def without_images(text: str) -> str:
     """Cut data URLs, which servers echo whole, and other long runs of base64 out of a text."""
     text = re.sub(r"data:[\w/+.-]*;base64,[A-Za-z0-9+/=_-]*", "data:<image>", text)
@@ -106,7 +118,7 @@ def _message_in(value: Any) -> str:
         return "; ".join(filter(None, map(_message_in, value)))
     if not isinstance(value, dict):
         return ""
-    for key in ("error", "message", "detail", "msg", "error_description", "title"):
+    for key in ("error", "message", "detail", "msg", "error_description", "title", "choices"):
         inner = value.get(key)
         if inner:
             place = ".".join(map(str, value["loc"])) + ": " if isinstance(value.get("loc"), list) else ""
@@ -118,4 +130,4 @@ def _page_title(text: str) -> str:
     if "<" not in text[:200]:
         return ""
     title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
-    return title.group(1).strip() if title else ""
+    return " ".join(html.unescape(title.group(1)).split()) if title else ""

@@ -75,7 +75,7 @@ async def _probe(endpoint: Endpoint, bases: list[httpx2.URL]) -> tuple[Served | 
 
 
 def _words(endpoint: Endpoint, response: httpx2.Response) -> str:
-    return endpoint.redacted(error_message(response.content)[:200])
+    return error_message(endpoint.redacted(response.content))[:200]
 
 
 def _read_models(base: httpx2.URL, body: bytes) -> Served | None:

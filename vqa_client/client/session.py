@@ -63,6 +63,7 @@ async def open_session(
             encode=encode,
             outage=Outage(lambda: _back_again(endpoint, settings.wait_for_server, note)),
             max_retries=settings.max_retries,
+            loading_patience_s=settings.wait_for_server,
             note=note,
         )
         yield Session(chat=chat, model=model, server=_described(served, settings))

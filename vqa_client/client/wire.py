@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.failures import Verdict, error_message, judge
+from vqa_client.client.failures import Verdict, error_message, excerpt, judge
 from vqa_client.types import Completion
 
 LENGTH_WORDS = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length"})
@@ -22,12 +22,15 @@ class _Message(Struct):
 class _Choice(Struct):
     message: _Message | None = None
     finish_reason: Any = None
+    error: Any = None
 
 
 class _Reply(Struct):
     choices: list[_Choice] | None = None
     usage: Any = None
     error: Any = None
+    object: Any = None
+    code: Any = None
 
 
 _decode = msgspec.json.Decoder(_Reply).decode
@@ -48,9 +51,10 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
     if http_status != 200:
         raise _refused(http_status, body, size_bytes)
     reply = _decoded(content_type, body)
-    if reply.error and not reply.choices:
-        raise _refused(_error_code(reply.error), body, size_bytes)
     choice = reply.choices[0] if reply.choices else None
+    error = reply.error or (choice.error if choice else None)
+    if error or reply.object == "error":
+        raise _refused(_error_code(error or {"code": reply.code}), body, size_bytes)
     if choice is None or choice.message is None:
         raise _unreadable("no choices in the reply", content_type, body)
     return _completion(reply, choice, choice.message, content_type, body)
@@ -89,13 +93,13 @@ def _decoded(content_type: str, body: bytes) -> _Reply:
 
 def _refused(http_status: int, body: bytes, size_bytes: int) -> NotACompletion:
     message = error_message(body) or f"HTTP {http_status} with an empty body"
-    return NotACompletion(message, judge(http_status, message, size_bytes), error_message(body))
+    return NotACompletion(message, judge(http_status, message, size_bytes), excerpt(body))
 
 
 def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
     start = error_message(body)[:200]
-    return NotACompletion(f"{reason} (HTTP 200, {content_type or 'no content type'}): {start!r}",
-                          Verdict("bad_response"), start)  # fmt: skip
+    told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {start!r}"
+    return NotACompletion(told, Verdict("bad_response"), excerpt(body))
 
 
 def _error_code(error: Any) -> int:

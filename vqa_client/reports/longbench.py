@@ -98,7 +98,7 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
         "images_dir": run.images_dir,
         "total_questions": overall.total,
         "correct": overall.correct,
-        "accuracy": percent(overall.accuracy) if overall.answered else None,  # no reply says nothing of the model
+        "accuracy": percent(overall.accuracy),
         "errors": overall.total - overall.answered,
     }
 

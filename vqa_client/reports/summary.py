@@ -6,6 +6,7 @@ from itertools import chain, repeat
 from math import fsum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.reports.kinds import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
 from vqa_client.scoring.statistics import Interval, interval
@@ -66,8 +67,11 @@ def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]]
     fields = sorted({field for kind in counts.kinds for field in kind.fields})
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
     statuses = counts.numbers(lambda kind: kind.status)
+    overall = _tallies(counts, lambda kind: "").get("", _tally(0, {}))
+    if not overall.answered:  # no reply at all says nothing of the model
+        overall = replace(overall, accuracy=None, interval=None)
     return Summary(
-        overall=_tallies(counts, lambda kind: "").get("", _tally(0, {})),
+        overall=overall,
         status_counts={status: statuses.get(status, 0) for status in STATUSES},
         n_truncated=counts.numbers(lambda kind: kind.cut)[True],
         without_truncated=_means(_all(counts, lambda kind: None if kind.cut else kind.score))[0],

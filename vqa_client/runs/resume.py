@@ -29,6 +29,8 @@ class RunPaths(Struct, frozen=True):
 
 def move_aside(paths: RunPaths) -> None:
     """Rename the files of an earlier run to the first free `*.old-N`."""
+    if paths.log.exists():
+        RecordLog(paths.log).close()  # raises where another run is writing it
     number = 1
     while any(_old(path, number).exists() for path in (paths.report, paths.run, paths.log)):
         number += 1
@@ -67,7 +69,7 @@ def unchanged(record: Record, prompt: str, shown: tuple[str, ...], since_ns: int
     """Whether a question is still the one that was asked: the same prompt and the same image files.
 
     `shown` are the paths that would be sent now. Names and sizes decide, and the digest where a file was written
-    after `since_ns`, the start of the last session in nanoseconds since the epoch.
+    after `since_ns`, the run's first start in nanoseconds since the epoch.
     """
     if record.prompt != kept_prompt(prompt):
         return False
@@ -76,13 +78,18 @@ def unchanged(record: Record, prompt: str, shown: tuple[str, ...], since_ns: int
     except OSError:
         return False
     if not record.images:  # a text-only question, or one that failed before its images were ready
-        return all(stat.st_mtime_ns <= since_ns for stat in found)
+        return all(_written_ns(stat) <= since_ns for stat in found)
     return len(record.images) == len(shown) and all(
         kept.name == os.path.basename(path)
         and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
-        and (stat.st_mtime_ns <= since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
+        and (_written_ns(stat) <= since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
         for kept, path, stat in zip(record.images, shown, found, strict=True)
     )
+
+
+def _written_ns(stat: os.stat_result) -> int:
+    """When a file last changed: what copies a file's time with it can't set the second of these back."""
+    return max(stat.st_mtime_ns, stat.st_ctime_ns)
 
 
 def _sha256(path: str) -> str:

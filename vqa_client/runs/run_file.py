@@ -44,11 +44,11 @@ class RunFile(msgspec.Struct, kw_only=True):
             ) from None
 
     @property
-    def last_start_ns(self) -> int:
-        """When the run was last started, in nanoseconds since the epoch; 0 when it never was."""
+    def first_start_ns(self) -> int:
+        """When the run was first started, in nanoseconds since the epoch; 0 when it never was."""
         if not self.sessions:
             return 0
-        return int(datetime.fromisoformat(self.sessions[-1]["started"]).timestamp() * 1e9)
+        return int(datetime.fromisoformat(self.sessions[0]["started"]).timestamp() * 1e9)
 
     def start(self, figures: dict[str, Any]) -> None:
         """Open a new session in the list."""

@@ -93,7 +93,7 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     """The ids that have no answer that holds; None means all, on a first start."""
     if not len(log):
         return None
-    since_ns = before.last_start_ns if before is not None else 0
+    since_ns = before.first_start_ns if before is not None else 0
     waiting, stale = set(), set()
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:

@@ -1,0 +1,50 @@
+"""Standard output and standard error, whoever reads them, and whether or not anyone still does."""
+
+import os
+import sys
+from typing import TextIO
+
+from vqa_client.cli.text import safe
+from vqa_client.errors import UsageError
+
+
+def prepare_streams() -> None:
+    """Make both streams writable: a closed one leads nowhere, a narrow one shows escapes for what it can't show."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # started with the descriptor closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for the process's life)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """One line on standard error; where nobody reads it any more, the run goes on all the same."""
+    try:
+        print(safe(text), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _lead_nowhere(sys.stderr)
+
+
+def emit(text: str) -> None:
+    """A result on standard output; a reader that has left is no error, a full disk is a UsageError."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _lead_nowhere(sys.stdout)
+    except OSError as error:
+        _lead_nowhere(sys.stdout)
+        raise UsageError(
+            f"standard output can't be written: {error.strerror}", hint="the report files are complete all the same"
+        ) from None
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    """Python flushes its streams when it ends, and must not fail at that again."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        pass
