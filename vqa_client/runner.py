@@ -174,6 +174,8 @@ def _kept_image(image: Image) -> SentImage:
         name=image.name,
         sha256=image.sha256,
         size_bytes=image.size_bytes,
+        width=image.width,
+        height=image.height,
         transforms=image.transforms,
         file_sha256=image.file_sha256,
         file_size_bytes=image.file_size_bytes,

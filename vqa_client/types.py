@@ -51,7 +51,7 @@ class Question(Struct, frozen=True, kw_only=True):
 class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An image as it is sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
 
-    `sha256` and `size_bytes` are of what is sent; `file_sha256` and `file_size_bytes` of the file, given only where
+    `sha256`, `size_bytes`, `width` and `height` (pixels, 0: unknown) are of what is sent; `file_sha256` and `file_size_bytes` of the file, given only where
     `transforms` made them differ.
     """
 
@@ -59,6 +59,8 @@ class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mime: str
     sha256: str
     size_bytes: int
+    width: int = 0
+    height: int = 0
     transforms: tuple[str, ...] = ()
     file_sha256: str = ""
     file_size_bytes: int = 0
@@ -72,6 +74,8 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     sha256: str
     size_bytes: int
+    width: int = 0
+    height: int = 0
     transforms: tuple[str, ...] = ()
     file_sha256: str = ""
     file_size_bytes: int = 0

@@ -126,15 +126,15 @@ def test_two_files_for_one_page_are_an_error(tmp_path: Path, pair: tuple[str, st
         PageIndex(folder_with(tmp_path, *pair)).pages("abc")
 
 
-def test_hidden_and_temporary_files_and_folders_are_no_pages(tmp_path: Path) -> None:
+def test_hidden_and_temporary_files_are_no_pages_and_a_page_that_is_no_file_stays_one(tmp_path: Path) -> None:
     folder_with(tmp_path, "a_page_1.png", "._a_page_1.png", ".DS_Store", "Thumbs.db", "~a_page_2.png", "a_page_3.png~")
     folder_with(tmp_path, "a_page_4.txt", "a_page_5", "a_page_6.png.part")
     (tmp_path / "a_page_7.png").mkdir()
     (tmp_path / "a_page_8.png").symlink_to(tmp_path / "nothing")
     (tmp_path / "a_page_9.png").symlink_to(tmp_path / "a_page_1.png")
     index = PageIndex(tmp_path)
-    assert names(index, "a") == ["a_page_1.png", "a_page_9.png"]
-    assert index.count == 2
+    assert names(index, "a") == [f"a_page_{page}.png" for page in (1, 7, 8, 9)]
+    assert index.count == 4
 
 
 @pytest.mark.parametrize("document_id", ["../x", "..", ".", "", "/", "sub/a", "a_page_1.png", "*", "a*", "A", "a\0"])

@@ -36,9 +36,10 @@ def test_nothing_at_all_has_no_accuracy() -> None:
     assert (summary.parts, summary.breakdowns, summary.crossings) == ({}, {}, {("difficulty", "length"): {}})
 
 
-def test_only_failures_have_an_accuracy_of_zero_and_none_over_the_answered() -> None:
+def test_where_nothing_was_answered_there_is_no_accuracy() -> None:
     summary = summarise([failed("a"), failed("b")])
-    assert (summary.overall.accuracy, summary.overall.accuracy_answered) == (0.0, None)
+    assert (summary.overall.accuracy, summary.overall.interval, summary.overall.accuracy_answered) == (None, None, None)
+    assert summary.overall.total == 2
 
 
 def test_groups_add_up_to_the_whole() -> None:

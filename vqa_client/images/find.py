@@ -65,13 +65,14 @@ class PageIndex:
     Only the first of these three forms that a document has counts, so that ID_page_1 is never a page of both ID and
     of a document "ID_page". Pages come in the order of their numbers (2 before 10). Nothing else matches: neither ID1
     nor IDf_page_1 nor ID_1_page_1. The id is compared letter by letter (after Unicode NFC: some systems take the
-    accents in file names apart). Left out are hidden and temporary files (names that begin with "." or "~"), files
-    without an image suffix, folders, and links to nothing.
+    accents in file names apart). Left out are hidden and temporary files (names that begin with "." or "~") and files
+    without an image suffix. A page that is a folder or a link to nothing stays a page, and fails as one: a document
+    is never asked without it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
-        self._names = sorted((entry.name for entry in _entries(folder) if _is_image(entry)), key=_composed)
+        self._names = sorted((entry.name for entry in _entries(folder) if _is_named_as_image(entry)), key=_composed)
         self._pages: dict[str, tuple[str, ...]] = {}
         self._numbered: dict[str, list[str]] = {}
         for name in self._names:
@@ -137,7 +138,7 @@ def _folder_name(path: Path) -> str:
 
 
 def _holds_images(folder: Path) -> bool:
-    return any(_is_image(entry) for entry in _entries(folder))
+    return any(_is_named_as_image(entry) and entry.is_file() for entry in _entries(folder))
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -148,8 +149,8 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         raise DataError(f"{folder}: {error.strerror}", hint="give the folder that holds the page images") from None
 
 
-def _is_image(entry: os.DirEntry[str]) -> bool:
-    return entry.name.lower().endswith(IMAGE_SUFFIXES) and entry.is_file()
+def _is_named_as_image(entry: os.DirEntry[str]) -> bool:
+    return entry.name.lower().endswith(IMAGE_SUFFIXES)
 
 
 def _composed(name: str) -> str:

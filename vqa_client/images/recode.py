@@ -20,6 +20,8 @@ class Recoded(Struct, frozen=True, kw_only=True):
 
     data: bytes
     mime: str
+    width: int
+    height: int
     transforms: tuple[str, ...]
 
 
@@ -47,7 +49,13 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
     if not (done or _ALWAYS.intersection(facts.oddities) or _format_is_asked(facts, recipe)):
         return None
     encoded, name = _encoded(pixels, profile, job)
-    return Recoded(data=encoded, mime=MIMES[recipe.image_format or "png"], transforms=(*done, name))
+    return Recoded(
+        data=encoded,
+        mime=MIMES[recipe.image_format or "png"],
+        width=pixels.width,
+        height=pixels.height,
+        transforms=(*done, name),
+    )
 
 
 _ALWAYS: frozenset[Oddity] = frozenset({"animated", "mpo", "format", "coding", "cut", "damaged"})

@@ -106,6 +106,8 @@ def _unchanged(path: str, found: ImageFacts, data: bytes) -> Image:
         mime=found.mime,
         sha256=sha256(data).hexdigest(),
         size_bytes=len(data),
+        width=found.width,
+        height=found.height,
         path=path,
     )
 
@@ -119,6 +121,8 @@ def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image
         mime=made.mime,
         sha256=sha256(made.data).hexdigest(),
         size_bytes=len(made.data),
+        width=made.width,
+        height=made.height,
         transforms=made.transforms,
         file_sha256=sha256(data).hexdigest(),
         file_size_bytes=len(data),
