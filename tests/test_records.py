@@ -97,7 +97,7 @@ def test_a_torn_tail_is_dropped_once_and_the_file_is_whole_after(path: Path, tai
     fill(path, record("1"), record("2"), record("3"))
     path.write_bytes(path.read_bytes() + tail)
     with RecordLog(path) as log:
-        assert "1 half-written line" in log.repaired
+        assert "1 unreadable line" in log.repaired
         assert len(log) == 3
         log.append(record("4"))
     lines = path.read_bytes().splitlines()

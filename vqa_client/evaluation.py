@@ -2,25 +2,26 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable
+import threading
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TypeVar
 
-import anyio.to_thread
 import httpx2
 
 from vqa_client.client.file_limit import affordable_workers
-from vqa_client.client.session import open_session
+from vqa_client.client.limits import Breaker
+from vqa_client.client.session import Session, named_model, open_session
 from vqa_client.errors import VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.prepare import ImagePreparer
-from vqa_client.model_config import load_model
+from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
-from vqa_client.runner import Line
 from vqa_client.runs.plans import Plan, make_plans
+from vqa_client.runs.resume import RunPaths, move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
 from vqa_client.settings import McSettings, NiahSettings
 
@@ -42,13 +43,11 @@ def run(settings: Settings, *, progress: Progress | None = None) -> list[Report]
     Blocks until done. Where an event loop is running already, as in a notebook, it uses a thread and a loop of its
     own. Raises the errors of vqa_client.errors; a failed question raises nothing and is counted in its report.
     """
-    work = partial(asyncio.run, arun(settings, progress=progress))
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return work()
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(work).result()
+        return asyncio.run(arun(settings, progress=progress))
+    return _in_own_loop(settings, progress)
 
 
 async def arun(
@@ -64,34 +63,56 @@ async def arun(
     """
     progress = progress or Progress()
     stop = stop or asyncio.Event()
-    model = load_model(settings.config) if settings.config else None
-    load = partial(make_plans, settings, model, progress.note)
-    plans = await _unless(stop, anyio.to_thread.run_sync(load, abandon_on_cancel=True))
+    config = load_model(settings.config) if settings.config else None
+    plans = await _unless(stop, _in_daemon_thread(partial(make_plans, settings, config, progress.note)))
     settings = dataclasses.replace(settings, max_workers=affordable_workers(settings.max_workers, progress.note))
-    images = ImagePreparer(
-        max_pixels=settings.max_pixels, image_format=settings.image_format, image_quality=settings.image_quality
-    )
-    opening = open_session(settings, model, encode=encoded_pieces, note=progress.note, transport=transport)
-    with closing(images):
-        session = await _unless(stop, opening.__aenter__())
-        try:
-            stage = Stage(settings=settings, session=session, progress=progress, stop=stop)
-            return await _run_all(plans, images, stage)
-        finally:
-            await opening.__aexit__(None, None, None)
+    async with AsyncExitStack() as stack:
+        images = ImagePreparer(
+            max_pixels=settings.max_pixels, image_format=settings.image_format, image_quality=settings.image_quality
+        )
+        stack.callback(images.close)
+        stage = Stage(
+            settings=settings,
+            model=named_model(settings, config),
+            connect=_connector(settings, config, stack, progress, stop, transport),
+            images=images,
+            progress=progress,
+            stop=stop,
+            breaker=Breaker(settings.breaker_after),
+        )
+        return await _run_all(plans, stage)
 
 
-async def _run_all(plans: list[Plan], images: ImagePreparer, stage: Stage) -> list[Report]:
+def _connector(
+    settings: Settings,
+    config: ModelSettings | None,
+    stack: AsyncExitStack,
+    progress: Progress,
+    stop: asyncio.Event,
+    transport: httpx2.AsyncBaseTransport | None,
+) -> Callable[[], Awaitable[Session]]:
+    """Connects at the first call; a run in which everything is answered needs no server."""
+    sessions: list[Session] = []
+
+    async def connect() -> Session:
+        if not sessions:
+            opening = open_session(settings, config, encode=encoded_pieces, note=progress.note, transport=transport)
+            sessions.append(await _unless(stop, stack.enter_async_context(opening)))
+        return sessions[0]
+
+    return connect
+
+
+async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
+    if stage.settings.fresh:  # all at once: what goes on after an interruption must not find an old one
+        for plan in plans:
+            move_aside(RunPaths.beside(plan.report_path))
     reports: list[Report] = []
     for plan in plans:
-        line = Line(
-            task=plan.task,
-            chat=stage.session.chat,
-            images=images,
-            variant=plan.variant,
-            max_pages=stage.settings.max_pages,
-        )
-        reports.append(await run_plan(plan, line, stage))
+        try:
+            reports.append(await run_plan(plan, stage))
+        except Interrupted:
+            raise Interrupted(reports) from None
         if stage.stop.is_set() and (reports[-1].incomplete or plan is not plans[-1]):
             raise Interrupted(reports)
     return reports
@@ -110,3 +131,44 @@ async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
         working.cancel()
         stopping.cancel()
         await asyncio.gather(working, stopping, return_exceptions=True)
+
+
+async def _in_daemon_thread(work: Callable[[], Result]) -> Result:
+    """Run `work` in a thread that does not hold the program's end up when nobody waits for it any more."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Result] = loop.create_future()
+
+    def settle(result: Result | None, error: BaseException | None) -> None:
+        if not future.done():
+            future.set_exception(error) if error is not None else future.set_result(result)  # type: ignore[arg-type]
+
+    def body() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:  # handed over whole: the caller decides
+            error = raised
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=body, name="loading", daemon=True).start()
+    return await future
+
+
+def _in_own_loop(settings: Settings, progress: Progress | None) -> list[Report]:
+    """Run in a thread beside the caller's loop; Ctrl-C in a notebook stops the run as it does on the command line."""
+    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def body() -> list[Report]:
+        stop = asyncio.Event()
+        started.append((asyncio.get_running_loop(), stop))
+        return await arun(settings, progress=progress, stop=stop)
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        working = thread.submit(lambda: asyncio.run(body()))
+        try:
+            return working.result()
+        except KeyboardInterrupt:
+            for loop, stop in started:
+                loop.call_soon_threadsafe(stop.set)
+            raise

@@ -1,6 +1,8 @@
 """The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
 
+import fcntl
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -9,16 +11,27 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
+from vqa_client.files import replacing
 from vqa_client.types import ANSWERED, PERMANENT, Record, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
 
 
+class _Error(Struct):
+    http_status: int | None = None
+
+
 class _Line(Struct):
     question_id: str
     status: Status
     variant: str = ""
+    error: _Error | None = None
+
+    def lasts(self) -> bool:
+        """Asking again would fail again; a key or a model that a server refused may be right next time."""
+        refused = self.error is not None and self.error.http_status in (401, 403, 404)
+        return self.status in PERMANENT and not refused
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -38,7 +51,7 @@ class RecordLog:
         self.repaired = ""
         self._end = 0
         self._places: dict[Key, int] = {}
-        self._failed: dict[Key, Status] = {}
+        self._failed: dict[Key, bool] = {}
         self._end_fd: int
         self._file: IO[bytes]
         self._open()
@@ -47,6 +60,16 @@ class RecordLog:
         except BaseException:
             self._close()
             raise
+
+    @property
+    def answered(self) -> int:
+        """How many questions have a reply."""
+        return len(self._places) - len(self._failed)
+
+    @property
+    def failed_for_good(self) -> int:
+        """How many questions would fail again."""
+        return sum(self._failed.values())
 
     def __len__(self) -> int:
         return len(self._places)
@@ -58,8 +81,8 @@ class RecordLog:
         """Whether a question need not be asked again: it was answered, or has failed for good."""
         if key not in self._places:
             return False
-        status = self._failed.get(key)
-        return status is None or (status in PERMANENT and not retry_failed)
+        lasts = self._failed.get(key)
+        return lasts is None or (lasts and not retry_failed)
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises UsageError."""
@@ -74,12 +97,17 @@ class RecordLog:
             os.ftruncate(self._end_fd, place)
             raise _unwritable(self.path, OSError("the disk is full"))
         self._end = place + len(line)
-        self._note((record.question_id, record.variant), record.status, place)
+        failure = _Error(record.error.http_status) if record.error else None
+        self._note(_Line(record.question_id, record.status, record.variant, failure), place)
 
     def read(self, key: Key) -> Record:
-        """The last record of a question; KeyError when there is none."""
+        """The last record of a question; KeyError when there is none, UsageError when it is of another form."""
         self._file.seek(self._places[key])
-        return _record.decode(self._file.readline())
+        try:
+            return _record.decode(self._file.readline())
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            hint = "was it edited? --fresh moves the records aside and starts over"
+            raise UsageError(f"{self.path}: the record of {key[0]!r} can't be read: {error}", hint=hint) from None
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""
@@ -94,13 +122,12 @@ class RecordLog:
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace the whole log by these records, at once or not at all."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        with fresh.open("wb") as file:
+        with replacing(self.path) as file:
             for record in records:
                 file.write(_encode(record) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._swap(fresh)
+        self._close()  # the old file, which the new one has replaced
+        self._open()
+        self._index()
 
     def close(self) -> None:
         """Sync and give up the lock."""
@@ -132,14 +159,6 @@ class RecordLog:
         self._file.close()
         os.close(self._end_fd)
 
-    def _swap(self, fresh: Path) -> None:
-        old_fd, old_file = self._end_fd, self._file
-        os.replace(fresh, self.path)
-        self._open()
-        old_file.close()
-        os.close(old_fd)
-        self._index()
-
     def _index(self) -> None:
         self._places.clear()
         self._failed.clear()
@@ -150,7 +169,7 @@ class RecordLog:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 bad += 1
                 continue
-            self._note((found.question_id, found.variant), found.status, place)
+            self._note(found, place)
         self._end = self._file.seek(0, os.SEEK_END)
         if bad:
             self._drop_unreadable(bad)
@@ -158,16 +177,17 @@ class RecordLog:
             self._end += os.write(self._end_fd, b"\n")
 
     def _drop_unreadable(self, bad: int) -> None:
-        lines = f"{bad} half-written line{'s' * (bad > 1)}"
+        lines = f"{bad} unreadable line{'s' * (bad > 1)}"
         self.repaired = f"{self.path.name}: {lines} dropped; the questions are asked again"
         self.rewrite(self)
 
-    def _note(self, key: Key, status: Status, place: int) -> None:
+    def _note(self, line: _Line, place: int) -> None:
+        key = (line.question_id, sys.intern(line.variant))
         self._places[key] = place
-        if status in ANSWERED:
+        if line.status in ANSWERED:
             self._failed.pop(key, None)
         else:
-            self._failed[key] = status
+            self._failed[key] = line.lasts()
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -187,14 +207,7 @@ def _ends_in_newline(file: IO[bytes]) -> bool:
 def _lock(descriptor: int, path: Path) -> None:
     """Taken from the system, so that it goes with the process however that ends."""
     try:
-        if os.name == "nt":  # pragma: no cover
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise UsageError(
             f"{path} is being written by another run", hint="wait for it to end, or give another --output"

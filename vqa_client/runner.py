@@ -1,6 +1,7 @@
 """One question's straight way from prompt to record, and the workers that walk it."""
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -52,16 +53,17 @@ async def answer_one(question: Question, line: Line) -> Record:
         completion = await line.chat.complete(images, prompt)
     except QuestionFailed as failure:
         return _failed(_asked(question, line, prompt, images), failure)
-    answer = read_completion(completion, question, line.task)
-    score = line.task.score(answer, completion, question)
+    answer, score = judge(completion, question, line.task)
     return _answered(_asked(question, line, prompt, images), completion, answer, score)
 
 
-def read_completion(completion: Completion, question: Question, task: Task) -> Answer:
-    """The answer in a completion; a blocked reply is a refusal whatever it says."""
+def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
+    """The answer in a completion and its score; a blocked reply is a refusal, and worth nothing, whatever it says."""
     if completion.finish_reason in BLOCKED:
-        return Answer(status="refused", rule=completion.finish_reason or "")
-    return task.parse(completion, question)
+        refused = Answer(status="refused", rule=completion.finish_reason or "")
+        return refused, task.score(refused, replace(completion, text="", reasoning=None), question)
+    answer = task.parse(completion, question)
+    return answer, task.score(answer, completion, question)
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
@@ -70,8 +72,7 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
     if record.output is None:
         return today
     completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
-    answer = read_completion(completion, question, task)
-    return _judged(today, answer, task.score(answer, completion, question))
+    return _judged(today, *judge(completion, question, task))
 
 
 async def answer_all(
@@ -90,9 +91,9 @@ async def answer_all(
 
     async def work() -> None:
         for question in waiting:
-            keep(await answer(question))
             if stop.is_set():
                 return
+            keep(await answer(question))
 
     async def work_together() -> None:
         async with asyncio.TaskGroup() as group:
@@ -187,4 +188,6 @@ def kept_prompt(prompt: str) -> str:
     if len(prompt) <= PROMPT_CHARACTERS:
         return prompt
     half = PROMPT_CHARACTERS // 2
-    return f"{prompt[:half]}\n[... {len(prompt) - 2 * half} characters ...]\n{prompt[-half:]}"
+    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+    left_out = f"[... {len(prompt) - 2 * half} characters left out, SHA-256 of the whole {digest} ...]"
+    return f"{prompt[:half]}\n{left_out}\n{prompt[-half:]}"

@@ -15,6 +15,12 @@ RUN = Group("Run", sort_key=2)
 IMAGES = Group("Images", sort_key=3)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
+PATHS = ("data_json", "images_dir", "output", "blacklist", "data", "images", "input", "ca_bundle")
+CHOICES = {
+    "engine": ("direct", "httpx2"),
+    "image_format": ("png", "jpeg", "webp"),
+    "parser": ("robust", "seed", "longbench"),
+}
 AT_LEAST = {
     "max_workers": 1,
     "limit": 0,
@@ -105,10 +111,18 @@ class RunSettings:
     ] = None
 
     def __post_init__(self) -> None:
+        for name in PATHS:
+            value = getattr(self, name, None)
+            if isinstance(value, str):  # as people write them in Python
+                object.__setattr__(self, name, Path(value))
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name, None)
+            if value is not None and value not in allowed:
+                raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(allowed)}")
         for name, least in AT_LEAST.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"--{name} is {value}; it must be at least {least}")
+            if value is not None and (not isinstance(value, int | float) or value < least):
+                raise UsageError(f"--{name} is {value!r}; it must be a number of at least {least}")
         if self.timeout is not None and self.timeout <= 0:
             raise UsageError(f"--timeout is {self.timeout}; it must be above 0 seconds")
 

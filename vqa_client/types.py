@@ -51,8 +51,8 @@ class Question(Struct, frozen=True, kw_only=True):
 class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An image as it is sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
 
-    `sha256`, `size_bytes`, `width` and `height` (pixels, 0: unknown) are of what is sent; `file_sha256` and `file_size_bytes` of the file, given only where
-    `transforms` made them differ.
+    `sha256`, `size_bytes`, `width` and `height` (in pixels, 0 where unknown) are of what is sent; `file_sha256` and
+    `file_size_bytes` of the file, given only where `transforms` made them differ.
     """
 
     name: str

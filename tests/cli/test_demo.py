@@ -32,7 +32,7 @@ def test_the_demo_shows_the_reader_falling_and_leaves_nothing_running(tmp_path: 
     assert all(report["errors"] == 0 and not report["incomplete"] for report in reports.values())
     for path in tmp_path.glob("*/*_eval.json"):
         assert str(path) in done.stdout
-    listing = subprocess.run(["ps", "-eo", "pid,etimes,args"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(["ps", "-ww", "-eo", "pid,etimes,args"], capture_output=True, text=True, check=True).stdout
     since_s = time.monotonic() - started_s
     ours = [
         line

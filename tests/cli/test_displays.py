@@ -46,7 +46,6 @@ def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
     assert tally.line() == (
         "10/1,000 · 1.0 q/s · 16 min 30 s left · accuracy 80.0 % · 10 tokens/s · 10 in flight · 1 timeout · 1 unparsed"
     )
-    assert tally.failures() == 1
 
 
 def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> None:

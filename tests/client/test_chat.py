@@ -133,13 +133,18 @@ async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> 
     assert server.times_s[2] - server.times_s[0] >= wait_s
 
 
-async def test_a_named_wait_costs_no_retry_and_an_unnamed_one_does() -> None:
-    wish = {"retry-after-ms": "1"}
-    patient = Server(first(10, lambda: httpx2.Response(429, headers=wish)))
-    assert (await patient.client(max_retries=1).complete((), "?")).attempts == 11
-    hasty = Server(first(10, lambda: httpx2.Response(429)))
-    failed = await failure(hasty, max_retries=1)
-    assert (failed.status, len(hasty.requests)) == ("rate_limited", 2)
+@pytest.mark.parametrize("headers", [{"retry-after-ms": "1"}, {}])
+async def test_a_rate_limit_costs_no_retry(headers: dict[str, str]) -> None:
+    server = Server(first(10, lambda: httpx2.Response(429, headers=headers)))
+    assert (await server.client(max_retries=1).complete((), "?")).attempts == 11
+
+
+async def test_a_rate_limit_without_end_is_a_failure_that_resume_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.chat.UNNAMED_PATIENCE_S", 0.01)
+    monkeypatch.setattr("vqa_client.client.chat.backoff_s", lambda failures, chance: 0.004)
+    server = Server(first(99, lambda: httpx2.Response(429)))
+    failed = await failure(server)
+    assert (failed.status, len(server.requests)) == ("rate_limited", 3)
 
 
 @pytest.mark.parametrize(
@@ -180,11 +185,17 @@ async def test_a_server_without_temperature_is_asked_without_it() -> None:
     assert len(server.requests) == 2
 
 
-async def test_a_complaint_that_no_dialect_mends_is_not_repeated() -> None:
-    message = "max_completion_tokens and max_tokens are both wrong"
+@pytest.mark.parametrize(
+    "message",
+    [
+        "max_completion_tokens and max_tokens are both wrong",
+        "'max_tokens' or 'max_completion_tokens' is too large: 9. This model supports at most 8 completion tokens.",
+    ],
+)
+async def test_a_complaint_that_no_dialect_mends_is_not_repeated(message: str) -> None:
     server = Server(first(99, lambda: httpx2.Response(400, json={"message": message})))
     failed = await failure(server)
-    assert (failed.status, len(server.requests)) == ("rejected", 2)
+    assert (failed.status, len(server.requests)) == ("rejected", 1)
 
 
 async def test_a_lost_server_is_waited_for_without_a_charge() -> None:

@@ -85,9 +85,13 @@ async def test_one_worker_finds_out_that_the_server_is_back_for_all() -> None:
 
 def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     breaker = Breaker(3)
-    trips = [breaker.note(status) for status in ("timeout", "server_error", "unparsed", "timeout", "bad_image")]
+    trips = [breaker.note(status) for status in ("timeout", "server_error", "unparsed", "timeout", "too_long")]
     assert not any(trips)
     assert not breaker.note("rejected")
     assert breaker.note("connection")
+    early = Breaker(50)
+    assert [early.note("rejected") for _ in range(10)] == [False] * 9 + [True]
+    assert not early.note("ok")
+    assert [early.note("rejected") for _ in range(50)] == [False] * 49 + [True]
     never = Breaker(0)
     assert not any(never.note("server_error") for _ in range(100))

@@ -111,7 +111,7 @@ def test_other_mistakes_are_told_in_the_same_shape(served):
 def test_a_killed_worker_costs_one_request_and_is_replaced(served):
     def ask(client, server):
         for pid in children(server.pid):
-            command = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True).stdout
+            command = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True).stdout
             if "spawn_main" in command:
                 os.kill(pid, signal.SIGKILL)
                 assert gone([pid])

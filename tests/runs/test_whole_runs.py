@@ -295,3 +295,105 @@ async def test_a_run_of_no_questions_is_a_report_of_nothing(tmp_path: Path, faul
     (report,) = await vqa_client.arun(of.settings(server.base_url, limit=0))
     assert report.summary.overall.accuracy is None
     assert of.report()["accuracy"] is None
+
+
+async def test_a_corrected_answer_key_is_scored_again_and_asks_nothing(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    corrected = of.data_json.read_text().replace('"answer": "B"', '"answer": "C"').replace('"easy"', '"hard"')
+    of.data_json.write_text(corrected)
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 4
+    assert report.summary.overall.accuracy == 0.75
+    assert list(report.summary.breakdowns["difficulty"]) == ["hard"]
+    wrong = [result for result in of.report()["results"] if not result["correct"]]
+    assert [(result["ground_truth"], result["extracted_answer"]) for result in wrong] == [("C", "B")]
+
+
+@pytest.mark.parametrize("model", [None, "tiny-vlm"])
+async def test_kept_replies_are_read_again_without_any_server(
+    model: str | None, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(answer("A dog is shown, so the answer is D."))
+    await vqa_client.arun(of.settings(server.base_url, model=model))
+    (report,) = await vqa_client.arun(
+        of.settings("http://127.0.0.1:9/v1", model=model, parser="seed", wait_for_server=0.0)
+    )
+    assert report.summary.overall.accuracy == 0.25
+    assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}
+
+
+async def test_records_without_their_run_file_are_not_taken_for_this_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    of.report_path().with_suffix(".run.json").unlink()
+    with pytest.raises(IdentityError, match="is missing"):
+        await vqa_client.arun(of.settings(server.base_url, model="other"))
+
+
+async def test_a_report_of_another_program_is_not_overwritten(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2)
+    of.output.mkdir()
+    of.report_path().write_text("{}")
+    server = fault_server(oracle(of.replies()))
+    with pytest.raises(UsageError, match="not written by this program"):
+        await vqa_client.arun(of.settings(server.base_url))
+    assert of.report_path().read_text() == "{}"
+    await vqa_client.arun(of.settings(server.base_url, fresh=True))
+    assert (of.output / "clean_mc_eval.json.old-1").read_text() == "{}"
+
+
+async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 3)
+    await vqa_client.arun(of.settings(fault_server(error(422)).base_url, model="misspelt"))
+    server = fault_server(oracle(of.replies()))
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert report.summary.overall.correct == 3
+
+
+@pytest.mark.parametrize("parser", ["robust", "seed", "longbench"])
+async def test_a_blocked_reply_is_refused_and_worth_nothing(
+    parser: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(answer("The correct answer is (A).", finish_reason="content_filter"))
+    (report,) = await vqa_client.arun(of.settings(server.base_url, parser=parser))
+    assert report.summary.status_counts["refused"] == 4
+    assert report.summary.overall.correct == 0
+    assert {part.overall.value for part in report.summary.parts.values()} == {0.0}
+
+
+async def test_a_key_that_expired_is_asked_again_and_a_document_too_long_is_not(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    replies: Any = of.replies()
+    refusals = {"[[q0]]": error(401), "[[q1]]": error(404), "[[q2]]": error(400, "maximum context length is 9")}
+    await vqa_client.arun(of.settings(fault_server(oracle(replies | refusals)).base_url))
+    mended = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(mended.base_url))
+    assert sorted(chat.prompt[:6] for chat in mended.chats) == ["[[q0]]", "[[q1]]"]
+
+
+async def test_settings_are_taken_as_people_write_them_in_python(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server(oracle(of.replies()))
+    settings = vqa_client.McSettings(
+        data_json=str(of.data_json),  # type: ignore[arg-type]
+        images_dir=str(of.pages_dir),  # type: ignore[arg-type]
+        output=str(of.output),  # type: ignore[arg-type]
+        base_url=server.base_url,
+    )
+    assert (await vqa_client.arun(settings))[0].summary.overall.correct == 2
+    for wrong in ({"image_format": "gif"}, {"limit": "3"}, {"timeout": 0}, {"parser": "x"}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            of.settings(server.base_url, **wrong)

@@ -10,7 +10,7 @@ from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Result = TypeVar("Result")
 
 

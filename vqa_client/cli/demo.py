@@ -1,9 +1,10 @@
 """The first five minutes: a local server, the sample pages, both commands, and nothing left running."""
 
 import asyncio
+import sys
 
 from vqa_client.cli.attended import Stopped, attended
-from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.evaluate import exit_code, resume_command, show
 from vqa_client.cli.progress import display
 from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, Settings, arun
@@ -20,7 +21,7 @@ def demo(settings: DemoSettings) -> int:
     try:
         reports = attended(lambda stop: _both(settings, progress, stop), progress)
     except Stopped as stopped:
-        say("stopped; vqa-client demo goes on where this one stopped")
+        say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
     for task in ("niah", "mc"):
         show([report for report in reports if report.task == task])

@@ -1,6 +1,5 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,11 +9,9 @@ from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.progress import display
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
+from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Settings, arun
 from vqa_client.reports.report import Report
-
-
-_PASSWORD = re.compile(r"://[^/@\s]*@")
 
 
 def evaluate(settings: Settings) -> int:
@@ -53,6 +50,6 @@ def resume_command(argv: Sequence[str]) -> str:
     for word in argv[1:]:
         option = word.replace("_", "-")
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
-            words.append(_PASSWORD.sub("://", word))
+            words.append(without_secrets(word))
         previous = option
     return shlex.join(["vqa-client", *words])

@@ -13,6 +13,8 @@ from vqa_client.types import Record
 
 LEAST_S = 5.0
 MOST_S = 30.0
+WIDE = 110
+"""Columns from which the bar is long; on a narrow terminal the numbers need the room."""
 STEPS = 20
 """A plain line at each twentieth of the run, but not more often than LEAST_S nor more rarely than MOST_S."""
 
@@ -85,9 +87,10 @@ class LiveDisplay(Tally):
         from rich.text import Text
 
         row = Table.grid(padding=(0, 1))
+        width = 20 if self._console.width >= WIDE else 8
         row.add_column(no_wrap=True)
-        row.add_column(width=20)
-        row.add_column()
-        bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=20)
+        row.add_column(width=width)
+        row.add_column(no_wrap=True, overflow="ellipsis")
+        bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=width)
         row.add_row(Text(safe(self.title), style="bold"), bar, Text(self.line()))
         return row

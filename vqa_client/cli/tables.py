@@ -13,7 +13,9 @@ from vqa_client.cli.text import count, safe
 from vqa_client.reports.report import Report
 from vqa_client.reports.summary import Tally
 from vqa_client.scoring.statistics import Interval
+from vqa_client.types import Status
 
+EXAMPLE_CHARACTERS = 200
 WIDTH = 110
 """Columns where no terminal says how many it has."""
 BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth")
@@ -57,17 +59,25 @@ def as_tables(reports: Sequence[Report]) -> str:
         emoji=False,
     )
     first = reports[0]
-    console.print(f"\n{first.task} · {safe(first.model)}", style="bold")
+    console.print(
+        f"{first.task} · {safe(first.model)} · accuracy over all questions, a failed one counts as wrong", style="bold"
+    )
     console.print(_overview(reports))
     for field in BREAKDOWNS:
-        if any(len(report.summary.breakdowns.get(field, {})) > 1 for report in reports):
+        if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
             console.print(_breakdown(reports, field))
     for report in reports:
         for line in _remarks(report):
             console.print(line, soft_wrap=True)
     for report in reports:
         console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
+    return _tidied(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def _tidied(text: str) -> str:
+    """Without the blanks that fill tables up, and with one empty line where two tables meet."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join(line for at, line in enumerate(lines) if line or (at and lines[at - 1])) + "\n\n"
 
 
 def percent(value: float | None) -> str:
@@ -77,7 +87,16 @@ def percent(value: float | None) -> str:
 
 def _overview(reports: Sequence[Report]) -> Any:
     metrics = list(dict.fromkeys(name for r in reports for name in r.summary.parts if not name.startswith("n_")))
-    table = _table("pages", "questions", "accuracy %", "95 % interval", "of answered", *metrics)
+    others = [name for name in metrics if name != reports[0].headline]
+    some_failed = any(report.failed for report in reports)
+    table = _table(
+        "folder",
+        "questions",
+        reports[0].headline + " %",
+        "95 % interval",
+        *others,
+        *(["answered"] if some_failed else []),
+    )
     for report in reports:
         overall, parts = report.summary.overall, report.summary.parts
         table.add_row(
@@ -85,8 +104,8 @@ def _overview(reports: Sequence[Report]) -> Any:
             f"{overall.total:,}",
             percent(overall.accuracy),
             _interval(overall.interval),
-            f"{percent(overall.accuracy_answered)} ({overall.answered:,})",
-            *(percent(parts[name].overall.value) if name in parts else "-" for name in metrics),
+            *(percent(parts[name].overall.value if overall.answered and name in parts else None) for name in others),
+            *([f"{percent(overall.accuracy_answered)} ({overall.answered:,})"] if some_failed else []),
         )
     return table
 
@@ -110,19 +129,27 @@ def _interval(interval: Interval | None) -> str:
 
 def _remarks(report: Report) -> list[str]:
     """What a reader of the numbers should know: the questions that are not simply right or wrong, and why."""
-    remarks = [
-        f"{safe(report.variant)}: {count(number, 'question')} {status.replace('_', ' ')}"
-        for status, number in report.summary.status_counts.items()
-        if number and status != "ok"
-    ]
-    remarks += [
-        f"{safe(report.variant)}: {len(ids):,} left out, {reason.replace('_', ' ')}"
-        for reason, ids in report.left_out.items()
-    ]
+    summary, remarks = report.summary, []
+    for status, number in summary.status_counts.items():
+        if number and status != "ok":
+            remarks.append(count(number, "question") + " " + status.replace("_", " ") + _example(report, status))
+    remarks += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
+    if report.cut_documents:
+        remarks.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
+    if report.limit is not None:
+        remarks.append(f"only the first {report.limit:,} of the data file (--limit)")
     if report.incomplete:
-        missing = report.expected - report.summary.overall.total
-        remarks.append(f"{safe(report.variant)}: {count(missing, 'question')} not asked yet")
-    return remarks
+        remarks.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
+    return [f"{safe(report.variant)}: {remark}" for remark in remarks]
+
+
+def _example(report: Report, status: Status) -> str:
+    failure = report.failures.get(status)
+    if failure is None:
+        return ""
+    words = safe(" ".join(failure.message.split()))
+    shown = words if len(words) <= EXAMPLE_CHARACTERS else words[:EXAMPLE_CHARACTERS] + " ..."
+    return f": {shown}" + (f" ({failure.hint})" if failure.hint else "")
 
 
 def _table(first: str, *columns: str) -> Any:
@@ -130,7 +157,7 @@ def _table(first: str, *columns: str) -> Any:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first)
+    table.add_column(first, no_wrap=True)
     for column in columns:
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     return table

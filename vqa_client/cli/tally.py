@@ -5,7 +5,7 @@ from collections import Counter
 
 from vqa_client.cli.text import duration
 from vqa_client.progress import Progress
-from vqa_client.types import ANSWERED, Record
+from vqa_client.types import Record
 
 RATE_WINDOW_S = 30.0
 
@@ -62,10 +62,6 @@ class Tally(Progress):
         parts.append(f"{self.in_flight} in flight")
         parts += [f"{number:,} {status}" for status, number in self.faults.most_common()]
         return " · ".join(parts)
-
-    def failures(self) -> int:
-        """Questions without a reply so far."""
-        return sum(number for status, number in self.faults.items() if status not in ANSWERED)
 
     def _rates(self) -> tuple[float, float]:
         now_s = time.monotonic()

@@ -12,7 +12,7 @@ import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.failures import MEGABYTE, Verdict
+from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
 from vqa_client.client.limits import Outage, Pause
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.wire import NotACompletion, read_reply
@@ -22,6 +22,13 @@ from vqa_client.types import Completion, Image, Status
 
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that names the time to come back."""
+UNNAMED_PATIENCE_S = 300.0
+"""The same for one that says "too many requests" and no more."""
+PAUSES = {
+    "named": "the server asks for a pause of {:.0f} s; all workers wait",
+    "rate_limited": "the server limits the rate of requests; all workers slow down",
+    "server_error": "the server is loading its model; all workers wait",
+}
 LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
 """How often one question waits for a server that answers a probe and then refuses the question's connection."""
@@ -51,6 +58,7 @@ class ChatClient:
         self.loading_patience_s = loading_patience_s
         self.note = note
         self.chance = random.Random()
+        self._told: set[str] = set()
         self.pause = Pause()
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
@@ -64,7 +72,7 @@ class ChatClient:
         if self.template is not template:  # another worker has changed it meanwhile
             return True
         dialect = self.dialect
-        if "max_completion_tokens" in message and dialect.max_tokens_name == "max_tokens":
+        if dialect.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(message):
             dialect.max_tokens_name = "max_completion_tokens"
         elif dialect.send_temperature and "temperature" in template.parameters and _NO_TEMPERATURE.search(message):
             dialect.send_temperature = False
@@ -74,10 +82,11 @@ class ChatClient:
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
 
-    def pause_all(self, seconds: float) -> None:
-        """Let no worker send for so long."""
-        if seconds > 1 and self.pause.left_s == 0:
-            self.note(f"the server asks for a pause of {seconds:.0f} s; all workers wait")
+    def pause_all(self, seconds: float, why: str) -> None:
+        """Let no worker send for so long; `why` is a key of PAUSES."""
+        if why in PAUSES and seconds > 1 and self.pause.left_s == 0 and why not in self._told:
+            self.note(PAUSES[why].format(seconds))
+            self._told |= {why} - {"named"}
         self.pause.ask(seconds)
 
 
@@ -90,6 +99,8 @@ class _Asking:
         self._prompt = prompt
         self._attempts = 0
         self._failures = 0
+        self._limited = 0
+        self._cuts = 0
         self._lost = 0
         self._put_off_s = 0.0
         self._started_s = 0.0
@@ -126,17 +137,14 @@ class _Asking:
                     deadline.reschedule(asyncio.get_running_loop().time() + timeout_s)
 
                 return await endpoint.send(endpoint.chat_request(Upload(body, started), body.size_bytes))
-        except (TimeoutError, httpx2.ReadTimeout) as error:
-            if isinstance(error, httpx2.ConnectTimeout):
-                raise
+        except (TimeoutError, httpx2.ReadTimeout):
             self._attempts += 1
             hint = "raise --timeout or the config's timeout, or lower --max_workers"
             raise self._failed("timeout", f"no complete reply within {timeout_s:g} s", hint=hint) from None
 
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
-        content = self._chat.endpoint.redacted(response.content)
-        completion = read_reply(response.status_code, content_type, content, body.size_bytes)
+        completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
         latency_s = time.monotonic() - self._started_s
         return msgspec.structs.replace(
             completion, latency_s=latency_s, attempts=self._attempts, request_bytes=body.size_bytes
@@ -149,7 +157,8 @@ class _Asking:
         await self._chat.outage.over(noticed_s)
 
     async def _connection_lost(self, error: httpx2.TransportError, body: Body) -> None:
-        if self._failures and body.size_bytes > MEGABYTE and await self._answers_others():
+        self._cuts += 1
+        if self._cuts > 1 and body.size_bytes > MEGABYTE and await self._answers_others():
             message = f"the server cut the connection twice on a body of {body.size_bytes / MEGABYTE:.1f} MB: {error}"
             raise self._failed(
                 "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
@@ -163,18 +172,28 @@ class _Asking:
             return False
 
     async def _refused(self, reply: NotACompletion, headers: httpx2.Headers, http_status: int) -> None:
+        """Wait as the server wishes, or as its state asks for; only other faults are charged to the question."""
         verdict = reply.verdict
         wish_s = retry_after_s(headers, time.time()) if verdict.retry else None
-        if verdict.loading:
-            wish_s = wish_s or LOADING_POLL_S
-        patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
-        if wish_s is not None and (verdict.loading or verdict.status == "rate_limited"):
-            self._put_off_s += wish_s
-            if self._put_off_s <= patience_s:
-                self._chat.pause_all(wish_s)
+        if verdict.loading or verdict.status == "rate_limited":
+            wait_s = wish_s or self._unnamed_wait_s(verdict)
+            self._put_off_s += wait_s
+            if self._put_off_s <= self._patience_s(verdict, named=wish_s is not None):
+                self._chat.pause_all(wait_s, reply.verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
         await self._again(verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
+
+    def _unnamed_wait_s(self, verdict: Verdict) -> float:
+        if verdict.loading:
+            return LOADING_POLL_S
+        self._limited += 1
+        return backoff_s(self._limited, self._chat.chance)
+
+    def _patience_s(self, verdict: Verdict, *, named: bool) -> float:
+        if verdict.loading:
+            return self._chat.loading_patience_s
+        return RATE_LIMIT_PATIENCE_S if named else UNNAMED_PATIENCE_S
 
     async def _again(
         self,
@@ -189,8 +208,8 @@ class _Asking:
         if not verdict.retry or self._failures > self._chat.max_retries:
             raise self._failed(verdict.status, message, http_status=http_status, body=body, hint=verdict.hint)
         wait_s = wish_s if wish_s is not None else backoff_s(self._failures, self._chat.chance)
-        if verdict.status == "rate_limited" or wish_s is not None:
-            self._chat.pause_all(wait_s)
+        if wish_s is not None:
+            self._chat.pause_all(wait_s, "named")
         else:
             await asyncio.sleep(wait_s)
 
@@ -199,15 +218,22 @@ class _Asking:
     ) -> QuestionFailed:
         return QuestionFailed(
             status,
-            message,
+            self._chat.endpoint.redacted(message)[:BODY_CHARACTERS],
             http_status=http_status,
-            body=body,
+            body=self._chat.endpoint.redacted(body)[:BODY_CHARACTERS],
             hint=hint,
             attempts=self._attempts,
             request_bytes=self._size_bytes,
         )
 
 
+_OTHER_LIMIT = re.compile(
+    r"max_tokens.{0,80}(unsupported|not supported|deprecated|instead).{0,80}max_completion_tokens|"
+    r"(unsupported|unknown|unrecogni[sz]ed).{0,60}max_tokens.{0,120}max_completion_tokens|"
+    r"use ['\"`]?max_completion_tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A complaint about the limit's name, and not about its size."""
 _NO_TEMPERATURE = re.compile(
     r"temperature.{0,80}(unsupported|not support|only the default|deprecated)|"
     r"(unsupported|does not support).{0,80}temperature",

@@ -1,6 +1,6 @@
 """The default wire: HTTP/1.1 keep-alive connections on asyncio, replies parsed by httptools.
 
-httpx2's own pool walks every connection at every event, and aiohttp would bring seven more distributions at two to
+httpx2's own pool walks every connection at every event, and aiohttp would bring seven distributions at two to
 three times the CPU a request (tests/bench measures both); this one does what a benchmark needs and no more.
 """
 
@@ -242,7 +242,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 )
         except TimeoutError:
             raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {CONNECT_TIMEOUT_S:.0f} s") from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(str(error)) from error
         return connection
 

@@ -10,6 +10,8 @@ import msgspec
 from vqa_client.types import Status
 
 BODY_CHARACTERS = 2_000
+READ_CHARACTERS = 20_000
+"""So much of a refusal is looked at; what is kept is cut after the key is taken out, so that no half of it stays."""
 MEGABYTE = 1_000_000
 
 
@@ -38,11 +40,10 @@ WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
         (r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
         (r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
         (r"loading model|model (is )?(still |currently )?(being )?load(ing|ed)\b|not (yet )?ready", _LOADING),
-        (r"(prompt|input|request)( \([^)]*\))? (is too long|exceeds)", _TOO_LONG),
+        (r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
         (r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
         (r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
-        (r"(failed|unable|cannot|can't|could not|couldn't) (to )?(load|identify|decode|open|process|read) (the )?image",
-         _BAD_IMAGE),
+        (r"(failed|unable|cannot|can't|could not|couldn't) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
         (r"image file is truncated|(invalid|unsupported) image|image (format|type) (is )?not supported", _BAD_IMAGE),
         (r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
         (r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
@@ -50,6 +51,9 @@ WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
 )  # fmt: skip
 """Words decide before the status does: mlx-vlm answers 500 to a broken image, and repeating it would fail again."""
 
+SPEAKING_CODES = frozenset({400, 413, 422, 500, 501})
+"""Statuses whose words say more than they do; a busy or a rate-limiting server may speak of requests and sizes too."""
+LOADING_CODES = frozenset({503})
 _BUSY = Verdict("server_error", retry=True)
 CODES: dict[int, Verdict] = {
     401: Verdict("rejected", hint="the server refuses the key: --api_key or VQA_CLIENT_API_KEY"),
@@ -75,10 +79,9 @@ def judge(http_status: int, message: str, size_bytes: int = 0) -> Verdict:
 
 
 def _judge(http_status: int, message: str) -> Verdict:
-    if http_status >= HTTPStatus.BAD_REQUEST:
-        for pattern, verdict in WORDS:
-            if pattern.search(message) and (not verdict.loading or http_status == HTTPStatus.SERVICE_UNAVAILABLE):
-                return verdict
+    for pattern, verdict in WORDS:
+        if http_status in (LOADING_CODES if verdict.loading else SPEAKING_CODES) and pattern.search(message):
+            return verdict
     if http_status in CODES:
         return CODES[http_status]
     if http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -92,17 +95,17 @@ def _judge(http_status: int, message: str) -> Verdict:
 
 def error_message(body: bytes) -> str:
     """The server's own words, whatever shape it wrapped them in, without any echo of an image."""
-    text = body.decode("utf-8", "replace")
+    text = body[:READ_CHARACTERS].decode("utf-8", "replace")
     try:
         found = _message_in(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         found = _page_title(text)
-    return without_images(found or text).strip()[:BODY_CHARACTERS]
+    return without_images(found or text).strip()
 
 
 def excerpt(body: bytes) -> str:
-    """The start of a body as a record keeps it."""
-    return without_images(body.decode("utf-8", "replace"))[:BODY_CHARACTERS]
+    """The start of a body, without any echo of an image."""
+    return without_images(body[:READ_CHARACTERS].decode("utf-8", "replace"))
 
 
 def without_images(text: str) -> str:

@@ -49,17 +49,30 @@ class Outage:
                 self._back_at_s = time.monotonic()
 
 
+UNTELLING: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images"})
+"""Failures that are about one question and say nothing about the server."""
+AT_FIRST = 10
+"""So many failures are enough while nothing at all was answered: the model's name or the key is wrong."""
+
+
 class Breaker:
     """Counts failures in a row: a run in which nothing is answered any more is stopped, not finished as 0.0 %."""
 
     def __init__(self, after: int) -> None:
         self._after = after
         self._in_a_row = 0
+        self._answered = False
+
+    @property
+    def limit(self) -> int:
+        """How many in a row are too many now; 0 for never."""
+        return self._after if self._answered else min(self._after, AT_FIRST)
 
     def note(self, status: Status) -> bool:
-        """Take one question's status; True when the run should stop. A bad image says nothing about the server."""
+        """Take one question's status; True when the run should stop."""
         if status in ANSWERED:
             self._in_a_row = 0
-        elif status != "bad_image":
+            self._answered = True
+        elif status not in UNTELLING:
             self._in_a_row += 1
-        return 0 < self._after <= self._in_a_row
+        return 0 < self.limit <= self._in_a_row

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import msgspec
 
-from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.failures import error_message
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
@@ -30,13 +30,22 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def wait_for_server(
-    endpoint: Endpoint, bases: list[httpx2.URL], *, patience_s: float, note: Callable[[str], None]
+    endpoint: Endpoint,
+    bases: list[httpx2.URL],
+    *,
+    patience_s: float,
+    note: Callable[[str], None],
+    model_is_named: bool = False,
 ) -> Served:
-    """Ask until the server answers; raises ServerUnusable after `patience_s` seconds, or when waiting is vain."""
+    """Ask until the server answers; raises ServerUnusable after `patience_s` seconds, or when waiting is vain.
+
+    Where the model `model_is_named`, a key that may not list models (HTTP 403) is no obstacle.
+    """
     started_s = time.monotonic()
     told = False
     while True:
-        served, reason = await _probe(endpoint, bases)
+        left_s = max(1.0, patience_s - (time.monotonic() - started_s))
+        served, reason = await _probe(endpoint, bases, min(left_s, GET_TIMEOUT_S), model_is_named)
         if served is not None:
             return served
         waited_s = time.monotonic() - started_s
@@ -51,17 +60,21 @@ async def wait_for_server(
         await asyncio.sleep(min(POLL_S, patience_s - waited_s))
 
 
-async def _probe(endpoint: Endpoint, bases: list[httpx2.URL]) -> tuple[Served | None, str]:
+async def _probe(
+    endpoint: Endpoint, bases: list[httpx2.URL], timeout_s: float, model_is_named: bool
+) -> tuple[Served | None, str]:
     """One look at each address form; a server that answers but lists no models is taken as it is."""
     missing = True
     reason = ""
     for base in bases:
         try:
-            response = await endpoint.at(base).get("/models")
+            response = await endpoint.at(base).get("/models", timeout_s=timeout_s)
         except (httpx2.TransportError, OSError) as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None
             return None, str(error) or type(error).__name__
+        if response.status_code == HTTPStatus.FORBIDDEN and model_is_named:
+            return Served(base=base), ""
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ServerUnusable(
                 f"{without_secrets(base)} refuses the key (HTTP {response.status_code}): {_words(endpoint, response)}",
@@ -75,7 +88,7 @@ async def _probe(endpoint: Endpoint, bases: list[httpx2.URL]) -> tuple[Served | 
 
 
 def _words(endpoint: Endpoint, response: httpx2.Response) -> str:
-    return error_message(endpoint.redacted(response.content))[:200]
+    return endpoint.redacted(error_message(response.content))[:200]
 
 
 def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
@@ -107,5 +120,7 @@ def _is_tls(error: Exception) -> bool:
 def _untrusted(base: httpx2.URL, error: Exception) -> ServerUnusable:
     return ServerUnusable(
         f"no trusted connection to {without_secrets(base)}: {error}",
-        hint="--ca_bundle FILE trusts its authority; --insecure skips the check, and the run records it",
+        hint="is it an http:// address?"
+        if "WRONG_VERSION_NUMBER" in str(error)
+        else "--ca_bundle FILE trusts its authority; --insecure skips the check, and the run records it",
     )

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import httpx2
 
+from vqa_client.client.url import without_secrets
 from vqa_client.errors import UsageError
 
 
@@ -19,7 +20,7 @@ def proxy_for(url: httpx2.URL) -> str | None:
     proxy = proxies.get(scheme)
     if proxy and proxy.startswith("socks") and find_spec("socksio") is None:
         raise UsageError(
-            f"{scheme.upper()}_PROXY names a SOCKS proxy, {proxy}",
+            f"{scheme.upper()}_PROXY names a SOCKS proxy, {without_secrets(proxy)}",
             hint="pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
         )
     return proxy or None

@@ -54,9 +54,15 @@ async def open_session(
         note("--insecure: the server's certificate is not verified (recorded)")
     endpoint = Endpoint(bases[0], transport, headers_for(bases[0], settings.api_key))
     async with transport:
-        served = await _reach(endpoint, bases, settings, note)
+        served = await wait_for_server(
+            endpoint,
+            bases,
+            patience_s=settings.wait_for_server,
+            note=note,
+            model_is_named=named_model(settings, model) is not None,
+        )
         endpoint = endpoint.at(served.base)
-        model = settle_model(settings, model, served, note)
+        model = _served_model(settings, model, served, note)
         chat = ChatClient(
             endpoint,
             model,
@@ -69,43 +75,40 @@ async def open_session(
         yield Session(chat=chat, model=model, server=_described(served, settings))
 
 
-def settle_model(
-    settings: RunSettings, model: ModelSettings | None, served: Served, note: Callable[[str], None]
-) -> ModelSettings:
-    """The config's model, or the served one with default settings; options given by hand win."""
-    name = settings.model or (model.model_name if model else served.loaded)
-    if name is None:
-        raise ServerUnusable(
-            f"{without_secrets(served.base)} lists no models", hint="name one with --model, or give a --config"
-        )
+def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:
+    """The config's model, or defaults for one that is named; options given by hand win. None: the server must say."""
+    name = settings.model or (model.model_name if model else None)
+    return _settled(settings, model, name) if name else None
+
+
+def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> ModelSettings:
     if model is None:
         model = ModelSettings(model_name=name, max_tokens=DEFAULT_MAX_TOKENS, temperature=DEFAULT_TEMPERATURE)
-        if settings.model is None:
-            others = f" of {len(served.models)} that are listed" if len(served.models) > 1 else ""
-            note(f"asking {name}{others}, max_tokens {DEFAULT_MAX_TOKENS}, temperature {DEFAULT_TEMPERATURE:g}")
-    if served.models and name not in served.models:
-        note(f"the server does not list {name}; it lists {', '.join(served.models[:5])}: --model names another")
-    changed = {
-        "model_name": name,
-        "presence_penalty": settings.presence_penalty,
-        "timeout": settings.timeout,
-    }
+    changed = {"model_name": name, "presence_penalty": settings.presence_penalty, "timeout": settings.timeout}
     return model.model_copy(update={key: value for key, value in changed.items() if value is not None})
 
 
-async def _reach(
-    endpoint: Endpoint, bases: list[httpx2.URL], settings: RunSettings, note: Callable[[str], None]
-) -> Served:
-    served = await wait_for_server(endpoint, bases, patience_s=settings.wait_for_server, note=note)
-    if served.base != bases[0]:
-        note(f"the endpoint is {without_secrets(served.base)}")
-    return served
+def _served_model(
+    settings: RunSettings, model: ModelSettings | None, served: Served, note: Callable[[str], None]
+) -> ModelSettings:
+    settled = named_model(settings, model)
+    if settled is None and served.loaded is None:
+        raise ServerUnusable(
+            f"{without_secrets(served.base)} lists no models", hint="name one with --model, or give a --config"
+        )
+    settled = settled or _settled(settings, None, served.loaded or "")
+    name = settled.model_name
+    if served.models and name not in served.models:
+        note(f"the server does not list {name}; it lists {', '.join(served.models[:5])}: --model names another")
+    temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
+    note(f"asking {name} at {without_secrets(served.base)}, max_tokens {settled.max_tokens}, temperature {temperature}")
+    return settled
 
 
 async def _back_again(endpoint: Endpoint, patience_s: float, note: Callable[[str], None]) -> None:
     started_s = time.monotonic()
     await asyncio.sleep(0.1)  # one reset connection is no outage; a restarting server needs a moment anyway
-    await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note)
+    await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
     if time.monotonic() - started_s > 1:
         note(f"the server is back after {time.monotonic() - started_s:.0f} s")
 

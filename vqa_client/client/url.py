@@ -1,5 +1,7 @@
 """Where the endpoint is, from whatever form of its address people type."""
 
+import re
+
 import httpx2
 
 from vqa_client.errors import UsageError
@@ -19,6 +21,8 @@ def candidates(base_url: str) -> list[httpx2.URL]:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
         raise UsageError(f"--base_url {base_url!r} is no address: {error}") from None
+    if (url.port is not None and url.port > 65_535) or not all(0 < len(part) < 64 for part in url.host.split(".")):
+        raise UsageError(f"--base_url {base_url!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
         raise UsageError(
             f"--base_url {base_url!r} is no http or https address", hint="such as http://localhost:8000/v1"
@@ -38,6 +42,10 @@ def join(base: httpx2.URL, path: str) -> httpx2.URL:
     return base.copy_with(path=base.path.rstrip("/") + path)
 
 
-def without_secrets(url: httpx2.URL) -> str:
-    """The address without a user's name and password."""
-    return str(url.copy_with(username=None, password=None)) if url.userinfo else str(url)
+_PASSWORD = re.compile(r"://[^/@\s]*@")
+_KEY_IN_QUERY = re.compile(r"([?&][^=&\s]*(?:key|token|secret|sig|password)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
+
+
+def without_secrets(address: httpx2.URL | str) -> str:
+    """An address, or a text with one in it, without a user's name and password and without keys in its query."""
+    return _KEY_IN_QUERY.sub(r"\1<key>", _PASSWORD.sub("://", str(address)))

@@ -9,7 +9,12 @@ from msgspec import Struct
 from vqa_client.client.failures import Verdict, error_message, excerpt, judge
 from vqa_client.types import Completion
 
-LENGTH_WORDS = frozenset({"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length"})
+LENGTH_WORDS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "repetition"}
+)
+"""Finish reasons of a reply that was cut, a runaway repetition among them."""
+BROKEN_WORDS = frozenset({"error", "abort"})
+"""Finish reasons of a reply that the server itself gave up: what there is of it is no answer."""
 
 
 class _Message(Struct):
@@ -68,7 +73,7 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
         finish = "length"
     if not text and isinstance(message.refusal, str) and message.refusal:
         text, finish = message.refusal, "refusal"
-    if not text and not reasoning and finish in ("tool_calls", "function_call", "error", "abort"):
+    if finish in BROKEN_WORDS or (not text and not reasoning and finish in ("tool_calls", "function_call")):
         raise _unreadable(f"no text in the reply, finish_reason is {finish!r}", content_type, body)
     usage = reply.usage if isinstance(reply.usage, dict) else {}
     return Completion(
@@ -97,8 +102,7 @@ def _refused(http_status: int, body: bytes, size_bytes: int) -> NotACompletion:
 
 
 def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
-    start = error_message(body)[:200]
-    told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {start!r}"
+    told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {error_message(body)!r}"
     return NotACompletion(told, Verdict("bad_response"), excerpt(body))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.reports.files import write_json_list
+from vqa_client.files import write_json_list
 from vqa_client.reports.longbench_groups import (
     CONTEXT_LENGTHS,
     DEPTHS,
@@ -43,6 +43,7 @@ class Run(Struct, frozen=True, kw_only=True):
     text_only: bool = False
     left_out: Mapping[str, Sequence[str]] = {}
     scoring: Mapping[str, str] = {}
+    limit: int | None = None
 
 
 def write_mc(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
@@ -112,6 +113,7 @@ def _additions(run: Run, summary: Summary) -> dict[str, Any]:
     return {
         "incomplete": summary.overall.total < run.expected,
         "expected_questions": run.expected,
+        "limit": run.limit,
         "scoring": dict(run.scoring),
         "status_counts": summary.status_counts,
         **_tally(summary.overall),

@@ -5,13 +5,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.reports.summary import Summary
-from vqa_client.types import ANSWERED
+from vqa_client.types import ANSWERED, Failure, Status
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The numbers of one run and where its files lie; `expected` counts the questions that the run has.
+    """The numbers of one run and where its file lies; `expected` counts the questions that the run has.
 
-    `variant` is the image folder's name, or "text_only".
+    `variant` is the image folder's name, or "text_only"; `headline` names the metric that the accuracy is of;
+    `failures` holds one example of each; `cut_documents` were shown in part, by --max_pages.
     """
 
     task: str
@@ -21,6 +22,10 @@ class Report(Struct, frozen=True, kw_only=True):
     expected: int
     left_out: dict[str, tuple[str, ...]]
     summary: Summary
+    limit: int | None = None
+    headline: str = ""
+    failures: dict[Status, Failure] = {}
+    cut_documents: int = 0
 
     @property
     def incomplete(self) -> bool:

@@ -1,6 +1,7 @@
 """What a command is to do, one plan an image folder: questions, task, and where the report goes."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -16,6 +17,7 @@ from vqa_client.reports.summary import Summary
 from vqa_client.settings import McSettings, NiahSettings
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.task import Loaded, Task
+from vqa_client.types import Failure, Question, Record, Status
 
 TEXT_ONLY = "text_only"
 NOTHING_LEFT = "page images are named {_id}_page_{NNN}.png; look at the ids, the blacklist and the folder"
@@ -43,7 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         """What only the plan knows of a run's identity."""
         return {"task": self.task.name, "variant": self.variant, "text_only": self.images_dir is None}
 
-    def report(self, pairs: longbench.Pairs, model: str, config: str | None) -> Report:
+    def report(self, pairs: longbench.Pairs, model: str, config: str | None, limit: int | None) -> Report:
         """Write the report of the records there are; raises UsageError where it can't be written."""
         run = longbench.Run(
             subdirectory=self.variant,
@@ -55,8 +57,10 @@ class Plan(Struct, frozen=True, kw_only=True):
             text_only=self.images_dir is None,
             left_out=self.loaded.left_out,
             scoring=self.task.scoring,
+            limit=limit,
         )
-        summary = self.write(self.report_path, run, pairs)
+        examples = Examples()
+        summary = self.write(self.report_path, run, lambda: examples.watching(pairs()))
         return Report(
             task=self.task.name,
             variant=self.variant,
@@ -65,7 +69,28 @@ class Plan(Struct, frozen=True, kw_only=True):
             expected=self.loaded.count,
             left_out=self.loaded.left_out,
             summary=summary,
+            limit=limit,
+            headline=self.task.scoring.get("parser", "containment"),
+            failures=examples.failures,
+            cut_documents=len(examples.cut_documents),
         )
+
+
+class Examples:
+    """The first failure of each status, and the documents that were shown in part, met on a walk over the records."""
+
+    def __init__(self) -> None:
+        self.failures: dict[Status, Failure] = {}
+        self.cut_documents: set[str] = set()
+
+    def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
+        """The same pairs."""
+        for question, record in pairs:
+            if record.error is not None:
+                self.failures.setdefault(record.status, record.error)
+            if record.truncated_pages:
+                self.cut_documents.add(record.cluster)
+            yield question, record
 
 
 def make_plans(settings: McSettings | NiahSettings, model: ModelSettings | None, note: Note) -> list[Plan]:
@@ -77,6 +102,7 @@ def make_plans(settings: McSettings | NiahSettings, model: ModelSettings | None,
             plans = _niah(settings, model, note)
         case _:
             assert_never(settings)
+    _check_place(settings.output)
     for plan in plans:
         for reason, ids in plan.loaded.left_out.items():
             shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
@@ -84,6 +110,16 @@ def make_plans(settings: McSettings | NiahSettings, model: ModelSettings | None,
         if not plan.loaded.count and settings.limit != 0:
             raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
     return plans
+
+
+def _check_place(output: Path) -> None:
+    """Raise UsageError where the reports could not be written, before hours are spent on them."""
+    place = output if output.suffix.lower() != ".json" else output.parent
+    there = next((path for path in (place, *place.absolute().parents) if path.exists()), Path())
+    if not there.is_dir():
+        raise UsageError(f"--output {output}: {there} is a file, not a folder", hint="choose another --output")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"--output {output}: no right to write in {there}", hint="choose another --output")
 
 
 def _mc(settings: McSettings, model: ModelSettings | None) -> list[Plan]:

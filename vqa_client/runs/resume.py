@@ -7,11 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from vqa_client.errors import IdentityError, UsageError
 from vqa_client.records import RecordLog
 from vqa_client.runner import kept_prompt, read_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.tasks.task import Task
 from vqa_client.types import Question, Record
+
+ASIDE = "give another --output, or --fresh to move it aside"
 
 
 class RunPaths(Struct, frozen=True):
@@ -39,14 +42,37 @@ def move_aside(paths: RunPaths) -> None:
             path.rename(_old(path, number))
 
 
-def carry_over(paths: RunPaths, now: RunFile) -> RunFile | None:
-    """The run file on disk, checked: IdentityError when it is another run's; its sessions go on in `now`."""
-    before = RunFile.read(paths.run)
+def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile | None:
+    """The run file on disk where its records go on in this run; its sessions are taken over into `now`.
+
+    Another run's is refused with IdentityError, unless none of its questions was answered: then it is moved aside.
+    Files that no run file belongs to are not touched: IdentityError for records, UsageError for a report.
+    """
     if before is None:
+        if paths.log.exists() and paths.log.stat().st_size:
+            raise IdentityError(
+                f"{paths.log} has records, and {paths.run.name} that says of which run is missing", hint=ASIDE
+            )
+        if paths.report.exists():
+            raise UsageError(f"{paths.report} was not written by this program", hint=ASIDE)
         return None
-    check_identity(before.identity, now.identity, paths.run)
+    try:
+        check_identity(before.identity, now.identity, paths.run)
+    except IdentityError:
+        if _any_answer(paths.log):
+            raise
+        move_aside(paths)
+        return None
     now.sessions = before.sessions
+    now.described = before.described | now.described
     return before
+
+
+def _any_answer(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with RecordLog(path) as log:
+        return log.answered > 0
 
 
 def score_again(log: RecordLog, questions: Iterable[Question], task: Task, variant: str) -> None:
@@ -74,9 +100,13 @@ def unchanged(record: Record, prompt: str, shown: tuple[str, ...], since_ns: int
     if record.prompt != kept_prompt(prompt):
         return False
     try:
-        found = [os.stat(path) for path in shown]
+        return _same_files(record, shown, since_ns)
     except OSError:
         return False
+
+
+def _same_files(record: Record, shown: tuple[str, ...], since_ns: int) -> bool:
+    found = [os.stat(path) for path in shown]
     if not record.images:  # a text-only question, or one that failed before its images were ready
         return all(_written_ns(stat) <= since_ns for stat in found)
     return len(record.images) == len(shown) and all(

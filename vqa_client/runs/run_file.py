@@ -10,8 +10,8 @@ import msgspec
 
 from vqa_client import __version__
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.model_config import ModelSettings
-from vqa_client.reports.files import write_json
+from vqa_client.files import write_json
+from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings import RunSettings
 
 NOT_GENERATION = frozenset({"timeout"})
@@ -42,6 +42,10 @@ class RunFile(msgspec.Struct, kw_only=True):
             raise UsageError(
                 f"{path} is no run file: {error}", hint="--fresh moves it and its records aside and starts over"
             ) from None
+
+    def model(self) -> ModelSettings:
+        """The model that the records are of."""
+        return parse_model(self.identity.get("model"), "in the run file")
 
     @property
     def first_start_ns(self) -> int:

@@ -1,7 +1,7 @@
 """One plan from what is on disk to its report: resume, ask, keep, report."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import anyio.to_thread
 from msgspec import Struct
@@ -9,14 +9,15 @@ from msgspec import Struct
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
+from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
-from vqa_client.runner import Line, answer_all, answer_one
+from vqa_client.runner import Line, Prepares, answer_all, answer_one
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plans import Plan
-from vqa_client.runs.resume import RunPaths, carry_over, move_aside, score_again, unchanged
-from vqa_client.runs.run_file import RunFile, described_settings, identity, versions
+from vqa_client.runs.resume import RunPaths, carry_over, score_again, unchanged
+from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.settings import RunSettings
 from vqa_client.types import Question, Record
 
@@ -25,68 +26,61 @@ QUESTIONS_BETWEEN_LOOKS = 500
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """What all plans of one command share."""
+    """What all plans of one command share; `model` is None where the server has to say what it serves.
+
+    `connect` gives the one session; it is called only where there is something to ask.
+    """
 
     settings: RunSettings
-    session: Session
+    model: ModelSettings | None
+    connect: Callable[[], Awaitable[Session]]
+    images: Prepares
     progress: Progress
     stop: asyncio.Event
+    breaker: Breaker
 
 
-async def run_plan(plan: Plan, line: Line, stage: Stage) -> Report:
+async def run_plan(plan: Plan, stage: Stage) -> Report:
     """Ask what is not answered yet and write the report, marked incomplete when something ended the run early."""
     paths = RunPaths.beside(plan.report_path)
-    if stage.settings.fresh:
-        move_aside(paths)
-    file = _run_file(plan, stage)
-    before = carry_over(paths, file)
+    before = RunFile.read(paths.run)
+    model = stage.model or (before.model() if before else None)
+    if model is None or not paths.log.exists():  # a first start: nothing is written before the server has answered
+        model = (await stage.connect()).model
+    file = _run_file(plan, stage, model)
+    before = carry_over(paths, before, file)
     with RecordLog(paths.log) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
-        if before is not None and before.scoring != file.scoring:
+        if before is not None and _judged_otherwise(before, file):
             score_again(log, plan.loaded.questions, plan.task, plan.variant)
-            stage.progress.note("the scoring has changed: kept replies are read and scored again, not asked again")
+            stage.progress.note("the scoring or the data file has changed: kept replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
         figures = SessionFigures()
         try:
             waiting = await _still_to_ask(plan, log, stage, before)
-            if waiting is not None:
-                stage.progress.note(
-                    f"{plan.title}: {len(log)} answered before, {len(waiting)} to ask (--fresh asks all)"
-                )
-            file.start(figures.described([]))
-            file.write(paths.run)
-            await _ask(waiting, plan, line, stage, log, figures)
+            await _go_on(waiting, plan, stage, log, file, paths, figures)
         finally:
             stage.progress.end()
             report = _close(plan, stage, paths, file, log, figures)
     return report
 
 
-def _close(plan: Plan, stage: Stage, paths: RunPaths, file: RunFile, log: RecordLog, figures: SessionFigures) -> Report:
-    """Write what this session was like and the report, however the session ended."""
-    log.sync()
-    if figures.questions:
-        file.sessions[-1] = figures.described(stage.session.chat.dialect.described())
-        file.write(paths.run)
-    report = plan.report(lambda: _in_order(plan, log), stage.session.model.model_name, stage.settings.config)
-    if not len(log) and report.incomplete:  # stopped before the first answer: nothing is worth a file
-        for path in (paths.report, paths.run, paths.log):
-            path.unlink(missing_ok=True)
-    return report
-
-
-def _run_file(plan: Plan, stage: Stage) -> RunFile:
+def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
     return RunFile(
-        identity=plan.identity() | identity(stage.session.model, stage.settings),
+        identity=plan.identity() | identity(model, stage.settings),
         scoring=plan.task.scoring,
         described={
             "versions": versions(),
-            "server": stage.session.server,
             "settings": described_settings(stage.settings),
             "data_sha256": plan.loaded.data_sha256,
         },
     )
+
+
+def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
+    """Whether kept replies may be worth something else: another parser or scorer, or another answer key."""
+    return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
 async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> set[str] | None:
@@ -98,6 +92,8 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
             await asyncio.sleep(0)
+            if stage.stop.is_set():
+                return set()
         key = (question.id, plan.variant)
         if not log.is_done(key, retry_failed=stage.settings.retry_failed):
             waiting.add(question.id)
@@ -110,15 +106,55 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
             stale.add(key)
     if stale:
         log.drop(stale)
-        stage.progress.note(f"{len(stale)} answered questions or their images have changed since: asked again")
+    stage.progress.note(_carried(plan, log, stale=len(stale), waiting=len(waiting)))
     return waiting
+
+
+def _carried(plan: Plan, log: RecordLog, *, stale: int, waiting: int) -> str:
+    """One line on what an earlier start left."""
+    parts = [f"{plan.title}: {log.answered} answered before"]
+    if stale:
+        parts.append(f"{stale} whose question or images have changed since")
+    if log.failed_for_good:
+        parts.append(f"{log.failed_for_good} failed for good (--retry_failed asks them)")
+    return ", ".join([*parts, f"{waiting} to ask (--fresh asks all)"])
+
+
+async def _go_on(
+    waiting: set[str] | None,
+    plan: Plan,
+    stage: Stage,
+    log: RecordLog,
+    file: RunFile,
+    paths: RunPaths,
+    figures: SessionFigures,
+) -> None:
+    if waiting is not None and not waiting:
+        file.write(paths.run)
+        return
+    session = await stage.connect()
+    served = plan.identity() | identity(session.model, stage.settings)
+    check_identity(file.identity, served, paths.run)  # the server may serve another model than it did
+    file.described["server"] = session.server
+    file.start(figures.described([]))
+    file.write(paths.run)
+    line = Line(
+        task=plan.task,
+        chat=session.chat,
+        images=stage.images,
+        variant=plan.variant,
+        max_pages=stage.settings.max_pages,
+    )
+    try:
+        await _ask(waiting, plan, line, stage, log, figures)
+    finally:
+        file.sessions[-1] = figures.described(session.chat.dialect.described())
+        file.write(paths.run)
 
 
 async def _ask(
     waiting: set[str] | None, plan: Plan, line: Line, stage: Stage, log: RecordLog, figures: SessionFigures
 ) -> None:
-    breaker = Breaker(stage.settings.breaker_after)
-
     async def answer(question: Question) -> Record:
         stage.progress.asking()
         return await answer_one(question, line)
@@ -127,12 +163,16 @@ async def _ask(
         log.append(record)
         figures.add(record)
         stage.progress.finished(record)
-        if breaker.note(record.status):
-            raise _given_up(record, stage.settings.breaker_after)
+        limit = stage.breaker.limit
+        if stage.breaker.note(record.status):
+            raise _given_up(record, limit)
 
     count = plan.loaded.count if waiting is None else len(waiting)
     questions = (q for q in plan.loaded.questions if waiting is None or q.id in waiting)
-    beside = [asyncio.create_task(_sync_now_and_then(log)), asyncio.create_task(figures.watch_loop())]
+    beside = [
+        asyncio.create_task(_sync_now_and_then(log, stage.progress)),
+        asyncio.create_task(figures.watch_loop()),
+    ]
     try:
         workers = min(stage.settings.max_workers, count)
         await answer_all(questions, answer, keep, workers=workers, stop=stage.stop)
@@ -142,20 +182,38 @@ async def _ask(
         await asyncio.gather(*beside, return_exceptions=True)
 
 
-def _given_up(record: Record, after: int) -> ServerUnusable:
+def _given_up(record: Record, limit: int) -> ServerUnusable:
     message = record.error.message if record.error else record.status
+    way_out = record.error.hint if record.error and record.error.hint else "mend the server"
     return ServerUnusable(
-        f"{after} questions in a row failed, the last one as {record.status}: {message}",
-        hint=(record.error.hint if record.error and record.error.hint else "mend the server")
-        + "; then the same command goes on (--breaker_after sets this limit)",
+        f"{limit} questions in a row failed, the last one as {record.status}: {message}",
+        hint=f"{way_out}; then the same command goes on (--breaker_after sets this limit)",
     )
 
 
-async def _sync_now_and_then(log: RecordLog) -> None:
+async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
     """Group commit: a power cut loses at most the last seconds, and no answer waits for the disk."""
     while True:
         await asyncio.sleep(SYNC_S)
-        await anyio.to_thread.run_sync(log.sync)
+        try:
+            await anyio.to_thread.run_sync(log.sync)
+        except OSError as error:
+            progress.note(f"{log.path} can't be made safe against a power cut: {error.strerror}")
+            return
+
+
+def _close(plan: Plan, stage: Stage, paths: RunPaths, file: RunFile, log: RecordLog, figures: SessionFigures) -> Report:
+    """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
+    log.sync()
+    report = plan.report(
+        lambda: _in_order(plan, log), file.identity["model"]["model_name"], stage.settings.config, stage.settings.limit
+    )
+    if not len(log) and report.incomplete:
+        for path in (paths.report, paths.run, paths.log):
+            path.unlink(missing_ok=True)
+    elif report.incomplete:
+        stage.progress.note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {paths.log}")
+    return report
 
 
 def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from vqa_client.errors import UsageError
+from vqa_client.files import replacing
 from vqa_client.tasks.context_length import BUCKETS
 from vqa_client.tasks.data_file import DataFile
 from vqa_client.tasks.length_worker import Job, count, count_in_processes
@@ -58,11 +60,5 @@ def _read(cache: Path) -> dict[int, str]:
 
 def _write(cache: Path, known: Mapping[int, str]) -> None:
     """Replace the cache in one step; a cache that can't be written costs time later and nothing now."""
-    unfinished = cache.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(msgspec.json.encode(dict(sorted(known.items()))))
-        os.replace(unfinished, cache)
-    except OSError:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+    with contextlib.suppress(UsageError), replacing(cache) as file:
+        file.write(msgspec.json.encode(dict(sorted(known.items()))))

@@ -5,6 +5,7 @@ guarded `__main__` in the program that uses this package, and no fork beside its
 """
 
 import contextlib
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -82,7 +83,8 @@ def _received(worker: "subprocess.Popen[bytes]", job: Job) -> dict[int, str]:
     try:
         return msgspec.json.decode(worker.stdout.read(), type=dict[int, str])
     except msgspec.DecodeError:
-        return count(job)
+        stopped = worker.wait() in (-signal.SIGINT, -signal.SIGTERM)  # Ctrl-C reaches the whole group: so are we
+        return {} if stopped else count(job)
 
 
 def main() -> None:
