@@ -59,7 +59,7 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
     try:
         check_identity(before.identity, now.identity, paths.run)
     except IdentityError:
-        if _any_answer(paths.log):
+        if any_answer(paths.log):
             raise
         move_aside(paths)
         return None
@@ -68,7 +68,8 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
     return before
 
 
-def _any_answer(path: Path) -> bool:
+def any_answer(path: Path) -> bool:
+    """Whether a record log holds a reply."""
     if not path.exists():
         return False
     with RecordLog(path) as log:

@@ -16,7 +16,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runner import Line, Prepares, answer_all, answer_one
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plans import Plan
-from vqa_client.runs.resume import RunPaths, carry_over, score_again, unchanged
+from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.settings import RunSettings
 from vqa_client.types import Question, Record
@@ -44,7 +44,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
     """Ask what is not answered yet and write the report, marked incomplete when something ended the run early."""
     paths = RunPaths.beside(plan.report_path)
     before = RunFile.read(paths.run)
-    model = stage.model or (before.model() if before else None)
+    model = stage.model or (before.model() if before and any_answer(paths.log) else None)
     if model is None or not paths.log.exists():  # a first start: nothing is written before the server has answered
         model = (await stage.connect()).model
     file = _run_file(plan, stage, model)
