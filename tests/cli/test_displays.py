@@ -54,7 +54,9 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
     for _ in range(50):
         tally.earlier(record())
     clock.now_s += 10
-    assert tally.line().startswith("50/100 · 0.0 q/s · accuracy 100.0 %")
+    assert tally.line() == "50/100 · accuracy 100.0 %"
+    tally.asking()
+    assert tally.line() == "50/100 · 0.0 q/s · accuracy 100.0 % · 1 in flight"
 
 
 def test_a_log_file_gets_few_plain_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from vqa_client.types import Record
 LEAST_S = 5.0
 MOST_S = 30.0
 WIDE = 110
-"""Columns from which the bar is long; on a narrow terminal the numbers need the room."""
+"""Columns from which there is a bar; on a narrower terminal the numbers need the room."""
 STEPS = 20
 """A plain line at each twentieth of the run, but not more often than LEAST_S nor more rarely than MOST_S."""
 
@@ -86,11 +86,9 @@ class LiveDisplay(Tally):
         from rich.table import Table
         from rich.text import Text
 
+        title, line = Text(safe(self.title), style="bold"), Text(self.line())
+        if self._console.width < WIDE:
+            return Text.assemble(title, " ", line, no_wrap=True, overflow="ellipsis")
         row = Table.grid(padding=(0, 1))
-        width = 20 if self._console.width >= WIDE else 8
-        row.add_column(no_wrap=True)
-        row.add_column(width=width)
-        row.add_column(no_wrap=True, overflow="ellipsis")
-        bar = ProgressBar(total=max(self.total, 1), completed=self.done, width=width)
-        row.add_row(Text(safe(self.title), style="bold"), bar, Text(self.line()))
+        row.add_row(title, ProgressBar(total=max(self.total, 1), completed=self.done, width=20), line)
         return row

@@ -59,9 +59,8 @@ def as_tables(reports: Sequence[Report]) -> str:
         emoji=False,
     )
     first = reports[0]
-    console.print(
-        f"{first.task} · {safe(first.model)} · accuracy over all questions, a failed one counts as wrong", style="bold"
-    )
+    console.print(f"{first.task} · {safe(first.model)}", style="bold")
+    console.print(f"accuracy in % by {first.headline}; a failed question counts as wrong")
     console.print(_overview(reports))
     for field in BREAKDOWNS:
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
@@ -92,7 +91,7 @@ def _overview(reports: Sequence[Report]) -> Any:
     table = _table(
         "folder",
         "questions",
-        reports[0].headline + " %",
+        "accuracy",
         "95 % interval",
         *others,
         *(["answered"] if some_failed else []),

@@ -52,14 +52,18 @@ class Tally(Progress):
     def line(self) -> str:
         """Done and total, questions a second, the time left, accuracy so far, tokens, faults, in flight."""
         rate, tokens_rate = self._rates()
-        parts = [f"{self.done:,}/{self.total:,}", f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s"]
+        parts = [f"{self.done:,}/{self.total:,}"]
+        asks = self.in_flight or self.done > self._earlier
+        if asks:
+            parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
         if rate and self.done < self.total:
             parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.done:
             parts.append(f"accuracy {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")
-        parts.append(f"{self.in_flight} in flight")
+        if asks:
+            parts.append(f"{self.in_flight} in flight")
         parts += [f"{number:,} {status}" for status, number in self.faults.most_common()]
         return " · ".join(parts)
 
