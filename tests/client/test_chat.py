@@ -133,17 +133,22 @@ async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> 
     assert server.times_s[2] - server.times_s[0] >= wait_s
 
 
-@pytest.mark.parametrize("headers", [{"retry-after-ms": "1"}, {}])
-async def test_a_rate_limit_costs_no_retry(headers: dict[str, str]) -> None:
-    server = Server(first(10, lambda: httpx2.Response(429, headers=headers)))
+async def test_a_rate_limit_that_names_a_time_costs_no_retry() -> None:
+    server = Server(first(10, lambda: httpx2.Response(429, headers={"retry-after-ms": "1"})))
     assert (await server.client(max_retries=1).complete((), "?")).attempts == 11
 
 
-async def test_a_rate_limit_without_end_is_a_failure_that_resume_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.client.chat.UNNAMED_PATIENCE_S", 0.01)
-    monkeypatch.setattr("vqa_client.client.chat.backoff_s", lambda failures, chance: 0.004)
+async def test_a_rate_limit_costs_no_retry_while_others_are_answered() -> None:
+    server = Server(lambda number, request: good() if number % 4 == 0 else httpx2.Response(429))
+    client = server.client(max_retries=1)
+    completions = await asyncio.gather(*(client.complete((), "?") for _ in range(16)))
+    assert {completion.text for completion in completions} == {"B"}
+    assert max(completion.attempts for completion in completions) > 2
+
+
+async def test_a_rate_limit_where_nobody_is_answered_is_a_failure_like_others() -> None:
     server = Server(first(99, lambda: httpx2.Response(429)))
-    failed = await failure(server)
+    failed = await failure(server, max_retries=2)
     assert (failed.status, len(server.requests)) == ("rate_limited", 3)
 
 

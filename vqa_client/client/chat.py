@@ -1,6 +1,7 @@
 """Ask one question until it is answered or has failed for good."""
 
 import asyncio
+import math
 import random
 import re
 import time
@@ -21,9 +22,8 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Image, Status
 
 RATE_LIMIT_PATIENCE_S = 3600.0
-"""How long one question may be put off by a server that names the time to come back."""
-UNNAMED_PATIENCE_S = 300.0
-"""The same for one that says "too many requests" and no more."""
+"""How long one question may be put off by a server that limits the rate of requests."""
+STILL_ANSWERS_S = 60.0
 PAUSES = {
     "named": "the server asks for a pause of {:.0f} s; all workers wait",
     "rate_limited": "the server limits the rate of requests; all workers slow down",
@@ -59,6 +59,7 @@ class ChatClient:
         self.note = note
         self.chance = random.Random()
         self._told: set[str] = set()
+        self.answered_s = -math.inf
         self.pause = Pause()
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
@@ -145,7 +146,8 @@ class _Asking:
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
         completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
-        latency_s = time.monotonic() - self._started_s
+        self._chat.answered_s = time.monotonic()
+        latency_s = self._chat.answered_s - self._started_s
         return msgspec.structs.replace(
             completion, latency_s=latency_s, attempts=self._attempts, request_bytes=body.size_bytes
         )
@@ -172,28 +174,31 @@ class _Asking:
             return False
 
     async def _refused(self, reply: NotACompletion, headers: httpx2.Headers, http_status: int) -> None:
-        """Wait as the server wishes, or as its state asks for; only other faults are charged to the question."""
+        """Wait where the server only puts the question off; other faults are charged to it."""
         verdict = reply.verdict
         wish_s = retry_after_s(headers, time.time()) if verdict.retry else None
-        if verdict.loading or verdict.status == "rate_limited":
-            wait_s = wish_s or self._unnamed_wait_s(verdict)
+        wait_s, patience_s = self._put_off(verdict, wish_s)
+        if wait_s:
             self._put_off_s += wait_s
-            if self._put_off_s <= self._patience_s(verdict, named=wish_s is not None):
-                self._chat.pause_all(wait_s, reply.verdict.status if wish_s is None else "named")
+            if self._put_off_s <= patience_s:
+                self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
         await self._again(verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
 
-    def _unnamed_wait_s(self, verdict: Verdict) -> float:
-        if verdict.loading:
-            return LOADING_POLL_S
-        self._limited += 1
-        return backoff_s(self._limited, self._chat.chance)
+    def _put_off(self, verdict: Verdict, wish_s: float | None) -> tuple[float, float]:
+        """For how long the question is put off without a charge, and how long in all it may be; 0 for a fault.
 
-    def _patience_s(self, verdict: Verdict, *, named: bool) -> float:
+        A rate limit that names no time is a fault only where nobody was answered for a while.
+        """
         if verdict.loading:
-            return self._chat.loading_patience_s
-        return RATE_LIMIT_PATIENCE_S if named else UNNAMED_PATIENCE_S
+            return wish_s or LOADING_POLL_S, self._chat.loading_patience_s
+        if verdict.status != "rate_limited":
+            return 0.0, 0.0
+        if wish_s is None and time.monotonic() - self._chat.answered_s < STILL_ANSWERS_S:
+            self._limited += 1
+            return backoff_s(self._limited, self._chat.chance), RATE_LIMIT_PATIENCE_S
+        return wish_s or 0.0, RATE_LIMIT_PATIENCE_S
 
     async def _again(
         self,
@@ -208,8 +213,8 @@ class _Asking:
         if not verdict.retry or self._failures > self._chat.max_retries:
             raise self._failed(verdict.status, message, http_status=http_status, body=body, hint=verdict.hint)
         wait_s = wish_s if wish_s is not None else backoff_s(self._failures, self._chat.chance)
-        if wish_s is not None:
-            self._chat.pause_all(wait_s, "named")
+        if wish_s is not None or verdict.status == "rate_limited":
+            self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
         else:
             await asyncio.sleep(wait_s)
 
