@@ -177,28 +177,29 @@ class _Asking:
         """Wait where the server only puts the question off; other faults are charged to it."""
         verdict = reply.verdict
         wish_s = retry_after_s(headers, time.time()) if verdict.retry else None
-        wait_s, patience_s = self._put_off(verdict, wish_s)
-        if wait_s:
+        wait_s = self._put_off(verdict, wish_s)
+        if wait_s is not None:
             self._put_off_s += wait_s
+            patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
             if self._put_off_s <= patience_s:
                 self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
         await self._again(verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
 
-    def _put_off(self, verdict: Verdict, wish_s: float | None) -> tuple[float, float]:
-        """For how long the question is put off without a charge, and how long in all it may be; 0 for a fault.
+    def _put_off(self, verdict: Verdict, wish_s: float | None) -> float | None:
+        """For how long the question is put off without a charge; None where the refusal is a fault.
 
         A rate limit that names no time is a fault only where nobody was answered for a while.
         """
         if verdict.loading:
-            return wish_s or LOADING_POLL_S, self._chat.loading_patience_s
-        if verdict.status != "rate_limited":
-            return 0.0, 0.0
-        if wish_s is None and time.monotonic() - self._chat.answered_s < STILL_ANSWERS_S:
-            self._limited += 1
-            return backoff_s(self._limited, self._chat.chance), RATE_LIMIT_PATIENCE_S
-        return wish_s or 0.0, RATE_LIMIT_PATIENCE_S
+            return wish_s or LOADING_POLL_S
+        if verdict.status != "rate_limited" or wish_s is not None:
+            return wish_s if verdict.status == "rate_limited" else None
+        if time.monotonic() - self._chat.answered_s > STILL_ANSWERS_S:
+            return None
+        self._limited += 1
+        return backoff_s(self._limited, self._chat.chance)
 
     async def _again(
         self,
