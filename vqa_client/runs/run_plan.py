@@ -44,9 +44,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
     """Ask what is not answered yet and write the report, marked incomplete when something ended the run early."""
     paths = RunPaths.beside(plan.report_path)
     before = RunFile.read(paths.run)
-    model = stage.model or (before.model() if before and any_answer(paths.log) else None)
-    if model is None or not paths.log.exists():  # a first start: nothing is written before the server has answered
-        model = (await stage.connect()).model
+    model = await _model(stage, paths, before)
     file = _run_file(plan, stage, model)
     before = carry_over(paths, before, file)
     with RecordLog(paths.log) as log:
@@ -64,6 +62,22 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
             stage.progress.end()
             report = _close(plan, stage, paths, file, log, figures)
     return report
+
+
+async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> ModelSettings:
+    """The named model; else the served one, or, where no server can be reached, the one that has answered before.
+
+    On a first start nothing is written before the server has answered.
+    """
+    if stage.model is not None and paths.log.exists():
+        return stage.model
+    try:
+        return (await stage.connect()).model
+    except ServerUnusable as error:
+        if before is None or not any_answer(paths.log):
+            raise
+        stage.progress.note(f"{error}; going on with the kept answers of {before.model().model_name}")
+        return before.model()
 
 
 def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
