@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from vqa_client.errors import UsageError
 from vqa_client import files
+from vqa_client.errors import UsageError
 from vqa_client.files import replacing, write_json, write_json_list
 
 TEXTS = ["a\u2028b\x85c\x0bd", "答案 ✓", "=1+1", 'line1\nline2 "q" \r \x00']

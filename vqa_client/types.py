@@ -48,15 +48,14 @@ class Question(Struct, frozen=True, kw_only=True):
     extra: dict[str, Any] = {}
 
 
-class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An image as it is sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
+class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a record keeps of an image: everything that identifies what was sent, and none of its bytes.
 
-    `sha256`, `size_bytes`, `width` and `height` (in pixels, 0 where unknown) are of what is sent; `file_sha256` and
+    `sha256`, `size_bytes`, `width` and `height` (in pixels, 0 where unknown) are of what was sent; `file_sha256` and
     `file_size_bytes` of the file, given only where `transforms` made them differ.
     """
 
     name: str
-    mime: str
     sha256: str
     size_bytes: int
     width: int = 0
@@ -64,21 +63,14 @@ class Image(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transforms: tuple[str, ...] = ()
     file_sha256: str = ""
     file_size_bytes: int = 0
+
+
+class Image(SentImage, frozen=True, kw_only=True):
+    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`."""
+
+    mime: str
     path: str = ""
     data: bytes | None = None
-
-
-class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a record keeps of an `Image`: everything that identifies it and none of its bytes."""
-
-    name: str
-    sha256: str
-    size_bytes: int
-    width: int = 0
-    height: int = 0
-    transforms: tuple[str, ...] = ()
-    file_sha256: str = ""
-    file_size_bytes: int = 0
 
 
 class Completion(Struct, frozen=True, kw_only=True):

@@ -222,3 +222,20 @@ def test_a_folder_without_images_is_an_error_that_names_it(tmp_path: Path) -> No
 def test_natural_order_heeds_numbers_before_case_and_zeros() -> None:
     texts = ["b", "a10", "A2", "a1", "a01", "", "10", "9"]
     assert sorted(texts, key=natural_key) == ["", "9", "10", "a01", "a1", "A2", "a10", "b"]
+
+
+@pytest.mark.parametrize(
+    ("files", "missing"),
+    [
+        (("a_page_001.png", "a_page_003.png", "a_page_006.png"), (2, 4, 5)),
+        (("a_page_2.png", "a_page_3.png"), (1,)),
+        (("a_page_0.png", "a_page_1.png"), ()),
+        (("a_page_1.png", "a_page_2.png"), ()),
+        (("a.png",), ()),
+        (("a_p-001-1.png", "a_p-001-3.png"), ()),
+    ],
+)
+def test_a_gap_between_pages_is_named(tmp_path: Path, files: tuple[str, ...], missing: tuple[int, ...]) -> None:
+    index = PageIndex(folder_with(tmp_path, *files))
+    assert len(index.pages("a")) == len(files)
+    assert index.missing == ({"a": missing} if missing else {})

@@ -111,8 +111,8 @@ def test_other_mistakes_are_told_in_the_same_shape(served):
 def test_a_killed_worker_costs_one_request_and_is_replaced(served):
     def ask(client, server):
         for pid in children(server.pid):
-            command = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True).stdout
-            if "spawn_main" in command:
+            shown = ["ps", "-ww", "-o", "args=", "-p", str(pid)]  # without -ww it cuts at 80 columns
+            if "spawn_main" in subprocess.run(shown, capture_output=True, text=True).stdout:
                 os.kill(pid, signal.SIGKILL)
                 assert gone([pid])
         return client.post(chat(PROMPT, page(TEXT))), client.post(chat(PROMPT, page(TEXT)))

@@ -56,6 +56,8 @@ def page_folders(root: Path) -> list[PageFolder]:
 class PageIndex:
     """The pages of every document in one folder, found by exact id with one look at the folder.
 
+    `missing` names, for each document that was asked for, the page numbers that a gap leaves out.
+
     A page of document ID is a file called, with any image suffix in any case and "-" for "_" anywhere:
 
     1. ID_page_1, ID_page_001, ID_page1, ID_pg_1, ID_p1, or with more numbers ID_p-001-2 (part 1, page 2);
@@ -74,6 +76,7 @@ class PageIndex:
         self._folder = os.fspath(folder)
         self._names = sorted((entry.name for entry in _entries(folder) if _is_named_as_image(entry)), key=_composed)
         self._pages: dict[str, tuple[str, ...]] = {}
+        self.missing: dict[str, tuple[int, ...]] = {}
         self._numbered: dict[str, list[str]] = {}
         for name in self._names:
             for _, owner, _ in _claims(name):
@@ -109,6 +112,8 @@ class PageIndex:
                     f"{self._folder}: {name} and {next_name} are the same page of {document_id!r}",
                     hint="move one of them out of the folder",
                 )
+        if missing := _missing([numbers for numbers, _ in pages]):
+            self.missing[document_id] = missing
         return tuple(os.path.join(self._folder, name) for _, name in pages)
 
     def _alone(self, wanted: str) -> Iterator[str]:
@@ -124,6 +129,14 @@ def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
     """Give a sort key under which page_2 comes before page_10, whatever the case and the leading zeros."""
     parts = _DIGITS.split(text.casefold())
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
+
+
+def _missing(pages: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The numbers between the first page (0 or 1) and the last that no page has; pages of parts are not counted."""
+    if not pages or any(len(numbers) != 1 for numbers in pages):
+        return ()
+    there = {numbers[0] for numbers in pages}
+    return tuple(number for number in range(min(1, *there), max(there)) if number not in there)
 
 
 def _with_pages(folder: Path) -> Path:

@@ -34,6 +34,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     report_path: Path
     data_path: Path
     images_dir: Path | None
+    missing_pages: dict[str, tuple[int, ...]]
     write: Writer
 
     @property
@@ -107,6 +108,9 @@ def make_plans(settings: McSettings | NiahSettings, model: ModelSettings | None,
         for reason, ids in plan.loaded.left_out.items():
             shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
             note(f"{plan.title}: {len(ids)} left out ({reason.replace('_', ' ')}): {shown}")
+        if plan.missing_pages:
+            document, numbers = next(iter(plan.missing_pages.items()))
+            note(f"{plan.title}: {len(plan.missing_pages)} documents have gaps, {document} lacks page {numbers[0]}")
         if not plan.loaded.count and settings.limit != 0:
             raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
     return plans
@@ -168,9 +172,10 @@ def _plan(
     settings: McSettings | NiahSettings, task: Task, folder: PageFolder | None, data: Path, report_path: Path
 ) -> Plan:
     load, write = FORMS[task.name]
+    index = PageIndex(folder.path) if folder else None
     loaded = load(
         data,
-        pages=PageIndex(folder.path).pages if folder else None,
+        pages=index.pages if index else None,
         blacklist=settings.blacklist,
         limit=settings.limit,
         text_only=settings.text_only,
@@ -182,6 +187,7 @@ def _plan(
         report_path=report_path,
         data_path=data,
         images_dir=folder.path if folder else None,
+        missing_pages=index.missing if index else {},
         write=write,
     )
 
