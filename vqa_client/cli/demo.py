@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.evaluate import exit_code, resume_command, show
@@ -21,11 +22,16 @@ def demo(settings: DemoSettings) -> int:
     try:
         reports = attended(lambda stop: _both(settings, progress, stop), progress)
     except Stopped as stopped:
+        _show(stopped.interrupted.reports)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
+    _show(reports)
+    return exit_code(reports)
+
+
+def _show(reports: Sequence[Report]) -> None:
     for task in ("niah", "mc"):
         show([report for report in reports if report.task == task])
-    return exit_code(reports)
 
 
 async def _both(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
@@ -35,7 +41,10 @@ async def _both(settings: DemoSettings, progress: Progress, stop: asyncio.Event)
             raise Interrupted([])
         reports: list[Report] = []
         for task in _tasks(settings, server.base_url):
-            reports += await arun(task, progress=progress, stop=stop)
+            try:
+                reports += await arun(task, progress=progress, stop=stop)
+            except Interrupted as interrupted:
+                raise Interrupted([*reports, *interrupted.reports]) from None
     return reports
 
 

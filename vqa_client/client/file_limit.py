@@ -1,5 +1,6 @@
 """Every worker needs a connection and, while it uploads, an open file; systems allow few by default."""
 
+import resource
 from collections.abc import Callable
 
 SPARE = 64
@@ -8,10 +9,6 @@ SPARE = 64
 
 def affordable_workers(wanted: int, note: Callable[[str], None]) -> int:
     """Raise the process's soft limit of open files for so many workers, or say how many it is enough for."""
-    try:
-        import resource
-    except ImportError:  # pragma: no cover  (Windows has no such limit)
-        return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + SPARE
     if soft == resource.RLIM_INFINITY or soft >= needed:

@@ -35,7 +35,7 @@ def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[bytes]
 def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
     """Read with bare system calls, each piece one of its own size: there are five for every page."""
     try:
-        descriptor = os.open(image.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(image.path, os.O_RDONLY)
     except OSError as error:
         raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
     try:

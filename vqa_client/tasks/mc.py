@@ -109,9 +109,9 @@ def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:
         robust = read_choice(completion, question.choices)
         if parser == "robust":
             return robust
-        text = READINGS[parser](completion.text)
+        text, rule = READINGS[parser](completion.text)
         if text in question.choices:
-            return Answer(text=text, rule=parser)
+            return Answer(text=text, rule=f"{parser}: {rule}")
         return Answer(status="unparsed" if robust.status == "ok" else robust.status, rule=parser, rivals=robust.rivals)
 
     return parse
@@ -122,7 +122,7 @@ def _score_with(parser: str) -> Callable[[Answer, Completion, Question], Score]:
         gold = question.references[0]
         robust = answer if parser == "robust" else read_choice(completion, question.choices)
         parts = {"robust": float(robust.text == gold)}
-        parts |= {name: float(read(completion.text) == gold) for name, read in READINGS.items()}
+        parts |= {name: float(read(completion.text)[0] == gold) for name, read in READINGS.items()}
         return Score(value=parts[parser], parts=parts)
 
     return score
