@@ -24,6 +24,8 @@ from vqa_client.types import Completion, Image, Status
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that limits the rate of requests."""
 STILL_ANSWERS_S = 60.0
+TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
+"""Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
 PAUSES = {
     "named": "the server asks for a pause of {:.0f} s; all workers wait",
     "rate_limited": "the server limits the rate of requests; all workers slow down",
@@ -82,6 +84,14 @@ class ChatClient:
         self.template = RequestTemplate(self.model, dialect, self._encode)
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
+
+    def doubt_sight(self, prompt_tokens: int | None, images: Sequence[Image], prompt: str) -> None:
+        """Say so once when the server counted no more tokens than the text alone may have."""
+        most = TEMPLATE_TOKENS + len(prompt) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
+        if images and prompt_tokens is not None and prompt_tokens < most and "blind" not in self._told:
+            self._told.add("blind")
+            shown = f"{len(images)} images" if len(images) > 1 else "an image"
+            self.note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
     def pause_all(self, seconds: float, why: str) -> None:
         """Let no worker send for so long; `why` is a key of PAUSES."""
@@ -146,6 +156,7 @@ class _Asking:
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
         completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
+        self._chat.doubt_sight(completion.prompt_tokens, self._images, self._prompt)
         self._chat.answered_s = time.monotonic()
         latency_s = self._chat.answered_s - self._started_s
         return msgspec.structs.replace(

@@ -1,0 +1,247 @@
+"""Whatever people type or export as the way to a server: it leads there, or one message says why not."""
+
+import asyncio
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import at, hang, only_path, oracle
+from tests.faults.questions import Notes, Questions
+from vqa_client.errors import ServerUnusable, UsageError
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "http://{at}",
+        "http://{at}/",
+        "http://{at}/v1",
+        "http://{at}/v1/",
+        "http://{at}/v1//",
+        "http://{at}/v1/chat/completions",
+        "http://{at}/v1/chat/completions/",
+        "HTTP://{at}/v1",
+        "{at}",
+        "{at}/v1",
+        "  http://{at}/v1  ",
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions"])
+async def test_every_form_of_an_address_leads_to_the_chats(
+    path: str, typed: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(only_path(path, then=oracle(of.replies())))
+    notes = Notes()
+    records = await of.ask(typed.format(at=f"127.0.0.1:{server.port}"), progress=notes, wait_for_server=0)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert {chat.path for chat in server.chats} == {path}
+    assert notes.about(server.origin + path.removesuffix("/chat/completions"))
+
+
+@pytest.mark.parametrize("prefix", ["/api/v1", "/openai/deployments/x", "/proxy/8000/v1", "/v1/gateway"])
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions"])
+async def test_a_prefix_is_kept(prefix: str, ending: str, tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server(only_path(f"{prefix}/chat/completions", then=oracle(of.replies())))
+    records = await of.ask(f"{server.origin}{prefix}{ending}", wait_for_server=0)
+    assert records["q0"]["status"] == "ok"
+
+
+async def test_a_prefix_without_its_v1_is_found(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server(only_path("/api/v1/chat/completions", then=oracle(of.replies())))
+    records = await of.ask(f"{server.origin}/api", wait_for_server=0)
+    assert records["q0"]["status"] == "ok"
+
+
+async def test_an_address_where_no_chats_are_taken_is_said_to_be_wrong(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 20)
+    server = fault_server("B")
+    with pytest.raises(ServerUnusable, match="5 questions in a row failed") as caught:
+        await of.ask(f"{server.origin}/nowhere", model="tiny-vlm", breaker_after=5, wait_for_server=0)
+    assert "base_url" in caught.value.hint
+    assert len(server.requests) < 20
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+async def test_no_proxy_is_ever_asked_for_this_machine(
+    host: str, variable: str, proxy: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(oracle(of.replies()))
+    monkeypatch.setenv(variable, proxy)
+    records = await of.ask(f"http://{host}:{server.port}/v1", wait_for_server=0)
+    assert {record["status"] for record in records.values()} == {"ok"}
+
+
+@pytest.mark.parametrize("no_proxy", ["localhost", "127.0.0.0/8", "127.0.0.1", "*", "example.org", ""])
+async def test_no_form_of_no_proxy_hides_this_machine(
+    no_proxy: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server(oracle(of.replies()))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+    records = await of.ask(server, wait_for_server=0)
+    assert records["q0"]["status"] == "ok"
+
+
+async def test_a_server_elsewhere_is_reached_through_the_proxy(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 4)
+    proxy = fault_server("B", kind="plain", tolerates_violations=True)
+    monkeypatch.setenv("HTTP_PROXY", proxy.origin)
+    with pytest.raises(ServerUnusable):  # the proxy here has no such page, and says so to every question
+        await of.ask("http://gpu.example:8000/v1", model="m", wait_for_server=0, breaker_after=1)
+    assert [request.path for request in proxy.requests][:1] == ["http://gpu.example:8000/v1/models"]
+    assert "http://gpu.example:8000/v1/chat/completions" in [request.path for request in proxy.requests]
+
+
+async def test_a_socks_proxy_that_can_not_be_spoken_to_is_named_by_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.client.proxy.find_spec", lambda name: None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://10.0.0.1:9")
+    of = Questions(tmp_path, 1)
+    with pytest.raises(UsageError, match=r"^ALL_PROXY[^\n]*$"):
+        await of.ask("http://gpu.example/v1")
+
+
+async def _refused(base_url: str, of: Questions, **changes: Any) -> str:
+    with pytest.raises(ServerUnusable) as caught:
+        await of.ask(base_url, **changes)
+    return f"{caught.value} {caught.value.hint}"
+
+
+async def test_a_private_authority_is_trusted_when_it_is_named(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(oracle(of.replies()), tls=True)
+    ways: tuple[dict[str, Any], ...] = ({"ca_bundle": Path(server.ca_file)}, {"engine": "httpx2"}, {})
+    for number, changes in enumerate(ways):
+        if number:
+            monkeypatch.setenv("SSL_CERT_FILE", server.ca_file)
+        records = await of.ask(server, fresh=True, **changes)
+        assert {record["status"] for record in records.values()} == {"ok"}
+
+
+@pytest.mark.parametrize("engine", ["direct", "httpx2"])
+async def test_an_unknown_authority_is_named_at_once(engine: str, tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server("B", tls=True)
+    started_s = time.monotonic()
+    told = await _refused(server.base_url, of, wait_for_server=30.0, engine=engine, model="tiny-vlm")
+    assert time.monotonic() - started_s < 3
+    assert "certificate" in told.lower()
+    assert "ca_bundle" in told.replace("-", "_")
+    assert (server.connections_opened, server.requests) == (1, [])
+
+
+async def test_an_unverified_server_is_warned_of_and_recorded(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(oracle(of.replies()), tls=True)
+    notes = Notes()
+    records = await of.ask(server, insecure=True, progress=notes)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert notes.about("certificate")
+    assert of.run_file()["described"]["server"]["insecure"] is True
+
+
+async def test_a_certificate_for_another_name_is_refused_at_once(tmp_path: Path, fault_server: StartsServers) -> None:
+    try:
+        server = fault_server("B", tls=True, host="127.0.0.2")
+    except OSError:
+        pytest.skip("this system has one loopback address only")
+    told = await _refused(server.base_url, Questions(tmp_path, 1), ca_bundle=Path(server.ca_file), wait_for_server=30.0)
+    assert "127.0.0.2" in told
+    assert server.requests == []
+
+
+async def test_a_missing_authority_file_is_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    server = fault_server("B", tls=True)
+    with pytest.raises(UsageError, match=r"nowhere\.pem"):
+        await Questions(tmp_path, 1).ask(server, ca_bundle=Path("nowhere.pem"))
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as sock:
+            sock.bind(("::1", 0))
+        return any(family == socket.AF_INET6 for family, *_ in socket.getaddrinfo("localhost", 1))
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def both_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let localhost mean ::1 first and 127.0.0.1 second, as on many systems, whatever it means here."""
+
+    async def resolve(self: Any, host: Any, port: Any, **more: Any) -> Any:
+        return [
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", int(port), 0, 0)),
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", int(port))),
+        ]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolve)
+
+
+@pytest.mark.usefixtures("both_addresses")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_localhost_is_reached_at_whichever_address_it_listens(
+    host: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 8)
+    try:
+        server = fault_server(oracle(of.replies()), host=host)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    started_s = time.monotonic()
+    records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=0)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert time.monotonic() - started_s < 2
+
+
+async def test_an_ipv6_address_is_taken_as_people_write_it(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    try:
+        server = fault_server(oracle(of.replies()), host="::1")
+    except OSError:
+        pytest.skip("no IPv6 here")
+    assert server.base_url.startswith("http://[::1]:")
+    records = await of.ask(server)
+    assert {record["status"] for record in records.values()} == {"ok"}
+
+
+async def test_an_encrypted_address_of_a_plain_server_is_one_message(tmp_path: Path) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as plain:
+        port = plain.sockets[0].getsockname()[1]
+        told = await _refused(f"https://127.0.0.1:{port}/v1", Questions(tmp_path, 1), wait_for_server=0.2)
+    assert "\n" not in told
+    assert str(port) in told
+
+
+@pytest.mark.parametrize("engine", ["direct", "httpx2"])
+async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
+    engine: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.client.endpoint.GET_TIMEOUT_S", 0.3)
+    server = fault_server(at("/v1/models", hang()))
+    async with asyncio.timeout(3):
+        told = await _refused(server.base_url, Questions(tmp_path, 1), wait_for_server=0.5, engine=engine)
+    assert str(server.port) in told

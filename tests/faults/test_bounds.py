@@ -1,0 +1,212 @@
+"""What a run may take, however long it is: memory, open files, and the patience of its own event loop."""
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.fakes.fixtures import StartsProcesses, StartsServers
+from tests.fakes.words import delay, oracle
+from tests.faults.commands import ROOT, command_line, environment, ran
+from tests.faults.questions import Questions, noise_png
+from vqa_client.progress import Progress
+from vqa_client.types import Record
+
+resource = pytest.importorskip("resource")
+LAG_S = 0.1
+
+
+def peak_mb(arguments: list[str]) -> float:
+    """The most memory that a command ever held; it must end well.
+
+    Read while it runs: the system's figure after its end counts the memory of the process that started it, too.
+    """
+    with subprocess.Popen(
+        command_line(arguments), cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        peak_kb = 0
+        while process.poll() is None:
+            found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+            peak_kb = int(found[1]) if found else peak_kb
+            time.sleep(0.005)
+    assert process.returncode == 0
+    return peak_kb / 1024
+
+
+def linked_pages(of: Questions, data: bytes, pages: int) -> None:
+    """Give each document pages of these bytes, which lie on the disk once."""
+    of.images.mkdir(parents=True, exist_ok=True)
+    source = of.root / "page.png"
+    source.write_bytes(data)
+    for name in of.ids:
+        for page in range(1, pages + 1):
+            of.page(name, page).unlink(missing_ok=True)
+            os.link(source, of.page(name, page))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="this system tells no peak of memory")
+@pytest.mark.parametrize(
+    ("few", "many", "pages", "side"),
+    [(50, 200, 10, 590), (300, 1500, 1, 8)],
+    ids=["10_pages_of_1_mb", "many_small_questions"],
+)
+def test_memory_does_not_grow_with_the_number_of_questions(
+    few: int, many: int, pages: int, side: int, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, many, pages=0)
+    data = noise_png(side, side)
+    linked_pages(of, data, pages)
+    server = fault_server("B", parse_bodies=False, keep_bodies=False)
+    peaks_mb = []
+    for count in (few, many):
+        of.output = tmp_path / f"out_{count}"
+        peaks_mb.append(peak_mb(of.arguments(server.base_url, "--max_workers", "8", "--limit", str(count))))
+        assert of.log_path.stat().st_size < 3_000 * count + 300 * pages * count
+    assert peaks_mb[1] < 150
+    assert peaks_mb[1] < 1.15 * peaks_mb[0]
+    assert server.counts["body_bytes"] > (few + many) * pages * len(data) * 4 / 3
+    shutil.rmtree(of.pages_dir)
+
+
+class Lag(Progress):
+    """The longest time that the loop came late to a look at the clock while questions were under way."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._under_way = 0
+
+    def asking(self) -> None:
+        self._under_way += 1
+
+    def finished(self, record: Record) -> None:
+        self._under_way -= 1
+
+    async def watch(self) -> None:
+        while True:
+            due_s, watched = time.monotonic() + 0.01, self._under_way > 0
+            await asyncio.sleep(0.01)
+            if watched and self._under_way:
+                self.longest_s = max(self.longest_s, time.monotonic() - due_s)
+
+
+async def longest_lag_s(of: Questions, base_url: str, **changes: object) -> float:
+    lag = Lag()
+    watching = asyncio.create_task(lag.watch())
+    try:
+        records = await of.ask(base_url, progress=lag, **changes)
+    finally:
+        watching.cancel()
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert len(records) == len(of.ids)
+    return lag.longest_s
+
+
+async def stays_free(of: Questions, base_url: str, **changes: object) -> float:
+    """The best of three tries: other programs on the machine may hold any one of them up."""
+    best_s = float("inf")
+    for _ in range(3):
+        best_s = min(best_s, await longest_lag_s(of, base_url, fresh=True, **changes))
+        if best_s < LAG_S:
+            break
+    return best_s
+
+
+def photograph(width: int, height: int) -> bytes:
+    """A JPEG with detail everywhere, as a camera makes it."""
+    coarse = Image.frombytes("RGB", (500, 375), os.urandom(500 * 375 * 3))
+    buffer = BytesIO()
+    coarse.resize((width, height), Image.Resampling.BILINEAR).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+async def test_large_photographs_that_are_made_smaller_never_hold_the_loop_up(
+    tmp_path: Path, fault_process: StartsProcesses
+) -> None:
+    of = Questions(tmp_path, 16)
+    linked_pages(of, photograph(4000, 3000), 1)
+    server = fault_process("(delay(0.01), 'B')", "--no-parse")
+    # The deadline is shorter than the making of all images: it starts with a question's first byte sent.
+    assert await stays_free(of, server.base_url, max_workers=16, max_pixels=1_000_000, timeout=1.5) < LAG_S
+    assert all(record["images"][0]["transforms"] for record in of.records())
+
+
+async def test_large_files_that_go_unchanged_never_hold_the_loop_up(
+    tmp_path: Path, fault_process: StartsProcesses
+) -> None:
+    of = Questions(tmp_path, 64, pages=4)
+    linked_pages(of, photograph(4000, 3000), 4)
+    server = fault_process("(delay(0.01), 'B')", "--no-parse")
+    assert await stays_free(of, server.base_url, max_workers=64) < LAG_S
+
+
+async def test_questions_with_choices_of_their_own_never_hold_the_loop_up(
+    tmp_path: Path, fault_process: StartsProcesses
+) -> None:
+    of = Questions(tmp_path, 24)
+    of.write_rows(
+        row
+        | {f"choice_{letter}": f"the {number}th thing that {letter} says of it, {'so long ' * 9}" for letter in "ABCD"}
+        for number, row in enumerate(of.rows())
+    )
+    server = fault_process("answer('The answer is B, since the second thing says so.')")
+    assert await stays_free(of, server.base_url, max_workers=16) < LAG_S
+
+
+async def test_long_replies_never_hold_the_loop_up(tmp_path: Path, fault_process: StartsProcesses) -> None:
+    of = Questions(tmp_path, 16)
+    server = fault_process("answer('Option A says so, (B) does not. ' * 3000 + 'The answer is C.')")
+    assert await stays_free(of, server.base_url, max_workers=16) < LAG_S
+
+
+def no_more_files_than(limit: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+
+@pytest.mark.parametrize("limit", [128, 48])
+def test_a_hard_limit_of_open_files_takes_workers_and_no_question(
+    limit: int, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 80 if limit < 64 else 300)  # one worker is left, or half of them
+    server = fault_server((delay(0.005), oracle(of.replies(), pattern=r"(\[\[q\d+\]\])")), keep_bodies=False)
+    done = ran(of.arguments(server.base_url, "--max_workers", "256"), preexec_fn=no_more_files_than(limit))
+    assert (done.code, done.is_clean()) == (0, True), done.text
+    assert f"{limit} open files" in done.err
+    assert of.report()["correct"] == len(of.ids)
+    assert server.in_flight_peak < limit
+
+
+def test_a_soft_limit_of_open_files_is_raised(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 260)
+    server = fault_server((delay(0.2), oracle(of.replies(), pattern=r"(\[\[q\d+\]\])")), keep_bodies=False)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    done = ran(
+        of.arguments(server.base_url, "--max_workers", "256"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard)),
+    )
+    assert (done.code, done.is_clean()) == (0, True), done.text
+    assert of.report()["correct"] == 260
+    assert server.in_flight_peak > 150
+
+
+async def test_all_questions_are_not_made_before_the_first_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 120)
+    server = fault_server((delay(0.01), "B"))
+    taken: list[int] = []
+
+    class Watch(Progress):
+        def asking(self) -> None:
+            taken.append(len(server.chats))
+
+    await of.ask(server, max_workers=4, progress=Watch())
+    assert len(taken) == 120
+    assert all(number - asked <= 4 + 1 for number, asked in enumerate(taken))

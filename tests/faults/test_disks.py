@@ -1,0 +1,203 @@
+"""Disks that are full, pipes whose reader left, and two runs that want the same files."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
+from tests.fakes.words import delay
+from tests.faults.commands import (
+    ROOT,
+    TIMEOUT_S,
+    TRACEBACKS,
+    environment,
+    ran,
+    running,
+    wait_for,
+    wait_until,
+)
+from tests.faults.questions import Questions
+
+resource = pytest.importorskip("resource")
+LONG_REPLY = "The answer is B. " + "word " * 2000
+
+
+def smallest_files(size_bytes: int) -> Callable[[], None]:
+    """Let no file of the child grow beyond this: its disk is full then, in the middle of a line."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+
+
+def every_line_is_whole(log: Path) -> int:
+    lines = log.read_bytes().split(b"\n")
+    assert lines.pop() == b""
+    assert all(json.loads(line)["status"] == "ok" for line in lines)
+    return len(lines)
+
+
+def test_a_full_disk_is_one_message_and_every_whole_record_stays(tmp_path: Path, fault_server: StartsServers) -> None:
+    size_bytes = 150_001
+    of = Questions(tmp_path, 40)
+    server = fault_server(LONG_REPLY)
+    done = ran(of.arguments(server.base_url), preexec_fn=smallest_files(size_bytes))
+    assert (done.code, done.is_clean()) == (2, True), done.text
+    assert "can't" in done.err
+    assert str(of.output) in done.err
+    kept = every_line_is_whole(of.log_path)
+    assert kept == size_bytes // (len(of.lines()[0]) + 1)
+    asked = len(server.chats)
+    again = ran(of.arguments(server.base_url))
+    assert (again.code, of.report()["total_questions"]) == (0, 40)
+    assert len(server.chats) == asked + 40 - kept
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("this user may not mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_really_fills_up_is_one_message_too(small_disk: Path, fault_server: StartsServers) -> None:
+    of = Questions(small_disk.parent / "of", 150)
+    of.output = small_disk / "out"
+    server = fault_server(LONG_REPLY)
+    done = ran(of.arguments(server.base_url))
+    assert (done.code, done.is_clean()) == (2, True), done.text
+    assert "No space left" in done.err or "is full" in done.err
+    kept = every_line_is_whole(of.log_path)
+    assert 60 < kept < 110
+    of.log_path.rename(small_disk / "aside.jsonl")
+    moved = small_disk.parent / "roomy"
+    moved.mkdir()
+    (moved / of.log_path.name).write_bytes((small_disk / "aside.jsonl").read_bytes())
+    run_file = of.output / "clean_mc_eval.run.json"
+    (moved / run_file.name).write_bytes(run_file.read_bytes())
+    of.output = moved
+    asked = len(server.chats)
+    assert ran(of.arguments(server.base_url)).code == 0
+    assert len(server.chats) == asked + 150 - kept
+
+
+def test_a_folder_that_may_not_be_written_is_named_before_anything_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 2)
+    of.output.write_text("a file where the folder should be")
+    server = fault_server()
+    done = ran(of.arguments(server.base_url))
+    assert (done.code, done.is_clean()) == (2, True), done.text
+    assert str(of.output) in done.err
+    assert server.counts["status_200"] <= 1
+
+
+def piped(of: Questions, server: FaultServer, shell: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command inside a line of bash, as `$@`."""
+    command = [sys.executable, "-m", "vqa_client", *of.arguments(server.base_url, *more)]
+    return subprocess.run(
+        ["bash", "-c", shell, "bash", *command],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shell", "more"),
+    [
+        ('"$@" | head -1; exit ${PIPESTATUS[0]}', ()),
+        ('"$@" | head -c 1; exit ${PIPESTATUS[0]}', ("--json",)),
+        ('"$@" <&-', ()),
+        ('"$@" 2>&1 | head -1; exit ${PIPESTATUS[0]}', ()),
+        ('"$@" >&-', ()),
+        ('"$@" >&-', ("--json",)),
+        ('"$@" 2>&-', ()),
+    ],
+)
+def test_a_reader_that_leaves_costs_neither_a_traceback_nor_the_report(
+    shell: str, more: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    done = piped(of, fault_server((delay(0.1), "B")), shell, *more)
+    assert not any(word in done.stderr + done.stdout for word in TRACEBACKS), done.stderr
+    assert done.returncode in (0, 141)  # and not 1, which says that questions have failed
+    assert of.report()["total_questions"] == 3
+    assert not of.report()["incomplete"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_full_standard_output_is_a_message_and_no_success(
+    more: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    done = piped(of, fault_server(), '"$@" >/dev/full', *more)
+    assert of.report()["total_questions"] == 3
+    assert done.returncode not in (0, 141)
+    assert "No space left" in done.stderr
+    assert not any(word in done.stderr for word in TRACEBACKS), done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_full_standard_error_costs_no_answer(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 3)
+    done = piped(of, fault_server(), '"$@" 2>/dev/full')
+    assert of.report()["total_questions"] == 3
+    assert "accuracy" in done.stdout
+
+
+def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 24)
+    server = fault_server((delay(0.25), "B"))
+    with running(of.arguments(server.base_url, "--max_workers", "4")) as first:
+        assert wait_for(server, "requests", 1 + 8)
+        later = [ran(of.arguments(server.base_url, *more)) for more in ((), ("--fresh", "--limit", "1"))]
+        assert first.process.poll() is None
+        done = first.finished()
+    for second in later:
+        assert (second.code, second.out, second.is_clean()) == (2, "", True), second.text
+        assert "another run" in second.err
+    assert (done.code, len(of.outcomes()), len(server.chats)) == (0, 24, 24)
+
+
+def test_two_runs_that_start_together_never_both_write(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 12)
+    server = fault_server((delay(0.3), "B"))
+    arguments = of.arguments(server.base_url, "--max_workers", "4")
+    with running(arguments) as one, running(arguments) as other:
+        done = [one.finished(), other.finished()]
+    assert sorted(each.code for each in done) == [0, 2], [each.text for each in done]
+    assert all(each.is_clean() for each in done)
+    assert len(of.lines()) == 12 + 1
+    assert len(server.chats) == 12
+
+
+def test_a_lock_goes_with_its_process(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 12)
+    server = fault_server((delay(0.1), "B"))
+    with running(of.arguments(server.base_url, "--max_workers", "2")) as first:
+        assert wait_until(of.log_path.exists)
+        first.process.kill()
+        first.finished()
+    assert ran(of.arguments(server.base_url)).code == 0
+    assert len(of.outcomes()) == 12

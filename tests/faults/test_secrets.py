@@ -1,0 +1,221 @@
+"""A key is sent to the server and stands nowhere else, whatever fails and whoever repeats it."""
+
+import base64
+import signal
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+import vqa_client
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.words import answer, at, body_of, echo_authorization_in_400, first_n, hang, oracle, require_key
+from tests.faults.commands import ROOT, TIMEOUT_S, environment, ran, running, wait_for, wait_until
+from tests.faults.questions import Notes, Questions
+from vqa_client.errors import VqaClientError
+
+KEY = "SECRET-XYZ-0123456789"
+BASIC = base64.b64encode(f"user:{KEY}".encode()).decode()
+
+
+def leaks(text: str) -> list[str]:
+    """The forms of the key in a text."""
+    return [form for form in (KEY, BASIC) if form in text]
+
+
+def leaking_files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and leaks(path.read_bytes().decode("latin-1"))]
+
+
+def repeats_in(status: int) -> Play:
+    """A server that repeats what it was sent as a page, in the middle of other words."""
+    return lambda received: body_of(
+        f"<html><title>{received.headers.get('authorization')}</title>{dict(received.headers)}".encode(), status
+    )
+
+
+WAYS = ("--api_key", "--api-key=", "VQA_CLIENT_API_KEY", "OPENAI_API_KEY", "userinfo")
+
+
+def given(way: str, base_url: str) -> tuple[str, list[str], dict[str, str]]:
+    """A way to give a key: the address, further arguments, and the environment."""
+    match way:
+        case "--api_key":
+            return base_url, [way, KEY], {}
+        case "--api-key=":
+            return base_url, [f"{way}{KEY}"], {}
+        case "userinfo":
+            return base_url.replace("://", f"://user:{KEY}@"), [], {}
+        case variable:
+            return base_url, [], {variable: KEY}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
+    way: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 6)
+    plays: dict[str, Play] = {
+        "[[q0]]": echo_authorization_in_400(),
+        "[[q1]]": repeats_in(200),
+        "[[q2]]": repeats_in(500),
+        "[[q3]]": "B",
+        "[[q4]]": "B",
+        "[[q5]]": repeats_in(404),
+    }
+    server = fault_server(oracle(plays))
+    base_url, arguments, env = given(way, server.base_url)
+    done = ran(of.arguments(base_url, "--max_retries", "0", "--breaker_after", "0", *arguments), env)
+    assert (done.code, done.is_clean()) == (1, True), done.text
+    assert all(KEY in chat.headers["authorization"] or BASIC in chat.headers["authorization"] for chat in server.chats)
+    assert leaks(done.text) == []
+    assert leaking_files(of.output) == []
+    assert "<key>" in of.log_path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("way", "play"),
+    [
+        ("--api_key", echo_authorization_in_400()),
+        ("OPENAI_API_KEY", repeats_in(401)),
+        ("userinfo", repeats_in(403)),
+        ("userinfo", repeats_in(503)),
+    ],
+    ids=["400", "401", "403", "503"],
+)
+def test_a_run_that_can_not_start_or_gives_up_says_no_key(
+    way: str, play: Play, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 6)
+    server = fault_server(at("/v1/models", play, then=play))
+    base_url, arguments, env = given(way, server.base_url)
+    more = ("--max_retries", "0", "--breaker_after", "2", "--wait_for_server", "0", "--model", "m")
+    done = ran(of.arguments(base_url, *more, *arguments), env)
+    assert (done.code, done.is_clean()) == (3, True), done.text
+    assert leaks(done.text) == []
+    assert leaking_files(tmp_path) == []
+
+
+def test_the_command_to_go_on_has_no_password(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_server(hang())
+    address = server.base_url.replace("://", f"://user:{KEY}@")
+    with running(of.arguments(address)) as command:
+        assert wait_for(server, "requests", 1 + 4)
+        command.signal(signal.SIGINT)
+        assert wait_until(lambda: any("stopping" in line for _, line in command.errors))
+        command.signal(signal.SIGINT)
+        done = command.finished()
+    assert done.code == 130
+    assert leaks(done.text) == []
+
+
+def test_the_command_to_go_on_has_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_server(first_n(2, "B", then=hang()))
+    with running(of.arguments(server.base_url, "--api-key", KEY, "--max_workers", "2")) as command:
+        assert wait_for(server, "requests", 1 + 4)
+        command.signal(signal.SIGINT)
+        assert wait_until(lambda: any("stopping" in line for _, line in command.errors))
+        command.signal(signal.SIGINT)
+        done = command.finished()
+    assert (done.code, leaks(done.text), leaking_files(of.output)) == (130, [], [])
+    assert "to go on" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--api_key", KEY, "--no-such-option", "1"], ["--api_key", KEY, "--max_workers", "many"], ["--api_key", KEY, KEY]],
+)
+def test_a_wrong_command_line_is_not_repeated_with_its_key(arguments: list[str]) -> None:
+    done = ran(["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "i", *arguments[:-1]])
+    assert done.code == 2
+    assert leaks(done.text) == []
+
+
+@pytest.mark.parametrize("padding", [1980, 1985, 1990, 180, 185, 190])
+async def test_no_half_of_a_key_is_left_where_a_message_is_cut(
+    padding: int, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+    said = ("word " * 500)[:padding] + "x " + KEY
+    play = body_of(said.encode(), 200 if padding < 1000 else 400, content_type="text/plain")
+    await of.ask(fault_server(play), api_key=KEY, max_retries=0)
+    assert "x S" not in of.log_path.read_text()
+
+
+@pytest.mark.parametrize("with_locals", [False, True])
+@pytest.mark.parametrize("place", ["chat.read_reply", "direct.DirectTransport._send"])
+async def test_the_traceback_of_a_bug_shows_no_key_even_where_variables_are_shown(
+    place: str, with_locals: bool, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    of = Questions(tmp_path, 2)
+    settings = of.settings(fault_server("B").base_url, api_key=KEY)
+    monkeypatch.setattr(f"vqa_client.client.{place}", bug)
+    with pytest.raises(RuntimeError) as caught:
+        await vqa_client.arun(settings)
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=with_locals)
+    shown = "".join(told.format())
+    assert "a bug" in shown
+    assert leaks(shown) == []
+
+
+def test_a_bug_in_the_command_shows_no_key_either(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    code = (
+        "import sys, vqa_client.client.chat as chat\n"
+        "chat.read_reply = lambda *_: 1 / 0\n"
+        "from vqa_client.cli.main import main\n"
+        "sys.argv[0] = 'vqa-client'\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", code, *of.arguments(fault_server("B").base_url, "--api_key", KEY)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "ZeroDivisionError" in done.stderr
+    assert leaks(done.stdout + done.stderr) == []
+    assert leaking_files(tmp_path) == []
+
+
+async def test_settings_and_notes_say_no_key(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(require_key(KEY, oracle(of.replies())))
+    notes = Notes()
+    settings = of.settings(server.base_url, api_key=KEY)
+    await vqa_client.arun(settings, progress=notes)
+    assert leaks(repr(settings) + str(settings) + "".join(notes.said)) == []
+    assert leaking_files(of.output) == []
+
+
+async def test_a_wrong_key_is_one_error_that_does_not_repeat_it(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(require_key("another", answer()))
+    with pytest.raises(VqaClientError, match="key") as caught:
+        await of.ask(server, api_key=KEY)
+    assert leaks(f"{caught.value!r} {caught.value} {caught.value.hint}") == []
+    assert len(server.requests) == 1
+
+
+async def test_a_key_with_a_line_feed_from_a_file_is_used_or_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server("B", tolerates_violations=True)
+    told = ""
+    try:
+        await of.ask(server, api_key=KEY + "\n", wait_for_server=0)
+    except VqaClientError as error:
+        told = f"{error} {error.hint}"
+    assert leaks(told) == []
+    assert told or server.chats[0].headers["authorization"] == f"Bearer {KEY}"

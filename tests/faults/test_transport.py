@@ -1,0 +1,247 @@
+"""The wire between: slow, cut, crowded, proxied, encrypted; and what any of it may do to a run."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.words import (
+    answer,
+    chunked,
+    close_mid_body,
+    close_without_reply,
+    connection_close,
+    delay,
+    error,
+    first_n,
+    hang,
+    hang_mid_body,
+    http_1_0,
+    huge_headers,
+    invalid_http,
+    oracle,
+    reset,
+    reset_mid_body,
+    retry_after,
+    slow_reading,
+    stale_keepalive,
+    trickle,
+    until_close,
+    when,
+    wrong_content_length,
+)
+from tests.faults.questions import Questions, noise_png
+from vqa_client.client.session import open_session
+from vqa_client.images.data_url import encoded_pieces
+
+ENGINES = ("direct", "httpx2")
+
+
+def is_about(name: str) -> Any:
+    return lambda received: name in received.prompt
+
+
+@pytest.mark.parametrize(
+    ("slow", "engine"),
+    [
+        (hang(), "direct"),
+        (hang(), "httpx2"),
+        ((trickle(8, 0.1), answer()), "direct"),
+        ((trickle(8, 0.1), answer()), "httpx2"),
+        ((trickle(8, 0.1, head_too=True), answer()), "direct"),
+        ((chunked(8), trickle(8, 0.1), answer()), "direct"),
+        ((hang_mid_body(), answer()), "direct"),
+        ((trickle(1, 0.2), error(500)), "direct"),
+    ],
+    ids=[
+        *("silence", "silence_httpx2", "trickle", "trickle_httpx2"),
+        *("trickling_head", "trickling_chunks", "half_a_body", "trickling_error"),
+    ],
+)
+async def test_a_reply_that_never_ends_costs_its_deadline_and_no_more(
+    slow: Play, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server(when(is_about("[[q1]]"), slow, oracle(of.replies())))
+    started_s = time.monotonic()
+    records = await of.ask(server, max_workers=1, timeout=0.3, engine=engine)
+    assert time.monotonic() - started_s < 1.3
+    assert [records[name]["status"] for name in of.ids] == ["ok", "timeout", "ok"]
+    assert "0.3 s" in records["q1"]["error"]["message"]
+    assert records["q1"]["attempts"] == 1
+
+
+async def test_a_server_that_reads_no_faster_than_a_trickle_costs_the_deadline_too(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+    of.page("q0").write_bytes(noise_png(1000, 1000))
+    server = fault_server(slow_reading(100_000), receive_buffer_bytes=16_384)
+    started_s = time.monotonic()
+    (record,) = (await of.ask(server, timeout=0.3)).values()
+    assert record["status"] == "timeout"
+    assert time.monotonic() - started_s < 1.6
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_more_workers_than_any_default_pool_all_get_a_connection(
+    engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 200)
+    server = fault_server((delay(0.3), "B"), keep_bodies=False)
+    records = await of.ask(server, max_workers=128, max_retries=0, engine=engine)
+    assert {(record["status"], record["attempts"]) for record in records.values()} == {("ok", 1)}
+    assert len(server.chats) == 200
+    assert server.connections_opened <= 129
+    assert server.in_flight_peak > 100
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_cancelled_requests_leave_the_pool_whole(
+    engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server((delay(0.002), "B"), keep_bodies=False, tolerates_violations=True)
+    settings = of.settings(server.base_url, max_workers=10, engine=engine)
+    async with open_session(settings, None, encode=encoded_pieces, note=lambda _: None) as session:
+        until_s = time.monotonic() + 0.6
+
+        async def give_up_soon(number: int) -> None:
+            while time.monotonic() < until_s:
+                try:
+                    async with asyncio.timeout(number % 5 / 1000):
+                        await session.chat.complete((), "Which one?")
+                except TimeoutError:
+                    pass
+
+        await asyncio.gather(*map(give_up_soon, range(20)))
+        async with asyncio.timeout(5):
+            said = await asyncio.gather(*(session.chat.complete((), "Which one?") for _ in range(10)))
+        assert [completion.text for completion in said] == ["B"] * 10
+    server.wait_until(lambda: server.ledger.in_flight == 0)
+
+
+async def test_timeouts_leave_the_pool_whole(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 60)
+    server = fault_server(first_n(20, hang(), then="B"))
+    records = await of.ask(server, timeout=0.2, breaker_after=0, max_retries=0)
+    statuses = [record["status"] for record in records.values()]
+    assert (statuses.count("timeout"), statuses.count("ok")) == (20, 40)
+    assert server.in_flight_peak <= 8 + 1
+
+
+async def test_a_connection_that_the_server_closed_meanwhile_costs_no_attempt(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 20)
+    server = fault_server(stale_keepalive(oracle(of.replies())))
+    records = await of.ask(server, max_retries=0, max_workers=4)
+    assert {(record["status"], record["attempts"]) for record in records.values()} == {("ok", 1)}
+
+
+async def test_connections_that_went_idle_in_a_pause_cost_no_attempt(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 24)
+    in_pause = first_n(10, oracle(of.replies()), then=first_n(1, retry_after(429, ms=400), then=oracle(of.replies())))
+    server = fault_server(in_pause, idle_close_s=0.1)
+    records = await of.ask(server, max_retries=0, max_workers=4)
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert sorted(record["attempts"] for record in records.values()) == [1] * 23 + [2]
+
+
+def test_no_idle_connection_is_kept_as_long_as_servers_keep_theirs() -> None:
+    from vqa_client.client.direct import IDLE_S
+
+    assert IDLE_S < 5  # uvicorn's, and with it vLLM's and mlx-vlm's
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("play", "loses_connections"),
+    [
+        *((error(status), 0) for status in (503, 500, 429)),
+        *((play, 1) for play in (reset(), close_without_reply())),  # the probe's connection may have been stale
+        *((play, 0) for play in (invalid_http(), (close_mid_body(), answer()))),
+    ],
+    ids=["503", "500", "429", "reset", "closed", "no_http", "half_a_body"],
+)
+async def test_a_question_is_sent_once_and_once_for_each_retry(
+    play: Play, loses_connections: int, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server(play)
+    records = await of.ask(server, max_retries=2, engine=engine)
+    assert [record["attempts"] for record in records.values()] == [3] * 3
+    assert {record["status"] for record in records.values()} <= {"server_error", "rate_limited", "connection"}
+    assert len(server.chats) - 9 in {0, loses_connections}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("play", "status"),
+    [
+        (hang(), "timeout"),
+        (reset(), "connection"),
+        (close_without_reply(), "connection"),
+        (invalid_http(), "connection"),
+        ((reset_mid_body(), answer()), "connection"),
+        ((close_mid_body(), answer()), "connection"),
+        ((wrong_content_length(10), answer()), "timeout"),
+    ],
+    ids=["silence", "reset", "closed", "no_http", "reset_in_the_body", "closed_in_the_body", "too_short"],
+)
+async def test_every_fault_of_the_wire_has_one_name_whatever_library_carries_it(
+    play: Play, status: str, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+    (record,) = (await of.ask(fault_server(play), max_retries=0, timeout=0.3, engine=engine)).values()
+    assert (record["status"], record["output"]) == (status, None)
+    assert record["error"]["message"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "form",
+    [chunked(7), connection_close(), http_1_0(), until_close(), trickle(64, 0.001, head_too=True)],
+    ids=["chunked", "connection_close", "http_1_0", "until_close", "in_pieces"],
+)
+async def test_every_allowed_form_of_a_reply_is_read(
+    form: Play, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 6)
+    server = fault_server((form, oracle(of.replies())))
+    records = await of.ask(server, max_retries=0, max_workers=2, engine=engine)
+    assert {(r["status"], r["score"], r["attempts"]) for r in records.values()} == {("ok", 1.0, 1)}
+
+
+async def test_endless_headers_end_as_a_fault_of_the_wire(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server((huge_headers(1_000_000, 8), answer()))
+    (record,) = (await of.ask(server, max_retries=0, timeout=5.0)).values()
+    assert record["status"] in ("ok", "connection")
+
+
+async def test_a_connection_that_is_lost_before_its_first_use_costs_a_retry_and_not_the_deadline(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect: Any = asyncio.BaseEventLoop.create_connection
+    made: list[bool] = []
+
+    async def connect_and_wait(*args: Any, **options: Any) -> Any:
+        transport, protocol = await connect(*args, **options)
+        made.append(True)
+        while 2 <= len(made) <= 4 and not transport.is_closing():  # a busy loop comes back to it too late
+            await asyncio.sleep(0.002)
+        return transport, protocol
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", connect_and_wait)
+    of = Questions(tmp_path, 6)
+    server = fault_server(oracle(of.replies()), idle_close_s=0.05)
+    async with asyncio.timeout(0.8):
+        records = await of.ask(server, max_workers=2, timeout=10.0)
+    assert {record["status"] for record in records.values()} == {"ok"}
