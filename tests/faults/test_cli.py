@@ -49,7 +49,7 @@ def on_terminal(arguments: list[str], columns: int = 80, env: Variables | None =
         os.close(ours)
 
 
-@pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"NO_COLOR": "1"}, {"COLUMNS": "20"}, {"TERM": None}])
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1", "TERM": None}, {"COLUMNS": "20", "TERM": "dumb"}])
 def test_a_log_file_gets_few_plain_lines(
     env: dict[str, str | None], tmp_path: Path, fault_server: StartsServers
 ) -> None:

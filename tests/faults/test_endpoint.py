@@ -10,6 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.words import (
     ABSENT,
+    COUNTED,
     answer,
     body_of,
     by_question,
@@ -33,7 +34,6 @@ from tests.fakes.words import (
     while_uploading,
 )
 from tests.faults.questions import Notes, Questions, noise_png
-from vqa_client.errors import ServerUnusable
 
 PROVIDER = {"message": "Provider returned error", "code": 502}
 KINDS = ("vllm", "mlx-vlm", "llamacpp", "plain")
@@ -320,14 +320,11 @@ async def test_a_reply_of_no_text_that_did_not_stop_by_itself_is_a_bad_response(
     assert word in record["error"]["message"]
 
 
-async def test_a_server_that_never_sees_the_images_is_told_or_refused(
-    tmp_path: Path, fault_server: StartsServers
+@pytest.mark.parametrize(("usage", "doubts"), [(text_only_tokens, 1), (COUNTED, 0), (None, 0)])
+async def test_a_server_that_never_looks_at_the_images_is_doubted_once(
+    usage: Any, doubts: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 8, pages=3)
-    server = fault_server(answer("B", usage=text_only_tokens))
     notes = Notes()
-    try:
-        await of.ask(server, progress=notes)
-    except ServerUnusable as unusable:
-        notes.note(str(unusable))
-    assert notes.about("image", "token") or notes.about("not", "see")
+    await of.ask(fault_server(answer("B", usage=usage)), progress=notes)
+    assert len(notes.about("token", "see images")) == doubts

@@ -192,6 +192,19 @@ async def test_a_run_in_which_nothing_is_answered_stops_early_without_an_accurac
     assert len(server.chats) <= 2 * (5 + 8)
 
 
+async def test_documents_that_are_too_long_say_nothing_about_the_server_however_many_there_are(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 20)
+    too_long: dict[str, Play] = {
+        f"[[{name}]]": error(400, "maximum context length is 10 tokens") for name in of.ids[:15]
+    }
+    server = fault_server(oracle({**of.replies(), **too_long}))
+    records = await of.ask(server, breaker_after=5, max_workers=1)
+    assert [records[name]["status"] for name in of.ids] == ["too_long"] * 15 + ["ok"] * 5
+    assert len(server.chats) == 20
+
+
 async def test_a_server_that_dies_later_stops_the_run_too_and_the_same_command_goes_on(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
