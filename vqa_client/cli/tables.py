@@ -60,7 +60,8 @@ def as_tables(reports: Sequence[Report]) -> str:
     )
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
-    console.print(f"accuracy in % by {first.headline}; a failed question counts as wrong")
+    by = first.headline if first.headline == "containment" else f"the {first.headline} parser"
+    console.print(f"accuracy in % by {by}; a failed question counts as wrong")
     console.print(_overview(reports))
     for field in BREAKDOWNS:
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
