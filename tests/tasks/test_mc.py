@@ -40,7 +40,6 @@ def test_a_record_becomes_a_question_with_its_pages_and_groups(tmp_path: Path) -
             "domain": "Single-Document QA",
             "sub_domain": "Harbour books",
         },
-        cluster="doc",
     )
 
 

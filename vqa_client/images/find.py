@@ -75,7 +75,7 @@ class PageIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
         self._names = sorted((entry.name for entry in _entries(folder) if _is_named_as_image(entry)), key=_composed)
-        self._pages: dict[str, tuple[str, ...]] = {}
+        self._found: dict[str, tuple[str, ...]] = {}
         self.missing: dict[str, tuple[int, ...]] = {}
         self._numbered: dict[str, list[str]] = {}
         for name in self._names:
@@ -92,10 +92,10 @@ class PageIndex:
 
         Raises `DataError` where two files are the same page.
         """
-        found = self._pages.get(document_id)
+        found = self._found.get(document_id)
         if found is None:
-            found = self._pages[document_id] = self._find(document_id)
-        return found
+            found = self._found[document_id] = self._find(document_id)
+        return tuple(os.path.join(self._folder, name) for name in found)
 
     def _find(self, document_id: str) -> tuple[str, ...]:
         wanted = _composed(document_id)
@@ -114,7 +114,8 @@ class PageIndex:
                 )
         if missing := _missing([numbers for numbers, _ in pages]):
             self.missing[document_id] = missing
-        return tuple(os.path.join(self._folder, name) for _, name in pages)
+        self._numbered.pop(wanted, None)  # found once, looked up from now on: no document is held twice
+        return tuple(name for _, name in pages)
 
     def _alone(self, wanted: str) -> Iterator[str]:
         start = bisect_left(self._names, wanted + ".", key=_composed)

@@ -3,6 +3,7 @@
 import asyncio
 import statistics
 import time
+from array import array
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ class SessionFigures:
     def __init__(self) -> None:
         self._started = datetime.now(UTC)
         self._started_s = time.monotonic()
-        self._latencies_s: list[float] = []
+        self._latencies_s = array("d")
         self.questions = self._attempts = self._bytes = self._prompt_tokens = self._completion_tokens = 0
         self._stall_s = 0.0
 
@@ -54,7 +55,7 @@ class SessionFigures:
         }
 
 
-def _quantiles(values: list[float]) -> dict[str, float]:
+def _quantiles(values: "array[float]") -> dict[str, float]:
     if len(values) < 2:
         return {name: value for value in values for name in ("median", "p95", "max")}
     cuts = statistics.quantiles(values, n=20, method="inclusive")

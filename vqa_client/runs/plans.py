@@ -90,7 +90,7 @@ class Examples:
             if record.error is not None:
                 self.failures.setdefault(record.status, record.error)
             if record.truncated_pages:
-                self.cut_documents.add(record.cluster)
+                self.cut_documents.add(record.cluster or record.question_id)
             yield question, record
 
 

@@ -52,7 +52,6 @@ class _Questions(Struct, frozen=True, kw_only=True):
                 references=(row.gold(),),
                 choices=row.choices(),
                 groups=row.groups(context_length),
-                cluster=row.name,
                 extra=self.wanted.extra(row),
             )
 
