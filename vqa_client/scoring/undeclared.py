@@ -49,6 +49,7 @@ def _lists(reply: Reply, start: int) -> bool:
     return any(
         (not _WORD.search(line, 0, found.start()) and stands(line, found.end(), found[0], "", alone=True))
         or _KEY.match(line, found.end())
+        or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
         or reply.after_own_text(start + found.end(), reply.patterns.labels.of(found[0])) > start + found.end()
         for found in reply.patterns.labels.exact.finditer(line)
     )
@@ -166,6 +167,8 @@ _TICK = re.compile(r"[☑✅✔✓]|\([ ]?[xX✓✔]")
 _EMPHASISED = re.compile(
     rf"{EMPHASIS[0]}[^\w\n{EMPHASIS[0]}{EMPHASIS[1]}]{{0,8}}(\w{{1,3}})(?:[).:\"'][^{EMPHASIS[1]}\n]{{0,300}}|){EMPHASIS[1]}"
 )
+_ITEM, _ITEM_ENDS = re.compile(r" ?[:)]"), (".", ";", "|")
+"""A further verdict on the same line: "A: no. B: no. C: yes." """
 _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
