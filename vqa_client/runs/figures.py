@@ -9,7 +9,7 @@ from typing import Any
 
 from vqa_client.types import Record
 
-TICK_S = 0.01
+TICK_S = 0.025
 
 
 class SessionFigures:
