@@ -3,7 +3,6 @@
 import os
 import stat
 from hashlib import sha256
-from io import FileIO
 
 from msgspec import Struct
 
@@ -92,12 +91,23 @@ def _unreadable(path: str, error: Exception) -> Refused:
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:
-    with FileIO(path) as file:
-        key = _key(path, os.fstat(file.fileno()))
-        data = file.readall()
+    descriptor = os.open(path, os.O_RDONLY)  # bare calls: FileIO asks the system three times more for each page
+    try:
+        key = _key(path, os.fstat(descriptor))
+        data = _whole(descriptor, key[1])
+    finally:
+        os.close(descriptor)
     if len(data) != key[1]:
         raise OSError(f"it changed from {key[1]} to {len(data)} bytes meanwhile")
     return key, data
+
+
+def _whole(descriptor: int, size_bytes: int) -> bytes:
+    """All there is to read, in one piece where the size holds."""
+    data = os.read(descriptor, size_bytes + 1)
+    while more := os.read(descriptor, size_bytes + 1):
+        data += more
+    return data
 
 
 def _unchanged(path: str, found: ImageFacts, data: bytes) -> Image:
