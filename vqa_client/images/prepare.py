@@ -14,8 +14,7 @@ from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
-BREATH_BYTES = 16 << 20
-"""Files looked at between two turns of the loop: 14 ms; a whole question at once costs less CPU than page by page."""
+BREATH_BYTES = 256 << 10
 CACHE_BYTES = 256 << 20
 KNOWN_FILES = 8_192
 MAX_THREADS = 16
