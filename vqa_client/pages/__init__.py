@@ -1,0 +1,1 @@
+"""Documents become page images: rendering, needles, perturbations, contact sheets."""

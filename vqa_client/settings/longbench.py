@@ -1,0 +1,48 @@
+"""Settings of the LongBench-v2 commands."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from vqa_client.settings.run import DATA, RunSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class McSettings(RunSettings):
+    """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
+
+    data_json: Annotated[Path, Parameter(group=DATA, help="Questions in LongBench-v2's form.")]
+    images_dir: Annotated[
+        Path | None,
+        Parameter(group=DATA, help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders."),
+    ] = None
+    output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json.")]
+    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
+    text_only: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
+    ] = False
+    parser: Annotated[
+        Literal["robust", "seed", "longbench"],
+        Parameter(group=DATA, help="Which reading of a reply is the headline; all three are reported."),
+    ] = "robust"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NiahSettings(RunSettings):
+    """Settings of `vqa-client niah`: needles hidden in documents rendered as page images."""
+
+    data: Annotated[Path | None, Parameter(alias="-d", group=DATA, help="Questions in the needle file's form.")] = None
+    images: Annotated[Path | None, Parameter(alias="-i", group=DATA, help="The folder of page images.")] = None
+    input: Annotated[
+        Path | None, Parameter(group=DATA, help="Instead of both: a folder with data.json and */images.")
+    ] = None
+    output: Annotated[
+        Path, Parameter(alias="-o", group=DATA, help="The report FILE.json; with several image folders, a folder.")
+    ]
+    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
+    text_only: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
+    ] = False
+    case_sensitive: Annotated[bool, Parameter(group=DATA, negative="", help="Compare answers with their case.")] = False
