@@ -20,12 +20,12 @@ from vqa_client.images.prepare import ImagePreparer
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
-from vqa_client.runs.plans import Plan, make_plans
-from vqa_client.runs.resume import RunPaths, move_aside
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.plans import make_plans
+from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
-from vqa_client.settings import McSettings, NiahSettings
+from vqa_client.settings import RunSettings
 
-Settings = McSettings | NiahSettings
 Result = TypeVar("Result")
 
 
@@ -37,8 +37,8 @@ class Interrupted(VqaClientError):
         self.reports = reports
 
 
-def run(settings: Settings, *, progress: Progress | None = None) -> list[Report]:
-    """Ask everything that the settings name and return one report per image folder.
+def run(settings: RunSettings, *, progress: Progress | None = None) -> list[Report]:
+    """Ask everything that the settings name and return one report a model and image folder.
 
     Blocks until done. Where an event loop is running already, as in a notebook, it uses a thread and a loop of its
     own. Raises the errors of vqa_client.errors; a failed question raises nothing and is counted in its report.
@@ -51,7 +51,7 @@ def run(settings: Settings, *, progress: Progress | None = None) -> list[Report]
 
 
 async def arun(
-    settings: Settings,
+    settings: RunSettings,
     *,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
@@ -63,9 +63,40 @@ async def arun(
     """
     progress = progress or Progress()
     stop = stop or asyncio.Event()
-    config = load_model(settings.config) if settings.config else None
-    plans = await _unless(stop, _in_daemon_thread(partial(make_plans, settings, config, progress.note)))
+    loading = _in_daemon_thread(partial(_planned, settings, progress.note))
+    planned = await _unless(stop, loading)
     settings = dataclasses.replace(settings, max_workers=affordable_workers(settings.max_workers, progress.note))
+    reports: list[Report] = []
+    for config, plans in planned:
+        try:
+            reports += await _one_model(settings, config, plans, progress, stop, transport)
+        except Interrupted as interrupted:
+            raise Interrupted([*reports, *interrupted.reports]) from None
+        if stop.is_set() and plans is not planned[-1][1]:
+            raise Interrupted(reports)
+    return reports
+
+
+def _planned(settings: RunSettings, note: Callable[[str], None]) -> list[tuple[ModelSettings | None, list[Plan]]]:
+    """Each model's settings and plans; all are checked before any question is asked."""
+    configs = [load_model(name) if name else None for name in settings.configs]
+    planned = [(config, make_plans(settings, config, note)) for config in configs]
+    if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
+        for _, plans in planned:
+            for plan in plans:
+                move_aside(plan.paths)
+    return planned
+
+
+async def _one_model(
+    settings: RunSettings,
+    config: ModelSettings | None,
+    plans: list[Plan],
+    progress: Progress,
+    stop: asyncio.Event,
+    transport: httpx2.AsyncBaseTransport | None,
+) -> list[Report]:
+    settings = dataclasses.replace(settings, base_url=settings.base_url or (config.base_url if config else None))
     async with AsyncExitStack() as stack:
         images = ImagePreparer(
             max_pixels=settings.max_pixels, image_format=settings.image_format, image_quality=settings.image_quality
@@ -75,7 +106,7 @@ async def arun(
             settings=settings,
             model=named_model(settings, config),
             connect=_connector(settings, config, stack, progress, stop, transport),
-            images=images,
+            images_for=lambda variant: images,
             progress=progress,
             stop=stop,
             breaker=Breaker(settings.breaker_after),
@@ -84,7 +115,7 @@ async def arun(
 
 
 def _connector(
-    settings: Settings,
+    settings: RunSettings,
     config: ModelSettings | None,
     stack: AsyncExitStack,
     progress: Progress,
@@ -104,9 +135,6 @@ def _connector(
 
 
 async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
-    if stage.settings.fresh:  # all at once: what goes on after an interruption must not find an old one
-        for plan in plans:
-            move_aside(RunPaths.beside(plan.report_path))
     reports: list[Report] = []
     for plan in plans:
         try:
@@ -155,7 +183,7 @@ async def _in_daemon_thread(work: Callable[[], Result]) -> Result:
     return await future
 
 
-def _in_own_loop(settings: Settings, progress: Progress | None) -> list[Report]:
+def _in_own_loop(settings: RunSettings, progress: Progress | None) -> list[Report]:
     """Run in a thread beside the caller's loop; Ctrl-C in a notebook stops the run as it does on the command line."""
     started: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 

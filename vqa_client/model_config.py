@@ -16,7 +16,10 @@ OURS = frozenset({"model", "messages", "stream", "n"})
 
 
 class ModelSettings(BaseModel):
-    """What is sent with every request; a temperature of None is not sent, so the server's default holds."""
+    """What is sent with every request; a temperature of None is not sent, so the server's default holds.
+
+    `base_url` is where the model is served, unless the command says otherwise.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -27,6 +30,7 @@ class ModelSettings(BaseModel):
     timeout: float | None = Field(default=None, gt=0)
     extra_body: dict[str, JsonValue] | None = None
     presence_penalty: float | None = None
+    base_url: str | None = None
 
     @property
     def timeout_s(self) -> float:

@@ -23,7 +23,7 @@ PROMPT_CHARACTERS = 10_000
 class Asks(Protocol):
     """What the runner needs of a server's client."""
 
-    async def complete(self, images: Sequence[Image], prompt: str) -> Completion:
+    async def complete(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Completion:
         """Raises QuestionFailed."""
 
 
@@ -35,12 +35,14 @@ class Prepares(Protocol):
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """What all questions of one run pass through; `max_pages` of None sends every page."""
+    """What all questions of one run pass through; `images_for` gives what prepares the images of a variant.
+
+    `max_pages` of None sends every page.
+    """
 
     task: Task
     chat: Asks
-    images: Prepares
-    variant: str = ""
+    images_for: Callable[[str], Prepares]
     max_pages: int | None = None
 
 
@@ -49,8 +51,8 @@ async def answer_one(question: Question, line: Line) -> Record:
     prompt = line.task.prompt(question)
     images: tuple[Image, ...] = ()
     try:
-        images = await line.images.prepare_all(question.images[: line.max_pages])
-        completion = await line.chat.complete(images, prompt)
+        images = await line.images_for(question.variant).prepare_all(question.images[: line.max_pages])
+        completion = await line.chat.complete(images, prompt, text_first=line.task.text_first)
     except QuestionFailed as failure:
         return _failed(_asked(question, line, prompt, images), failure)
     answer, score = judge(completion, question, line.task)
@@ -122,7 +124,7 @@ def _asked(question: Question, line: Line, prompt: str, images: tuple[Image, ...
     """What is known of a question before its reply; the status is still to be set."""
     return Record(
         question_id=question.id,
-        variant=line.variant,
+        variant=question.variant,
         status="ok",
         prompt=kept_prompt(prompt),
         references=question.references,
@@ -152,6 +154,7 @@ def _judged(record: Record, answer: Answer, score: Score) -> Record:
         record,
         status=answer.status,
         answer=answer.text,
+        rationale=answer.rationale,
         rule=answer.rule,
         rivals=answer.rivals,
         source=answer.source,

@@ -33,11 +33,13 @@ PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_ima
 class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
-    `images` are paths in the order the model sees them, `choices` maps a label to its text, `groups` maps a breakdown
+    `variant` is the form it is asked in: a page folder's name, or a corruption and its level such as
+    "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text, `groups` maps a breakdown
     field to this question's value, `cluster` names the document or image that several questions share.
     """
 
     id: str
+    variant: str = ""
     text: str
     images: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
@@ -119,7 +121,8 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Record(Struct, frozen=True, kw_only=True):
     """One line of the record log: all that is known of one question in one variant.
 
-    `variant` is "" or a perturbation such as "adv_dpi_56"; `score` is 0.0 for a failed question.
+    `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
+    question.
     """
 
     question_id: str
@@ -130,6 +133,7 @@ class Record(Struct, frozen=True, kw_only=True):
     reasoning: str | None = None
     finish_reason: str | None = None
     answer: str | None = None
+    rationale: str | None = None
     rule: str = ""
     rivals: tuple[str, ...] = ()
     source: str = "content"

@@ -13,7 +13,8 @@ from tests.reports.sample_records import (
     needle,
     needle_question,
 )
-from vqa_client.reports.longbench import Run, write_mc, write_niah
+from vqa_client.reports.longbench import write_mc, write_niah
+from vqa_client.reports.run import Run
 from vqa_client.types import ANSWERED, STATUSES, Failure, Question, Record
 
 PUBLISHED_MC = [
@@ -38,7 +39,7 @@ EMPTY = {"total": 0, "correct": 0, "accuracy": None}
 
 def run_of(**changes: Any) -> Run:
     fields: dict[str, Any] = {
-        "subdirectory": "adv_dpi_56",
+        "variant": "adv_dpi_56",
         "model": "org/name:bf16",
         "config": "config/qwen3-vl.json",
         "data_path": "data/data.json",

@@ -8,11 +8,11 @@ from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.evaluate import exit_code, resume_command, show
 from vqa_client.cli.progress import display
 from vqa_client.cli.streams import say
-from vqa_client.evaluation import Interrupted, Settings, arun
+from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.servers import reader
-from vqa_client.settings import DemoSettings, McSettings, NiahSettings
+from vqa_client.settings import DemoSettings, McSettings, NiahSettings, RunSettings
 from vqa_client.shipped import shipped
 
 
@@ -48,7 +48,7 @@ async def _both(settings: DemoSettings, progress: Progress, stop: asyncio.Event)
     return reports
 
 
-def _tasks(settings: DemoSettings, base_url: str) -> list[Settings]:
+def _tasks(settings: DemoSettings, base_url: str) -> list[RunSettings]:
     data = shipped("data")
     return [
         NiahSettings(

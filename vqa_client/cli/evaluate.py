@@ -10,11 +10,12 @@ from vqa_client.cli.progress import display
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
 from vqa_client.client.url import without_secrets
-from vqa_client.evaluation import Settings, arun
+from vqa_client.evaluation import arun
 from vqa_client.reports.report import Report
+from vqa_client.settings import RunSettings
 
 
-def evaluate(settings: Settings) -> int:
+def evaluate(settings: RunSettings) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
     progress = display()
     try:

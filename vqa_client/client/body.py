@@ -75,15 +75,20 @@ class RequestTemplate:
         self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":[{"role":"user","content":['
         self._tail = b"]}]," + msgspec.json.encode(self.parameters)[1:]
 
-    def body(self, images: Sequence[Image], prompt: str) -> Body:
-        """All images in order, then the text, in one user message."""
+    def body(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Body:
+        """All images in order, then the text, in one user message; or the text before them."""
         segments: list[bytes | Image] = []
-        text = self._head
+        shown = b'{"type":"text","text":' + _text(prompt) + b"}"
+        text = self._head + (shown + b"," * bool(images) if text_first else b"")
         for image in images:
             text += b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
             segments += (text, image)
             text = b'"}},'
-        segments.append(text + b'{"type":"text","text":' + _text(prompt) + b"}" + self._tail)
+        if text_first:
+            text = text.removesuffix(b",")
+        else:
+            text += shown
+        segments.append(text + self._tail)
         return Body(segments, self._encode)
 
 

@@ -66,9 +66,9 @@ class ChatClient:
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
-    async def complete(self, images: Sequence[Image], prompt: str) -> Completion:
+    async def complete(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
-        return await _Asking(self, images, prompt).complete()
+        return await _Asking(self, images, prompt, text_first).complete()
 
     def adapted(self, message: str, template: RequestTemplate) -> bool:
         """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
@@ -104,10 +104,11 @@ class ChatClient:
 class _Asking:
     """One question's way through the attempts."""
 
-    def __init__(self, chat: ChatClient, images: Sequence[Image], prompt: str) -> None:
+    def __init__(self, chat: ChatClient, images: Sequence[Image], prompt: str, text_first: bool) -> None:
         self._chat = chat
         self._images = images
         self._prompt = prompt
+        self._text_first = text_first
         self._attempts = 0
         self._failures = 0
         self._limited = 0
@@ -121,7 +122,7 @@ class _Asking:
         while True:
             await self._chat.pause.over()
             template = self._chat.template
-            body = template.body(self._images, self._prompt)
+            body = template.body(self._images, self._prompt, text_first=self._text_first)
             self._size_bytes = body.size_bytes
             noticed_s = time.monotonic()
             try:

@@ -17,7 +17,7 @@ from vqa_client.client.probe import Served, wait_for_server
 from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
 DEFAULT_MAX_TOKENS = 1024
 DEFAULT_TEMPERATURE = 0.0
@@ -41,7 +41,7 @@ async def open_session(
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Session]:
     """Connect as the settings say; a `transport` given replaces the wire. Raises ServerUnusable or UsageError."""
-    bases = candidates(settings.base_url)
+    bases = candidates(settings.base_url or DEFAULT_BASE_URL)
     if transport is None:
         transport = open_transport(
             bases[0],
@@ -77,7 +77,7 @@ async def open_session(
 
 def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:
     """The config's model, or defaults for one that is named; options given by hand win. None: the server must say."""
-    name = settings.model or (model.model_name if model else None)
+    name = settings.served_name or (model.model_name if model else None)
     return _settled(settings, model, name) if name else None
 
 

@@ -5,11 +5,9 @@ and interval that is added is in per cent too. A group that has no questions is 
 that the published script doesn't know is listed after those it does, so that totals add up.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 from vqa_client.files import write_json_list
 from vqa_client.reports.longbench_groups import (
@@ -23,30 +21,13 @@ from vqa_client.reports.longbench_groups import (
     share,
 )
 from vqa_client.reports.longbench_results import mc_result, niah_result
+from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import Question, Record
 
-Pairs = Callable[[], Iterable[tuple[Question, Record]]]
-"""Walks over the questions that have a record, in the order of the data file; called twice for one report."""
 
-
-class Run(Struct, frozen=True, kw_only=True):
-    """What a report says of its run; `expected` is the number of questions a complete one has."""
-
-    subdirectory: str
-    model: str
-    config: str | None
-    data_path: str
-    images_dir: str | None
-    expected: int
-    text_only: bool = False
-    left_out: Mapping[str, Sequence[str]] = {}
-    scoring: Mapping[str, str] = {}
-    limit: int | None = None
-
-
-def write_mc(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
+def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written."""
     summary = summarise((record for _, record in pairs()), crossings=[("difficulty", "length")])
     detailed = {
@@ -60,7 +41,7 @@ def write_mc(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
     return summary
 
 
-def write_niah(path: str | os.PathLike[str], run: Run, pairs: Pairs) -> Summary:
+def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
     documents: dict[str, list[int]] = {}
     summary = summarise(_counted_by_document(pairs(), documents), crossings=[("context_length", "needle_depth")])
@@ -91,7 +72,7 @@ def _counted_by_document(pairs: Iterable[tuple[Question, Record]], documents: di
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
     overall = summary.overall
     return {
-        "subdirectory": run.subdirectory,
+        "subdirectory": run.variant,
         "model": run.model,
         "config": run.config,
         "text_only_mode": run.text_only,

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,7 +19,10 @@ ASIDE = "give another --output, or --fresh to move it aside"
 
 
 class RunPaths(Struct, frozen=True):
-    """The three files of a run: the report, and beside it the run file and the record log."""
+    """The three files of a run: the report, and beside it the run file and the record log.
+
+    A report whose name holds "{started}" is dated by the run's first start.
+    """
 
     report: Path
     run: Path
@@ -26,8 +30,14 @@ class RunPaths(Struct, frozen=True):
 
     @classmethod
     def beside(cls, report: Path) -> "RunPaths":
-        """Names made from the report's own."""
-        return cls(report, report.with_suffix(".run.json"), report.with_suffix(".records.jsonl"))
+        """Names made from the report's own, without its date."""
+        undated = report.with_name(report.name.replace("_{started}", ""))
+        return cls(report, undated.with_suffix(".run.json"), undated.with_suffix(".records.jsonl"))
+
+    def dated(self, started: datetime | None) -> Path:
+        """Where the report of a run lies that was first started then, or now; the date is in local time."""
+        date = (started or datetime.now(UTC)).astimezone().strftime("%Y%m%d_%H%M%S")
+        return self.report.with_name(self.report.name.replace("{started}", date))
 
 
 def move_aside(paths: RunPaths) -> None:
@@ -76,15 +86,15 @@ def any_answer(path: Path) -> bool:
         return log.answered > 0
 
 
-def score_again(log: RecordLog, questions: Iterable[Question], task: Task, variant: str) -> None:
+def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> None:
     """Read and score every kept reply as today's parser and scorer do, without asking."""
-    log.rewrite(_scored_again(log, questions, task, variant))
+    log.rewrite(_scored_again(log, questions, task))
 
 
-def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task, variant: str) -> Iterator[Record]:
+def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task) -> Iterator[Record]:
     left = {(record.question_id, record.variant) for record in log}
     for question in questions:
-        key = (question.id, variant)
+        key = (question.id, question.variant)
         if key in left:
             left.discard(key)
             yield read_again(log.read(key), question, task)

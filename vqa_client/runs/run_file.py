@@ -14,7 +14,7 @@ from vqa_client.files import write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings import RunSettings
 
-NOT_GENERATION = frozenset({"timeout"})
+NOT_GENERATION = frozenset({"timeout", "base_url"})
 """Model settings that change when a question fails, not what a model answers."""
 
 
@@ -48,11 +48,14 @@ class RunFile(msgspec.Struct, kw_only=True):
         return parse_model(self.identity.get("model"), "in the run file")
 
     @property
+    def started(self) -> datetime | None:
+        """When the run was first started; None when it never was."""
+        return datetime.fromisoformat(self.sessions[0]["started"]) if self.sessions else None
+
+    @property
     def first_start_ns(self) -> int:
-        """When the run was first started, in nanoseconds since the epoch; 0 when it never was."""
-        if not self.sessions:
-            return 0
-        return int(datetime.fromisoformat(self.sessions[0]["started"]).timestamp() * 1e9)
+        """The same in nanoseconds since the epoch; 0 when it never was."""
+        return int(self.started.timestamp() * 1e9) if self.started else 0
 
     def start(self, figures: dict[str, Any]) -> None:
         """Open a new session in the list."""

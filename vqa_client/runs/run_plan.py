@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import anyio.to_thread
 from msgspec import Struct
@@ -15,7 +16,7 @@ from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.runner import Line, Prepares, answer_all, answer_one
 from vqa_client.runs.figures import SessionFigures
-from vqa_client.runs.plans import Plan
+from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.settings import RunSettings
@@ -28,13 +29,14 @@ QUESTIONS_BETWEEN_LOOKS = 500
 class Stage(Struct, frozen=True, kw_only=True):
     """What all plans of one command share; `model` is None where the server has to say what it serves.
 
-    `connect` gives the one session; it is called only where there is something to ask.
+    `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
+    prepares the images of a variant.
     """
 
     settings: RunSettings
     model: ModelSettings | None
     connect: Callable[[], Awaitable[Session]]
-    images: Prepares
+    images_for: Callable[[str], Prepares]
     progress: Progress
     stop: asyncio.Event
     breaker: Breaker
@@ -42,7 +44,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 async def run_plan(plan: Plan, stage: Stage) -> Report:
     """Ask what is not answered yet and write the report, marked incomplete when something ended the run early."""
-    paths = RunPaths.beside(plan.report_path)
+    paths = plan.paths
     before = RunFile.read(paths.run)
     model = await _model(stage, paths, before)
     file = _run_file(plan, stage, model)
@@ -51,16 +53,16 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
         if log.repaired:
             stage.progress.note(log.repaired)
         if before is not None and _judged_otherwise(before, file):
-            score_again(log, plan.loaded.questions, plan.task, plan.variant)
+            score_again(log, plan.loaded.questions, plan.task)
             stage.progress.note("the scoring or the data file has changed: kept replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
         figures = SessionFigures()
         try:
             waiting = await _still_to_ask(plan, log, stage, before)
-            await _go_on(waiting, plan, stage, log, file, paths, figures)
+            await _go_on(waiting, plan, stage, log, file, figures)
         finally:
             stage.progress.end()
-            report = _close(plan, stage, paths, file, log, figures)
+            report = _close(plan, stage, file, log)
     return report
 
 
@@ -82,7 +84,7 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
 
 def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
     return RunFile(
-        identity=plan.identity() | identity(model, stage.settings),
+        identity=_identity(plan, model, stage.settings),
         scoring=plan.task.scoring,
         described={
             "versions": versions(),
@@ -92,35 +94,39 @@ def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
     )
 
 
+def _identity(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
+    return {"task": plan.task.name, "variant": plan.variant, **plan.identity, **identity(model, settings)}
+
+
 def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
     """Whether kept replies may be worth something else: another parser or scorer, or another answer key."""
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
-async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> set[str] | None:
-    """The ids that have no answer that holds; None means all, on a first start."""
+async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> int:
+    """How many questions have no answer that holds; answers that don't hold any more are dropped."""
     if not len(log):
-        return None
+        return plan.loaded.count
     since_ns = before.first_start_ns if before is not None else 0
-    waiting, stale = set(), set()
+    waiting, stale = 0, set()
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
             await asyncio.sleep(0)
             if stage.stop.is_set():
-                return set()
-        key = (question.id, plan.variant)
+                return 0
+        key = (question.id, question.variant)
         if not log.is_done(key, retry_failed=stage.settings.retry_failed):
-            waiting.add(question.id)
+            waiting += 1
             continue
         record, shown = log.read(key), question.images[: stage.settings.max_pages]
         if unchanged(record, plan.task.prompt(question), shown, since_ns):
             stage.progress.earlier(record)
         else:
-            waiting.add(question.id)
             stale.add(key)
     if stale:
         log.drop(stale)
-    stage.progress.note(_carried(plan, log, stale=len(stale), waiting=len(waiting)))
+    waiting += len(stale)
+    stage.progress.note(_carried(plan, log, stale=len(stale), waiting=waiting))
     return waiting
 
 
@@ -135,40 +141,26 @@ def _carried(plan: Plan, log: RecordLog, *, stale: int, waiting: int) -> str:
 
 
 async def _go_on(
-    waiting: set[str] | None,
-    plan: Plan,
-    stage: Stage,
-    log: RecordLog,
-    file: RunFile,
-    paths: RunPaths,
-    figures: SessionFigures,
+    waiting: int, plan: Plan, stage: Stage, log: RecordLog, file: RunFile, figures: SessionFigures
 ) -> None:
-    if waiting is not None and not waiting:
-        file.write(paths.run)
+    if not waiting:
+        file.write(plan.paths.run)
         return
     session = await stage.connect()
-    served = plan.identity() | identity(session.model, stage.settings)
-    check_identity(file.identity, served, paths.run)  # the server may serve another model than it did
+    served = _identity(plan, session.model, stage.settings)
+    check_identity(file.identity, served, plan.paths.run)  # the server may serve another model than it did
     file.described["server"] = session.server
     file.start(figures.described([]))
-    file.write(paths.run)
-    line = Line(
-        task=plan.task,
-        chat=session.chat,
-        images=stage.images,
-        variant=plan.variant,
-        max_pages=stage.settings.max_pages,
-    )
+    file.write(plan.paths.run)
+    line = Line(task=plan.task, chat=session.chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
         await _ask(waiting, plan, line, stage, log, figures)
     finally:
         file.sessions[-1] = figures.described(session.chat.dialect.described())
-        file.write(paths.run)
+        file.write(plan.paths.run)
 
 
-async def _ask(
-    waiting: set[str] | None, plan: Plan, line: Line, stage: Stage, log: RecordLog, figures: SessionFigures
-) -> None:
+async def _ask(waiting: int, plan: Plan, line: Line, stage: Stage, log: RecordLog, figures: SessionFigures) -> None:
     async def answer(question: Question) -> Record:
         stage.progress.asking()
         return await answer_one(question, line)
@@ -181,19 +173,25 @@ async def _ask(
         if stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
-    count = plan.loaded.count if waiting is None else len(waiting)
-    questions = (q for q in plan.loaded.questions if waiting is None or q.id in waiting)
     beside = [
         asyncio.create_task(_sync_now_and_then(log, stage.progress)),
         asyncio.create_task(figures.watch_loop()),
     ]
     try:
-        workers = min(stage.settings.max_workers, count)
-        await answer_all(questions, answer, keep, workers=workers, stop=stage.stop)
+        workers = min(stage.settings.max_workers, waiting)
+        await answer_all(_waiting(plan, log, stage), answer, keep, workers=workers, stop=stage.stop)
     finally:
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+
+
+def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
+    """The questions without an answer that holds, in order; a list of them would grow with the run."""
+    retry_failed = stage.settings.retry_failed
+    for question in plan.loaded.questions:
+        if not log.is_done((question.id, question.variant), retry_failed=retry_failed):
+            yield question
 
 
 def _given_up(record: Record, limit: int) -> ServerUnusable:
@@ -216,23 +214,21 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
             return
 
 
-def _close(plan: Plan, stage: Stage, paths: RunPaths, file: RunFile, log: RecordLog, figures: SessionFigures) -> Report:
+def _close(plan: Plan, stage: Stage, file: RunFile, log: RecordLog) -> Report:
     """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
     log.sync()
-    report = plan.report(
-        lambda: _in_order(plan, log), file.identity["model"]["model_name"], stage.settings.config, stage.settings.limit
-    )
+    report = plan.report(lambda: _in_order(plan, log), file)
     if not len(log) and report.incomplete:
-        for path in (paths.report, paths.run, paths.log):
+        for path in (report.path, plan.paths.run, plan.paths.log):
             path.unlink(missing_ok=True)
     elif report.incomplete:
-        stage.progress.note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {paths.log}")
+        stage.progress.note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {plan.paths.log}")
     return report
 
 
 def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
     """The questions that have a record, in the order of the data file, whatever order they ended in."""
     for question in plan.loaded.questions:
-        key = (question.id, plan.variant)
+        key = (question.id, question.variant)
         if key in log:
             yield question, log.read(key)

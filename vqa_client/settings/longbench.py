@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import DATA, RunSettings
+from vqa_client.settings.run import DATA, OneModelSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class McSettings(RunSettings):
+class McSettings(OneModelSettings):
     """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
 
     data_json: Annotated[Path, Parameter(group=DATA, help="Questions in LongBench-v2's form.")]
@@ -30,7 +30,7 @@ class McSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NiahSettings(RunSettings):
+class NiahSettings(OneModelSettings):
     """Settings of `vqa-client niah`: needles hidden in documents rendered as page images."""
 
     data: Annotated[Path | None, Parameter(alias="-d", group=DATA, help="Questions in the needle file's form.")] = None

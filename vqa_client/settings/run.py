@@ -25,21 +25,18 @@ def _key_from_environment() -> str | None:
 class RunSettings:
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
 
-    config: Annotated[
+    base_url: Annotated[
         str | None,
-        Parameter(alias="-c", group=SERVER, help="A model's settings: a JSON file, or the name of a shipped one."),
+        Parameter(
+            group=SERVER,
+            help="The OpenAI-compatible endpoint, with or without /v1. Default: the config's, else "
+            f"{DEFAULT_BASE_URL}.",
+        ),
     ] = None
-    base_url: Annotated[str, Parameter(group=SERVER, help="The OpenAI-compatible endpoint, with or without /v1.")] = (
-        DEFAULT_BASE_URL
-    )
     api_key: Annotated[
         str | None,
         Parameter(group=SERVER, help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False),
     ] = field(default_factory=_key_from_environment, repr=False)
-    model: Annotated[
-        str | None,
-        Parameter(group=SERVER, help="The model to ask for. Default: the config's, else the one the server serves."),
-    ] = None
     presence_penalty: Annotated[
         float | None, Parameter(group=SERVER, help="Sent with each request. Default: the config's, else not sent.")
     ] = None
@@ -96,3 +93,37 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The configs of the models that are asked one after the other; None asks what the server serves."""
+        return (None,)
+
+    @property
+    def served_name(self) -> str | None:
+        """The name to ask for, where it isn't the config's."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneModelSettings(RunSettings):
+    """What the commands take that ask one model."""
+
+    config: Annotated[
+        str | None,
+        Parameter(alias="-c", group=SERVER, help="A model's settings: a JSON file, or the name of a shipped one."),
+    ] = None
+    model: Annotated[
+        str | None,
+        Parameter(group=SERVER, help="The model to ask for. Default: the config's, else the one the server serves."),
+    ] = None
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The one config."""
+        return (self.config,)
+
+    @property
+    def served_name(self) -> str | None:
+        """The name given by hand."""
+        return self.model

@@ -47,6 +47,7 @@ class _Questions(Struct, frozen=True, kw_only=True):
         for row, context_length in self.selection.rows():
             yield Question(
                 id=row.name,
+                variant=self.wanted.variant,
                 text=row.question,
                 images=self.wanted.images(row),
                 references=(row.gold(),),
@@ -59,6 +60,7 @@ class _Questions(Struct, frozen=True, kw_only=True):
 def load(
     data_json: PathLike,
     *,
+    variant: str = "",
     pages: Pages | None,
     blacklist: PathLike | None = None,
     limit: int | None = None,
@@ -68,7 +70,7 @@ def load(
 
     Left out are "blacklisted", "no_images" and, text only, "no_context". Raises DataError.
     """
-    wanted = Wanted(pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
+    wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
     selection = select(data_json, _Row, wanted, hint=_HINT)
     return Loaded(
         questions=_Questions(selection=selection, wanted=wanted),
@@ -95,6 +97,7 @@ def task(*, prompt_template: str | None = None, parser: str = "robust", text_onl
         parse=_parse_with(parser),
         score=_score_with(parser),
         scoring={"parser": parser, "version": SCORING_VERSION},
+        headline=parser,
     )
 
 

@@ -50,6 +50,7 @@ class _Questions(Struct, frozen=True, kw_only=True):
             for index in row.scorable():
                 yield Question(
                     id=question_id(row.name, index),
+                    variant=self.wanted.variant,
                     text=row.questions[index],
                     images=images,
                     references=(row.gold(index),),
@@ -67,6 +68,7 @@ def question_id(document_id: str, index: int) -> str:
 def load(
     data_json: PathLike,
     *,
+    variant: str = "",
     pages: Pages | None,
     blacklist: PathLike | None = None,
     limit: int | None = None,
@@ -77,7 +79,7 @@ def load(
     Left out are, by document, "blacklisted", "no_images" and "no_context" (text only), and, by question, "unscorable":
     those without an answer, which would be found in every reply. Raises DataError.
     """
-    wanted = Wanted(pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
+    wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
     selection = select(data_json, _Row, wanted, hint=_HINT)
     count = 0
     unscorable: list[str] = []
@@ -134,6 +136,7 @@ def task(*, prompt_template: str | None = None, case_sensitive: bool = False, te
         parse=parse,
         score=score,
         scoring={"case_sensitive": str(case_sensitive).lower(), "version": SCORING_VERSION},
+        headline="containment",
     )
 
 

@@ -21,9 +21,10 @@ _SHOWN_IDS = 5
 class Wanted(Struct, frozen=True, kw_only=True):
     """Which documents a run asks about: not the blacklisted, of the rest the first `limit`, of these what has pages.
 
-    Text only, what has a text is asked, pages or not.
+    Text only, what has a text is asked, pages or not. `variant` names the form in which the pages are shown.
     """
 
+    variant: str
     pages: Pages | None
     blacklist: frozenset[str] = frozenset()
     limit: int | None = None

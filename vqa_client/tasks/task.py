@@ -11,7 +11,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """The functions of one benchmark.
 
     `scoring` names everything that `parse` and `score` depend on (parser, flags, a version): records made under
-    another `scoring` are parsed and scored again without being asked again.
+    another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
+    score's value is. `text_first` puts the prompt before the images.
     """
 
     name: str
@@ -19,6 +20,8 @@ class Task(Struct, frozen=True, kw_only=True):
     parse: Callable[[Completion, Question], Answer]
     score: Callable[[Answer, Completion, Question], Score]
     scoring: dict[str, str]
+    headline: str
+    text_first: bool = False
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

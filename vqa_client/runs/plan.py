@@ -1,0 +1,95 @@
+"""One run to be: its questions, its task, and where its report goes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.reports.report import Report
+from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.run_file import RunFile
+from vqa_client.tasks.task import Loaded, Task
+from vqa_client.types import Failure, Question, Record, Status
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be asked and written; `data_path` and `images_dir` are as they were given.
+
+    `variant` names the run among those of one command; `identity` is what, besides the model and the images' recipe,
+    decides what is sent; `config` and `limit` are as given.
+    """
+
+    task: Task
+    loaded: Loaded
+    variant: str
+    paths: RunPaths
+    data_path: Path
+    images_dir: Path | None
+    write: Write
+    config: str | None = None
+    limit: int | None = None
+    identity: Mapping[str, Any] = {}
+    missing_pages: Mapping[str, tuple[int, ...]] = {}
+
+    @property
+    def title(self) -> str:
+        """What the displays call it."""
+        return f"{self.task.name} {self.variant}"
+
+    def report(self, pairs: Pairs, file: RunFile) -> Report:
+        """Write the report of the records there are; raises UsageError where it can't be written."""
+        examples = Examples()
+        path = self.paths.dated(file.started)
+        run = self._run(file)
+        summary = self.write(path, run, lambda: examples.watching(pairs()))
+        return Report(
+            task=self.task.name,
+            variant=self.variant,
+            model=run.model,
+            path=path,
+            expected=self.loaded.count,
+            left_out=self.loaded.left_out,
+            summary=summary,
+            limit=self.limit,
+            headline=self.task.headline,
+            failures=examples.failures,
+            cut_documents=len(examples.cut_documents),
+        )
+
+    def _run(self, file: RunFile) -> Run:
+        model = file.identity["model"]
+        return Run(
+            variant=self.variant,
+            model=model["model_name"],
+            config=self.config,
+            data_path=str(self.data_path),
+            images_dir=str(self.images_dir) if self.images_dir else None,
+            expected=self.loaded.count,
+            text_only=self.images_dir is None,
+            left_out=self.loaded.left_out,
+            scoring=self.task.scoring,
+            limit=self.limit,
+            model_settings=model,
+            server=file.described.get("server", {}),
+            started=file.sessions[0]["started"] if file.sessions else "",
+            sessions=file.sessions,
+        )
+
+
+class Examples:
+    """The first failure of each status, and the documents that were shown in part, met on a walk over the records."""
+
+    def __init__(self) -> None:
+        self.failures: dict[Status, Failure] = {}
+        self.cut_documents: set[str] = set()
+
+    def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
+        """The same pairs."""
+        for question, record in pairs:
+            if record.error is not None:
+                self.failures.setdefault(record.status, record.error)
+            if record.truncated_pages:
+                self.cut_documents.add(record.cluster or record.question_id)
+            yield question, record
