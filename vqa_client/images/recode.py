@@ -27,8 +27,9 @@ class Recoded(Struct, frozen=True, kw_only=True):
 
 def is_plain(facts: ImageFacts, recipe: Recipe) -> bool:
     """Say whether the file can go unchanged without a look at its pixels."""
-    fits = recipe.max_pixels is None or 0 < facts.width * facts.height <= recipe.max_pixels
-    return not facts.oddities and fits and not _format_is_asked(facts, recipe)
+    few = recipe.max_pixels is None or 0 < facts.width * facts.height <= recipe.max_pixels
+    short = recipe.max_side is None or 0 < max(facts.width, facts.height) <= recipe.max_side
+    return not facts.oddities and few and short and not _format_is_asked(facts, recipe)
 
 
 def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:

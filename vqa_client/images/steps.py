@@ -19,9 +19,10 @@ ImageFormat = Literal["png", "jpeg", "webp"]
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """What the user asks of every image: at most `max_pixels`, and a format of a quality in 1..100."""
+    """What is asked of every image: at most `max_pixels`, no side above `max_side`, a format of a quality in 1..100."""
 
     max_pixels: int | None = None
+    max_side: int | None = None
     image_format: ImageFormat | None = None
     image_quality: int = 90
 
@@ -115,9 +116,16 @@ def _flat(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     return white, "alpha_on_white"
 
 
-def _smaller(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    from PIL import Image
+def _within(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+    """Shrink to a longest side, both sides cut to whole pixels, as the VQA 2.0 framework does."""
+    limit, longest = job.recipe.max_side, max(pixels.size)
+    if limit is None or longest <= limit:
+        return pixels, ""
+    width, height = (max(1, int(side * (limit / longest))) for side in pixels.size)
+    return _resized(pixels, width, height), f"max_side:{limit}:lanczos:{_change(pixels, width, height)}"
 
+
+def _smaller(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     limit = job.recipe.max_pixels
     width, height = pixels.size
     if limit is None or width * height <= limit:
@@ -125,9 +133,19 @@ def _smaller(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
     scale = sqrt(limit / (width * height))
     new_width = min(max(1, int(width * scale)), limit)
     new_height = min(max(1, int(height * scale)), limit // new_width)
+    resized = _resized(pixels, new_width, new_height)
+    return resized, f"max_pixels:{limit}:lanczos:{_change(pixels, new_width, new_height)}"
+
+
+def _resized(pixels: "Pixels", width: int, height: int) -> "Pixels":
+    from PIL import Image
+
     smooth = pixels if pixels.mode in ("L", "RGB") else pixels.convert("L" if pixels.mode == "1" else "RGB")
-    resized = smooth.resize((new_width, new_height), Image.Resampling.LANCZOS)
-    return resized, f"max_pixels:{limit}:lanczos:{width}x{height}->{new_width}x{new_height}"
+    return smooth.resize((width, height), Image.Resampling.LANCZOS)
+
+
+def _change(pixels: "Pixels", width: int, height: int) -> str:
+    return f"{pixels.width}x{pixels.height}->{width}x{height}"
 
 
 STEPS: tuple[Callable[["Pixels", Job], tuple["Pixels", str]], ...] = (
@@ -136,6 +154,7 @@ STEPS: tuple[Callable[["Pixels", Job], tuple["Pixels", str]], ...] = (
     _eight_bit,
     _rgb,
     _flat,
+    _within,
     _smaller,
 )
 """In this order: a corruption or a resize must see the picture upright, in 8 bits and without holes."""

@@ -1,0 +1,224 @@
+"""How errors grow with the level of a corruption: five metrics, and the visual robustness error (VRE) made of them.
+
+E is an error rate, 1 - accuracy, at level 0 (the clean image) and at each level of a corruption above it. Formulas are
+those of the VQA Visual Robustness Benchmark (Ishmam et al., 2024); its plots sort the errors first (`sort_levels`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum, isfinite
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.scoring.corruption_classes import class_of
+
+Errors = Sequence[float | None]
+"""Error rates in [0, 1], level 0 first; None where a level was not run."""
+Values = dict[str, float | None]
+
+
+class Undefined(Exception):
+    """Why a metric has no value."""
+
+
+def first_drop(errors: Sequence[float]) -> float:
+    """Growth of the error from level 0 to level 1, relative to level 0."""
+    clean, first = _first(errors, 2)
+    return (first - clean) / _not_zero(clean, "no error at level 0")
+
+
+def range_of_error(errors: Sequence[float]) -> float:
+    """Largest less smallest error, relative to the smallest."""
+    least = min(_first(errors, 1))
+    return (max(errors) - least) / _not_zero(least, "the smallest error is 0")
+
+
+def error_rate(errors: Sequence[float]) -> float:
+    """Slope of the least-squares line of error on level, level 0 among them."""
+    levels = range(len(_first(errors, 2)))
+    middle, mean = (len(errors) - 1) / 2, average_error(errors)
+    rises = fsum((level - middle) * (error - mean) for level, error in zip(levels, errors, strict=True))
+    return rises / fsum((level - middle) ** 2 for level in levels)
+
+
+def average_error(errors: Sequence[float]) -> float:
+    """Mean error over all levels, level 0 among them."""
+    return fsum(_first(errors, 1)) / len(errors)
+
+
+def average_difference(errors: Sequence[float]) -> float:
+    """Mean growth of the error over level 0, over the levels above it."""
+    clean, *above = _first(errors, 2)
+    return fsum(error - clean for error in above) / len(above)
+
+
+METRICS: dict[str, Callable[[Sequence[float]], float]] = {
+    "first_drop": first_drop,
+    "range_of_error": range_of_error,
+    "error_rate": error_rate,
+    "average_error": average_error,
+    "average_difference": average_difference,
+}
+
+
+class Vre(Struct, frozen=True, kw_only=True):
+    """The five metrics of every cell, and the VRE of each corruption, class and model; a value of None has a reason.
+
+    `metrics` is model -> corruption -> metric; `pool` gives for each metric the minimum and maximum by which it was
+    normalised, and the number of cells that have it: a VRE compares within its pool alone. `weights` add up to 1;
+    `used_weights` lists those that were renormalised because a metric has no value. `reasons` is keyed as "metric",
+    "model/corruption/metric" or "per_model/NAME".
+    """
+
+    metrics: dict[str, dict[str, Values]]
+    per_corruption: Values
+    per_class: Values
+    per_model: Values
+    pool: dict[str, dict[str, float | int | None]]
+    weights: dict[str, float]
+    used_weights: dict[str, dict[str, float]]
+    reasons: dict[str, str]
+
+
+def vre(
+    errors: Mapping[str, Mapping[str, Errors]],
+    *,
+    weights: Mapping[str, float] | Sequence[float] | None = None,
+    sort_levels: bool = False,
+) -> Vre:
+    """Evaluate `errors`, model -> corruption -> E0, E1, ...; weights are named, or in the order of METRICS.
+
+    Each metric is scaled to [0, 1] by the pool's own minimum and maximum over all models and corruptions. The VRE of a
+    model is the weighted sum of the metrics' means over its corruptions; of a corruption, over models; of a class,
+    over the cells in it. `sort_levels` puts each series in rising order first, as the published figures do. Raises
+    UsageError for weights that can't be used and errors outside [0, 1].
+    """
+    shares = _shares(weights)
+    reasons: dict[str, str] = {}
+    n_levels = max((len(series) for row in errors.values() for series in row.values()), default=0)
+    cells: dict[tuple[str, str], Values] = {}
+    for model, row in errors.items():
+        for corruption, series in row.items():
+            cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
+    pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
+    scaled = {key: {metric: _scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
+    reasons |= {metric: "the pool holds no two different values" for metric in METRICS if _flat(pool[metric])}
+    used: dict[str, dict[str, float]] = {}
+
+    def over(kind: str, group_of: Callable[[str, str], str]) -> Values:
+        groups: dict[str, list[Values]] = {}
+        for (model, corruption), values in scaled.items():
+            groups.setdefault(group_of(model, corruption), []).append(values)
+        return {name: _weighted(values, shares, f"{kind}/{name}", used, reasons) for name, values in groups.items()}
+
+    return Vre(
+        metrics={model: {corruption: cells[model, corruption] for corruption in row} for model, row in errors.items()},
+        per_corruption=over("per_corruption", lambda model, corruption: corruption),
+        per_class=over("per_class", lambda model, corruption: class_of(corruption)),
+        per_model=over("per_model", lambda model, corruption: model),
+        pool=pool,
+        weights=shares,
+        used_weights=used,
+        reasons=reasons,
+    )
+
+
+def metrics_of(errors: Errors, *, sort_levels: bool = False) -> tuple[Values, dict[str, str]]:
+    """The five metrics of one series, and for each that is None its reason."""
+    reasons: dict[str, str] = {}
+    return _values(errors, len(errors), sort_levels, "", reasons), reasons
+
+
+def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons: dict[str, str]) -> Values:
+    series: list[float | None] = [*errors, *[None] * (n_levels - len(errors))]
+    for error in series:
+        if error is not None and not (isfinite(error) and 0 <= error <= 1):
+            raise UsageError(
+                f"{name or 'errors'}: {error!r} is no error rate", hint="give shares in [0, 1], not per cent"
+            )
+    if sort_levels and None not in series:
+        series.sort(key=lambda error: error or 0.0)
+    values: Values = {}
+    for metric, formula in METRICS.items():
+        try:
+            values[metric] = formula(_whole(series, 2 if formula is first_drop else n_levels))
+        except Undefined as reason:
+            values[metric] = None
+            reasons[f"{name}/{metric}".lstrip("/")] = str(reason)
+    return values
+
+
+def _whole(series: Sequence[float | None], needed: int) -> list[float]:
+    missing = [str(level) for level, error in enumerate(series[:needed]) if error is None]
+    if missing:
+        raise Undefined(f"level {', '.join(missing)} was not run")
+    return [error for error in series[:needed] if error is not None]
+
+
+def _first(errors: Sequence[float], least: int) -> Sequence[float]:
+    if len(errors) < least:
+        raise Undefined("no level was run" if least == 1 else "a level above 0 is needed")
+    return errors
+
+
+def _not_zero(value: float, reason: str) -> float:
+    if value == 0:
+        raise Undefined(reason)
+    return value
+
+
+def _shares(weights: Mapping[str, float] | Sequence[float] | None) -> dict[str, float]:
+    given = dict.fromkeys(METRICS, 1 / len(METRICS)) if weights is None else _named(weights)
+    total = fsum(given.values())
+    if any(not isfinite(weight) or weight < 0 for weight in given.values()) or total == 0:
+        raise UsageError(f"weights {list(given.values())} can't be used", hint="give five of at least 0, not all 0")
+    return {metric: weight / total for metric, weight in given.items()}
+
+
+def _named(weights: Mapping[str, float] | Sequence[float]) -> dict[str, float]:
+    hint = f"the metrics are {', '.join(METRICS)}"
+    if isinstance(weights, Mapping):
+        if unknown := sorted(weights.keys() - METRICS.keys()):
+            raise UsageError(f"weights for unknown metrics: {', '.join(unknown)}", hint=hint)
+        return {metric: weights.get(metric, 0.0) for metric in METRICS}
+    if len(weights) != len(METRICS):
+        raise UsageError(f"{len(weights)} weights are given; {len(METRICS)} are needed", hint=hint)
+    return dict(zip(METRICS, weights, strict=True))
+
+
+def _pool(values: Iterable[float | None]) -> dict[str, float | int | None]:
+    there = [value for value in values if value is not None]
+    return {"min": min(there, default=None), "max": max(there, default=None), "n": len(there)}
+
+
+def _flat(pool: Mapping[str, float | int | None]) -> bool:
+    return pool["min"] == pool["max"]
+
+
+def _scaled(value: float | None, pool: Mapping[str, float | int | None]) -> float | None:
+    least, most = pool["min"], pool["max"]
+    if value is None or least is None or most is None or least == most:
+        return None
+    return (value - least) / (most - least)
+
+
+def _weighted(
+    cells: Sequence[Values],
+    shares: Mapping[str, float],
+    name: str,
+    used: dict[str, dict[str, float]],
+    reasons: dict[str, str],
+) -> float | None:
+    """The weighted sum of the metrics' means over `cells`, with the weights of those that have a mean made 1 in all."""
+    means: dict[str, float] = {}
+    for metric in METRICS:
+        there = [value for cell in cells if (value := cell[metric]) is not None]
+        if there and shares[metric]:
+            means[metric] = fsum(there) / len(there)
+    total = fsum(shares[metric] for metric in means)
+    if not total:
+        reasons[name] = "no metric with a weight has a value that differs in the pool"
+        return None
+    if len(means) < sum(share > 0 for share in shares.values()):
+        used[name] = {metric: shares[metric] / total for metric in means}
+    return fsum(shares[metric] / total * mean for metric, mean in means.items())
