@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["McSettings", "NiahSettings", "Progress", "Report", "arun", "run"]
+__all__ = ["McSettings", "NiahSettings", "Progress", "Report", "arun", "run", "vqa_accuracy"]
 
 if TYPE_CHECKING:
     from vqa_client.evaluation import arun, run
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
+    from vqa_client.scoring.vqa_accuracy import vqa_accuracy
     from vqa_client.settings import McSettings, NiahSettings
 
 _PLACES = {
@@ -18,6 +19,7 @@ _PLACES = {
     "Report": "reports.report",
     "arun": "evaluation",
     "run": "evaluation",
+    "vqa_accuracy": "scoring.vqa_accuracy",
 }
 
 

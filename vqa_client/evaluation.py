@@ -21,7 +21,7 @@ from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Plan
-from vqa_client.runs.plans import make_plans
+from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
 from vqa_client.settings import RunSettings
@@ -74,13 +74,17 @@ async def arun(
             raise Interrupted([*reports, *interrupted.reports]) from None
         if stop.is_set() and plans is not planned[-1][1]:
             raise Interrupted(reports)
+    finish(settings, reports, progress.note)
     return reports
 
 
 def _planned(settings: RunSettings, note: Callable[[str], None]) -> list[tuple[ModelSettings | None, list[Plan]]]:
     """Each model's settings and plans; all are checked before any question is asked."""
-    configs = [load_model(name) if name else None for name in settings.configs]
-    planned = [(config, make_plans(settings, config, note)) for config in configs]
+    models = [load_model(name) if name else None for name in settings.configs]
+    planned = [
+        (model, make_plans(settings, config, model, note))
+        for config, model in zip(settings.configs, models, strict=True)
+    ]
     if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
         for _, plans in planned:
             for plan in plans:

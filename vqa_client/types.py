@@ -34,8 +34,9 @@ class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
     `variant` is the form it is asked in: a page folder's name, or a corruption and its level such as
-    "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text, `groups` maps a breakdown
-    field to this question's value, `cluster` names the document or image that several questions share.
+    "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text,
+    `groups` maps a breakdown field to this question's value, `cluster` names the document or image that several
+    questions share.
     """
 
     id: str

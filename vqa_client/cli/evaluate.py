@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
@@ -14,26 +14,29 @@ from vqa_client.evaluation import arun
 from vqa_client.reports.report import Report
 from vqa_client.settings import RunSettings
 
+Tables = Callable[[Sequence[Report]], str]
+"""Makes the text for a terminal."""
 
-def evaluate(settings: RunSettings) -> int:
+
+def evaluate(settings: RunSettings, tables: Tables = as_tables) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
     progress = display()
     try:
         reports = attended(lambda stop: arun(settings, progress=progress, stop=stop), progress)
     except Stopped as stopped:
-        show(stopped.interrupted.reports, as_json=settings.json)
+        show(stopped.interrupted.reports, as_json=settings.json, tables=tables)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
-    show(reports, as_json=settings.json)
+    show(reports, as_json=settings.json, tables=tables)
     return exit_code(reports)
 
 
-def show(reports: Sequence[Report], *, as_json: bool = False) -> None:
+def show(reports: Sequence[Report], *, as_json: bool = False, tables: Tables = as_tables) -> None:
     """The reports on standard output, for people or for machines."""
     if as_json:
         emit(as_json_text(reports))
     elif reports:
-        emit(as_tables(reports))
+        emit(tables(reports))
 
 
 def exit_code(reports: Sequence[Report]) -> int:

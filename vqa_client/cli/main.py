@@ -2,15 +2,29 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from vqa_client import __version__
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
+from vqa_client.cli.robustness import robustness
 from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
-from vqa_client.settings import DemoSettings, McSettings, NiahSettings
+from vqa_client.settings import (
+    DemoSettings,
+    ExplainSettings,
+    LegibilitySettings,
+    McSettings,
+    NeedlesSettings,
+    NiahSettings,
+    PagesPreviewSettings,
+    PerturbSettings,
+    RenderSettings,
+    ScoreSettings,
+    Vqa2Settings,
+)
 
 app = App(
     name="vqa-client",
@@ -19,6 +33,8 @@ app = App(
     help="Ask vision-language models questions about images, and say exactly how good the answers are.",
 )
 _DEMO = DemoSettings()
+_VQA2 = Vqa2Settings()
+_EXPLAIN = ExplainSettings()
 
 
 @app.command
@@ -38,11 +54,80 @@ def niah(settings: Annotated[NiahSettings, Parameter(name="*")]) -> int:
 
 
 @app.command
+def vqa2(settings: Annotated[Vqa2Settings, Parameter(name="*")] = _VQA2) -> int:
+    """Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does."""
+    from vqa_client.cli.evaluate import evaluate
+    from vqa_client.cli.vqa2_table import as_vqa2_tables
+
+    return evaluate(settings, partial(as_vqa2_tables, verbose=settings.verbose))
+
+
+@app.command
+def explain(settings: Annotated[ExplainSettings, Parameter(name="*")] = _EXPLAIN) -> int:
+    """Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR."""
+    from vqa_client.cli.evaluate import evaluate
+    from vqa_client.cli.explain_table import as_explain_tables
+
+    return evaluate(settings, as_explain_tables)
+
+
+@app.command
+def render(settings: Annotated[RenderSettings, Parameter(name="*")]) -> int:
+    """Draw documents as page images: a data file's contexts, or the text files of a folder."""
+    from vqa_client.cli import render as drawing
+
+    return drawing.render(settings)
+
+
+@app.command
 def demo(settings: Annotated[DemoSettings, Parameter(name="*")] = _DEMO) -> int:
     """Start the page reader, a local OCR server, and run niah and mc on the sample pages."""
     from vqa_client.cli import demo as sample
 
     return sample.demo(settings)
+
+
+@app.command
+def score(settings: Annotated[ScoreSettings, Parameter(name="*")]) -> int:
+    """Score answers that lie in a file against VQA annotations, by any metric; no server is needed."""
+    from vqa_client.cli import score as scoring
+
+    return scoring.score(settings)
+
+
+@app.command
+def needles(settings: Annotated[NeedlesSettings, Parameter(name="*")]) -> int:
+    """Hide secrets in documents, and write the questions that ask for them."""
+    from vqa_client.cli import needles as hiding
+
+    return hiding.needles(settings)
+
+
+@app.command
+def perturb(settings: Annotated[PerturbSettings, Parameter(name="*")]) -> int:
+    """Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each."""
+    from vqa_client.cli import perturb as damaging
+
+    return damaging.perturb(settings)
+
+
+@app.command
+def pages_preview(settings: Annotated[PagesPreviewSettings, Parameter(name="*")]) -> int:
+    """Draw a contact sheet: pages beside their perturbed forms, as a model sees them."""
+    from vqa_client.cli import pages_preview as preview
+
+    return preview.pages_preview(settings)
+
+
+@app.command
+def legibility(settings: Annotated[LegibilitySettings, Parameter(name="*")]) -> int:
+    """Say how many of the documents' words an OCR reader finds on their pages."""
+    from vqa_client.cli.legibility import show_legibility
+
+    return show_legibility(settings)
+
+
+app.command(robustness)
 
 
 def main() -> None:

@@ -48,16 +48,7 @@ def as_json_text(reports: Sequence[Report]) -> str:
 
 def as_tables(reports: Sequence[Report]) -> str:
     """One table over all reports, one for each breakdown that has more than one group, and where the files lie."""
-    from rich.console import Console
-
-    console = Console(
-        file=StringIO(),
-        force_terminal=sys.stdout.isatty(),
-        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    console = new_console()
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
     by = first.headline if first.headline == "containment" else f"the {first.headline} parser"
@@ -67,16 +58,30 @@ def as_tables(reports: Sequence[Report]) -> str:
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
             console.print(_breakdown(reports, field))
     for report in reports:
-        for line in _remarks(report):
+        for line in remarks(report):
             console.print(line, soft_wrap=True)
     for report in reports:
         console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
-    return _tidied(console.file.getvalue())  # type: ignore[attr-defined]
+    return printed(console)
 
 
-def _tidied(text: str) -> str:
-    """Without the blanks that fill tables up, and with one empty line where two tables meet."""
-    lines = [line.rstrip() for line in text.splitlines()]
+def new_console() -> Any:
+    """A rich console that prints into memory, as wide as the terminal; `printed` gives what it has printed."""
+    from rich.console import Console
+
+    return Console(
+        file=StringIO(),
+        force_terminal=sys.stdout.isatty(),
+        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def printed(console: Any) -> str:
+    """The text without the blanks that fill tables up, and with one empty line where two tables meet."""
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
     return "\n".join(line for at, line in enumerate(lines) if line or (at and lines[at - 1])) + "\n\n"
 
 
@@ -89,7 +94,7 @@ def _overview(reports: Sequence[Report]) -> Any:
     metrics = list(dict.fromkeys(name for r in reports for name in r.summary.parts if not name.startswith("n_")))
     others = [name for name in metrics if name != reports[0].headline]
     some_failed = any(report.failed for report in reports)
-    table = _table(
+    table = new_table(
         "folder",
         "questions",
         "accuracy",
@@ -103,7 +108,7 @@ def _overview(reports: Sequence[Report]) -> Any:
             safe(report.variant) + (" (incomplete)" if report.incomplete else ""),
             f"{overall.total:,}",
             percent(overall.accuracy),
-            _interval(overall.interval),
+            interval_text(overall.interval),
             *(percent(parts[name].overall.value if overall.answered and name in parts else None) for name in others),
             *([f"{percent(overall.accuracy_answered)} ({overall.answered:,})"] if some_failed else []),
         )
@@ -112,7 +117,7 @@ def _overview(reports: Sequence[Report]) -> Any:
 
 def _breakdown(reports: Sequence[Report], field: str) -> Any:
     values = list(dict.fromkeys(value for r in reports for value in r.summary.breakdowns.get(field, {})))
-    table = _table(f"by {field.replace('_', ' ')}", *(safe(value) for value in values))
+    table = new_table(f"by {field.replace('_', ' ')}", *(safe(value) for value in values))
     for report in reports:
         tallies = report.summary.breakdowns.get(field, {})
         table.add_row(safe(report.variant), *(_cell(tallies.get(value)) for value in values))
@@ -123,24 +128,25 @@ def _cell(tally: Tally | None) -> str:
     return "-" if tally is None else f"{percent(tally.accuracy)} ({tally.total:,})"
 
 
-def _interval(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
+    """Both bounds as per cent."""
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
-def _remarks(report: Report) -> list[str]:
+def remarks(report: Report) -> list[str]:
     """What a reader of the numbers should know: the questions that are not simply right or wrong, and why."""
-    summary, remarks = report.summary, []
+    summary, said = report.summary, []
     for status, number in summary.status_counts.items():
         if number and status != "ok":
-            remarks.append(count(number, "question") + " " + status.replace("_", " ") + _example(report, status))
-    remarks += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
+            said.append(count(number, "question") + " " + status.replace("_", " ") + _example(report, status))
+    said += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
     if report.cut_documents:
-        remarks.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
+        said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:
-        remarks.append(f"only the first {report.limit:,} of the data file (--limit)")
+        said.append(f"only the first {report.limit:,} of the data file (--limit)")
     if report.incomplete:
-        remarks.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
-    return [f"{safe(report.variant)}: {remark}" for remark in remarks]
+        said.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
+    return [f"{safe(report.variant)}: {remark}" for remark in said]
 
 
 def _example(report: Report, status: Status) -> str:
@@ -152,7 +158,8 @@ def _example(report: Report, status: Status) -> str:
     return f": {shown}" + (f" ({failure.hint})" if failure.hint else "")
 
 
-def _table(first: str, *columns: str) -> Any:
+def new_table(first: str, *columns: str) -> Any:
+    """A rich table with its first column to the left and all others to the right."""
     from rich import box
     from rich.table import Table
 

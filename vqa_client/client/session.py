@@ -94,12 +94,14 @@ def _served_model(
     settled = named_model(settings, model)
     if settled is None and served.loaded is None:
         raise ServerUnusable(
-            f"{without_secrets(served.base)} lists no models", hint="name one with --model, or give a --config"
+            f"{without_secrets(served.base)} lists no models",
+            hint=f"name one with {settings.name_option}, or give a config",
         )
     settled = settled or _settled(settings, None, served.loaded or "")
     name = settled.model_name
     if served.models and name not in served.models:
-        note(f"the server does not list {name}; it lists {', '.join(served.models[:5])}: --model names another")
+        listed = ", ".join(served.models[:5])
+        note(f"the server does not list {name}; it lists {listed}: {settings.name_option} names another")
     temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
     note(f"asking {name} at {without_secrets(served.base)}, max_tokens {settled.max_tokens}, temperature {temperature}")
     return settled

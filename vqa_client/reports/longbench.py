@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.files import write_json_list
+from vqa_client.reports.additions import additions, percent
 from vqa_client.reports.longbench_groups import (
     CONTEXT_LENGTHS,
     DEPTHS,
@@ -17,13 +18,11 @@ from vqa_client.reports.longbench_groups import (
     LENGTHS,
     crossed,
     grouped,
-    percent,
     share,
 )
 from vqa_client.reports.longbench_results import mc_result, niah_result
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
-from vqa_client.scoring.statistics import Interval
+from vqa_client.reports.summary import Summary, summarise
 from vqa_client.types import Question, Record
 
 
@@ -36,7 +35,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
         "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
     }
     head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-    head |= _additions(run, summary)
+    head |= additions(run, summary, percent)
     write_json_list(path, head, "results", (mc_result(*pair) for pair in pairs()))
     return summary
 
@@ -56,7 +55,7 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
         "instance_accuracies": {name: share(total, correct) for name, (total, correct) in documents.items()},
         "detailed_analysis": detailed,
     }
-    head |= _additions(run, summary)
+    head |= additions(run, summary, percent)
     write_json_list(path, head, "results", (niah_result(*pair) for pair in pairs()))
     return summary
 
@@ -88,50 +87,3 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
 def _by_context_length(summary: Summary) -> dict[str, Any]:
     by_length = grouped(summary, "context_length", CONTEXT_LENGTHS)
     return {"context_length_analysis": {"by_context_length": by_length}}
-
-
-def _additions(run: Run, summary: Summary) -> dict[str, Any]:
-    return {
-        "incomplete": summary.overall.total < run.expected,
-        "expected_questions": run.expected,
-        "limit": run.limit,
-        "scoring": dict(run.scoring),
-        "status_counts": summary.status_counts,
-        **_tally(summary.overall),
-        "n_truncated": summary.n_truncated,
-        "without_truncated": _mean(summary.without_truncated),
-        "scores": {name: _part(name, part) for name, part in summary.parts.items()},
-        "breakdowns": {
-            field: {value: share(tally.total, tally.correct) | _tally(tally) for value, tally in tallies.items()}
-            for field, tallies in summary.breakdowns.items()
-        },
-        "prompt_tokens": summary.prompt_tokens,
-        "completion_tokens": summary.completion_tokens,
-        "left_out": {reason: list(ids) for reason, ids in sorted(run.left_out.items())},
-    }
-
-
-def _tally(tally: Tally) -> dict[str, Any]:
-    return {
-        "interval": _interval(tally.interval),
-        "answered": tally.answered,
-        "accuracy_answered": percent(tally.accuracy_answered),
-        "interval_answered": _interval(tally.interval_answered),
-    }
-
-
-def _part(name: str, part: Part) -> dict[str, Any]:
-    if name.startswith("n_"):
-        return {"n": part.answered.n, "mean": part.answered.value}
-    return {"overall": _mean(part.overall), "answered": _mean(part.answered)}
-
-
-def _mean(mean: Mean) -> dict[str, Any]:
-    return {"n": mean.n, "accuracy": percent(mean.value), "interval": _interval(mean.interval)}
-
-
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
-    if interval is None:
-        return None
-    bounds = {"low": percent(interval.low), "high": percent(interval.high)}
-    return bounds | {"method": interval.method, "clusters": interval.clusters}

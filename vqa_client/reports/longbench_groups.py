@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from vqa_client.reports.additions import percent
 from vqa_client.reports.summary import Summary, Tally
 from vqa_client.tasks.context_length import BUCKETS
 
@@ -10,11 +11,6 @@ DIFFICULTIES = ("easy", "medium", "hard")
 LENGTHS = ("short", "medium", "long")
 CONTEXT_LENGTHS = BUCKETS
 DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
-
-
-def percent(share: float | None) -> float | None:
-    """Scale a share in [0, 1] to per cent, unrounded."""
-    return None if share is None else share * 100
 
 
 def share(total: int, correct: int) -> dict[str, Any]:

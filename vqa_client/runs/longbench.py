@@ -9,17 +9,16 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.reports import longbench
 from vqa_client.reports.names import report_name
 from vqa_client.reports.run import Write
-from vqa_client.runs.plan import Plan
+from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings import McSettings, NiahSettings
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.task import Loaded, Task
 
 TEXT_ONLY = "text_only"
-Note = Callable[[str], None]
 
 
-def mc_plans(settings: McSettings, model: ModelSettings | None, note: Note) -> list[Plan]:
+def mc_plans(settings: McSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
     """One plan an image folder; raises UsageError or DataError."""
     template = model.prompt_template if model else None
     task = mc.task(prompt_template=template, parser=settings.parser, text_only=settings.text_only)
@@ -30,7 +29,7 @@ def mc_plans(settings: McSettings, model: ModelSettings | None, note: Note) -> l
     ]
 
 
-def niah_plans(settings: NiahSettings, model: ModelSettings | None, note: Note) -> list[Plan]:
+def niah_plans(settings: NiahSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
     """The same for needles; `note` is told where the config's template can't be used."""
     data, images = _niah_input(settings)
     template, said = niah.choose_template(model.prompt_template if model else None)

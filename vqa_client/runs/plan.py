@@ -1,6 +1,6 @@
 """One run to be: its questions, its task, and where its report goes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
 from vqa_client.tasks.task import Loaded, Task
 from vqa_client.types import Failure, Question, Record, Status
+
+Note = Callable[[str], None]
+"""Takes one line for whoever watches."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -36,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """What the displays call it."""
-        return f"{self.task.name} {self.variant}"
+        return f"{self.task.name} {self.variant}".rstrip()
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of the records there are; raises UsageError where it can't be written."""

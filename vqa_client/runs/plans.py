@@ -1,35 +1,48 @@
 """What a command is to do: its plans, checked and loaded before anything is asked."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
-from vqa_client.runs.longbench import Note, mc_plans, niah_plans
-from vqa_client.runs.plan import Plan
-from vqa_client.settings import McSettings, NiahSettings
+from vqa_client.reports.report import Report
+from vqa_client.runs.explain import explain_plans
+from vqa_client.runs.longbench import mc_plans, niah_plans
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.vqa2 import combine_reports, vqa2_plans
+from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.run import RunSettings
 
-NOTHING_LEFT = "page images are named {_id}_page_{NNN}.png; look at the ids, the blacklist and the folder"
+NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
 
-PLANNERS: dict[type[RunSettings], Callable[[Any, ModelSettings | None, Note], list[Plan]]] = {
+PLANNERS: dict[type[RunSettings], Callable[[Any, str | None, ModelSettings | None, Note], list[Plan]]] = {
     McSettings: mc_plans,
     NiahSettings: niah_plans,
+    Vqa2Settings: vqa2_plans,
+    ExplainSettings: explain_plans,
 }
 """Who makes a command's plans."""
+FINISHERS: dict[type[RunSettings], Callable[[Any, Sequence[Report], Note], None]] = {Vqa2Settings: combine_reports}
+"""Who writes what all reports of a command make together."""
 
 
-def make_plans(settings: RunSettings, model: ModelSettings | None, note: Note) -> list[Plan]:
+def make_plans(settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
-    plans = PLANNERS[type(settings)](settings, model, note)
+    plans = PLANNERS[type(settings)](settings, config, model, note)
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
         if not plan.loaded.count and plan.limit != 0:
             raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
     return plans
+
+
+def finish(settings: RunSettings, reports: Sequence[Report], note: Note) -> None:
+    """Write what all reports together make, once the last one is done."""
+    if type(settings) in FINISHERS:
+        FINISHERS[type(settings)](settings, reports, note)
 
 
 def _tell(plan: Plan, note: Note) -> None:

@@ -56,6 +56,12 @@ def peel(text: str) -> Peeled:
     return Peeled(text=plain(marked), unclosed=unclosed)
 
 
+def spoken(text: str) -> str:
+    """What was said, letter by letter: without reasoning, special tokens, the role's name and invented turns."""
+    said = _first_turn(_without_reasoning(_MARKS.sub("", text))[0])
+    return _MARKS.sub(" ", said).strip()
+
+
 def _without_reasoning(text: str) -> tuple[str, bool]:
     """Cut every thinking block; a closing tag without an opening one makes all before it reasoning."""
     kept: list[str] = []

@@ -1,7 +1,27 @@
 """Every knob once, with its help text: the command line, the Python API and the run's identity are made from these."""
 
 from vqa_client.settings.demo import DemoSettings
+from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.pages import RenderSettings
+from vqa_client.settings.perturb import LegibilitySettings, NeedlesSettings, PagesPreviewSettings, PerturbSettings
+from vqa_client.settings.robustness import GenerateSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.settings.score import ScoreSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 
-__all__ = ["DemoSettings", "McSettings", "NiahSettings", "RunSettings"]
+__all__ = [
+    "DemoSettings",
+    "ExplainSettings",
+    "GenerateSettings",
+    "LegibilitySettings",
+    "McSettings",
+    "NeedlesSettings",
+    "NiahSettings",
+    "PagesPreviewSettings",
+    "PerturbSettings",
+    "RenderSettings",
+    "RunSettings",
+    "ScoreSettings",
+    "Vqa2Settings",
+]

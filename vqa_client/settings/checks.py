@@ -5,20 +5,26 @@ from typing import Any
 
 from vqa_client.errors import UsageError
 
-PATHS = ("data_json", "images_dir", "output", "blacklist", "data", "images", "input", "ca_bundle")
+PATHS = ("data_json", "images_dir", "output", "blacklist", "data", "images", "input", "ca_bundle", "font")
 CHOICES = {
     "engine": ("direct", "httpx2"),
     "image_format": ("png", "jpeg", "webp"),
     "parser": ("robust", "seed", "longbench"),
+    "crop": ("both", "width", "last_page", "none"),
 }
 AT_LEAST = {
     "max_workers": 1,
     "limit": 0,
+    "num_secrets": 1,
     "max_retries": 0,
     "breaker_after": 0,
     "max_pixels": 1,
     "image_quality": 1,
     "max_pages": 1,
+    "dpi": 20,
+    "font_size": 1,
+    "line_height": 1,
+    "workers": 1,
     "wait_for_server": 0,
 }
 

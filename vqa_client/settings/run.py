@@ -104,6 +104,30 @@ class RunSettings:
         """The name to ask for, where it isn't the config's."""
         return None
 
+    @property
+    def name_option(self) -> str:
+        """The option that gives this name."""
+        return "--model"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfiguredSettings(RunSettings):
+    """What the commands take whose --model means configs."""
+
+    model_name: Annotated[
+        str | None, Parameter(group=SERVER, help="The name to ask for, where the server has another than the config.")
+    ] = None
+
+    @property
+    def served_name(self) -> str | None:
+        """The name given by hand."""
+        return self.model_name
+
+    @property
+    def name_option(self) -> str:
+        """The option that gives this name."""
+        return "--model_name"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneModelSettings(RunSettings):

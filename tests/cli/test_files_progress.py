@@ -1,0 +1,58 @@
+import os
+import signal
+
+import pytest
+
+from vqa_client.cli import files_progress as shown
+from vqa_client.cli.files_progress import files_progress, resumable
+
+
+def test_off_a_terminal_there_is_a_plain_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(float(second) for second in range(1000))
+    monkeypatch.setattr(shown.time, "monotonic", lambda: next(clock))
+    with files_progress("copy", 40, noun="pages") as advance:
+        for _ in range(20):
+            advance()
+        advance(20)
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 < len(lines) < 12
+    assert all(line.startswith("copy: ") and "pages/s" in line for line in lines)
+    assert "left" in lines[0]
+    assert lines[-1].startswith("copy: 40/40 pages")
+
+
+def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with files_progress("copy [x]", 3) as advance:
+        advance(3)
+    text = capsys.readouterr().err
+    assert "copy [x]" in text
+    assert "3/3 files" in text
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
+    number: signal.Signals, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned = []
+
+    def work() -> int:
+        try:
+            os.kill(os.getpid(), number)
+            return 0
+        finally:
+            cleaned.append(number)
+
+    monkeypatch.setattr(shown.sys, "argv", ["vqa-client", "render", "-o", "x"])
+    before = signal.getsignal(number)
+    assert resumable(work) == code
+    assert cleaned == [number]
+    assert signal.getsignal(number) is before
+    assert capsys.readouterr().err.endswith("stopped; to go on: vqa-client render -o x\n")
+
+
+def test_work_that_ends_by_itself_gives_its_own_code() -> None:
+    assert resumable(lambda: 7) == 7

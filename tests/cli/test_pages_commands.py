@@ -1,0 +1,145 @@
+"""The commands that make pages and look at them, as people type them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
+from tests.tasks.documents import mc_record
+from vqa_client.pages.pixels import read_page
+
+SPECS = ("jpeg:10", "noise", "blur")
+
+
+def arguments(*words: str | Path) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "vqa_client", *map(str, words)]
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments(*words), capture_output=True, text=True, timeout=60, check=False)
+
+
+def data_file(folder: Path, **texts: str) -> Path:
+    path = folder / "data.json"
+    path.write_text(json.dumps([mc_record(name, context=text) for name, text in texts.items()]))
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_needles_are_counted_and_documents_without_them_named(tmp_path: Path) -> None:
+    data = data_file(tmp_path, d1="A boat came. " * 20, d2="One. Two.", d3="")
+    output = tmp_path / "niah" / "data.json"
+    done = command("needles", "--data-json", data, "--output", output, "--num_secrets", "3", "--seed", "7")
+    assert (done.returncode, done.stdout) == (0, f"{output} holds 1 document, 3 questions\n")
+    assert "1 document left out, too few sentences: d2" in done.stderr
+    assert "1 document left out, no context: d3" in done.stderr
+    assert len(json.loads(output.read_bytes())) == 1
+
+
+def test_several_perturbations_are_made_and_made_once(tmp_path: Path) -> None:
+    clean = clean_folder(tmp_path)
+    words = ("perturb", "--images", clean, "--output", tmp_path, "--perturbation", *SPECS)
+    done = command(*words, "--max_workers", "2")
+    assert (done.returncode, done.stderr.count("error")) == (0, 0)
+    assert "adv_jpeg_10: 3 pages, 3 of them new" in done.stdout
+    assert (tmp_path / "adv_blur" / "images" / "d2_page_001.png").is_file()
+    again = command(*words, "--max_workers", "1")
+    assert again.stdout.count("3 pages, 0 of them new") == len(SPECS)
+
+
+def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> None:
+    clean = clean_folder(tmp_path)
+    done = command("perturb", "-i", clean, "-o", tmp_path / "out", "-p", *SPECS, "--dry_run")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == f"{tmp_path / 'out' / 'adv_jpeg_10'}: 3 pages to be made, 0 there"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("perturb", "-i", "clean", "-o", ".", "-p", "jpg:10"), "hint: did you mean jpeg"),
+        (("perturb", "-i", "nowhere", "-o", ".", "-p", "blur"), "error: nowhere"),
+        (("perturb", "-i", "clean", "-o", ".", "-p", "dpi:56"), "draws the text anew"),
+        (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--legibility"), "with their text"),
+        (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--max_workers", "0"), "--max_workers is 0"),
+        (("needles", "--data-json", "gone.json", "-o", "n.json"), "gone.json"),
+        (("needles", "--data-json", "gone.json", "-o", "n.json", "--num_secrets", "0"), "--num_secrets is 0"),
+        (("pages-preview", "-i", "clean", "-o", "sheet.jpg"), "the sheet is a PNG"),
+        (("pages-preview", "-i", "clean", "-o", "sheet.png", "--page", "x9"), "no page of that name"),
+        (("legibility", "-i", "clean", "--data-json", "gone.json"), "gone.json"),
+    ],
+)
+def test_what_cant_be_done_ends_with_2_and_its_reason(
+    words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clean_folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = contents(tmp_path)
+    done = command(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert contents(tmp_path) == before
+
+
+def test_a_contact_sheet_shows_clean_pages_first(tmp_path: Path) -> None:
+    clean = clean_folder(tmp_path)
+    assert command("perturb", "-i", clean, "-o", tmp_path / "out", "-p", *SPECS).returncode == 0
+    sheet = tmp_path / "sheet.png"
+    done = command("pages-preview", "--images", clean, tmp_path / "out", "--output", sheet, "--page", "d1", "d2")
+    assert done.stdout == f"{sheet}: 2 pages in 4 forms: clean, adv_blur, adv_jpeg_10, adv_noise\n"
+    assert read_page(sheet.read_bytes(), "sheet").width > 4 * 420
+
+
+def test_legibility_is_told_for_every_folder(tmp_path: Path) -> None:
+    pytest.importorskip("tesserocr")
+    clean = clean_folder(tmp_path)
+    for page in (clean / "images").iterdir():
+        paper(f"{WORDS} {WORDS}", size=(700, 160)).resize((1400, 320)).save(page)
+    data = data_file(tmp_path, d1=f"{WORDS}. {WORDS} {WORDS} {WORDS}", d2=f"{WORDS} unseen")
+    words = ("perturb", "-i", clean, "-o", tmp_path / "out", "-p", "blur:40")
+    done = command(*words, "--legibility", "--data_json", data, "--max_workers", "1")
+    assert done.returncode == 0
+    assert "clean        mean  95.8  worst  91.7 (d2)  n = 2 documents, 3 pages" in done.stdout
+    assert "adv_blur_40  mean   0.0" in done.stdout
+    told = command("legibility", "-i", clean, tmp_path / "out", "--data-json", data, "--limit", "1", "--json")
+    rows = json.loads(told.stdout)
+    assert [(row["folder"], row["documents"], row["pages"]) for row in rows] == [("clean", 1, 2), ("adv_blur_40", 1, 2)]
+    assert (rows[0]["mean"], rows[0]["worst"]["id"]) == (1.0, "d1")
+
+
+def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    clean = clean_folder(tmp_path, *(f"d{n:02d}_page_001.png" for n in range(40)))
+    for page in (clean / "images").iterdir():
+        paper(WORDS * 20, size=(900, 900)).save(page)
+    words = ("perturb", "-i", clean, "-p", *SPECS, "--max_workers", "2", "-o")
+    output = tmp_path / "a" / "out"
+    with subprocess.Popen(
+        arguments(*words, output), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        try:
+            until_s = time.monotonic() + 30
+            while len(list(output.rglob("*.png"))) < 20 and time.monotonic() < until_s:
+                time.sleep(0.01)
+            os.killpg(run.pid, signal.SIGINT)
+            told, complaint = run.communicate(timeout=10)  # ends when no process holds the pipes any more
+        finally:
+            run.kill()
+    assert (run.returncode, told, "Traceback" in complaint) == (130, "", False)
+    assert "stopped; to go on: vqa-client perturb" in complaint
+    made = {path for path in output.rglob("*") if path.is_file()}
+    assert {path.suffix for path in made} == {".png"}
+    assert not [path for path in made if path.name.startswith(".")]
+    assert command(*words, output).returncode == 0
+    assert command(*words, tmp_path / "b" / "out").returncode == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")

@@ -1,0 +1,134 @@
+"""`vqa-client render` as people type it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vqa_client.cli.main import run_command
+
+pytest.importorskip("pypdfium2", reason="needs the extra `render`")
+
+PARAGRAPH = "The quick brown fox jumps over the lazy dog, and the dog lies in the sun. "
+
+
+@pytest.fixture
+def data_json(tmp_path: Path) -> Path:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([{"_id": f"d{number}", "context": PARAGRAPH * 400} for number in range(3)]))
+    return path
+
+
+def test_a_summary_says_what_was_made_and_where(
+    data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "pages"
+    assert run_command(["render", "--data_json", str(data_json), "-o", str(output), "--workers", "1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("3 documents · 12 pages · ")
+    assert captured.out.splitlines()[-1] == str(output)
+    assert "render: 3/3 documents" in captured.err
+    assert len(list((output / "images").glob("d?_page_00?.png"))) == 12
+    said = json.loads((output / "metadata.json").read_bytes())
+    assert (said["perturbation_type"], said["params"], said["input_dir"]) == ("clean", {"dpi": 96}, "data.json")
+
+
+def test_a_dry_run_makes_nothing_and_names_the_rule_of_the_tokens(
+    data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "pages"
+    assert run_command(["render", "--data-json", str(data_json), "-o", str(output), "--workers", "1", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "3 documents · 12 pages · about" in text
+    assert "by the rule qwen2.5-vl: one for each 28 x 28 pixels" in text
+    assert not output.exists()
+
+
+def test_the_settings_reach_the_style(data_json: Path, tmp_path: Path) -> None:
+    options = "--dpi 72 --font_size 9 --page_size letter --margins 20x30 --crop none --max_pages 1 --line_bbox"
+    output = tmp_path / "pages"
+    words = ["render", "--data_json", str(data_json), "-o", str(output), "--workers", "1", *options.split()]
+    assert run_command(words) == 0
+    style = json.loads((output / "metadata.json").read_bytes())["style"]
+    assert (style["page_width_pt"], style["page_height_pt"]) == (612, 792)
+    assert (style["margin_x_pt"], style["margin_y_pt"], style["line_height_pt"]) == (20, 30, 10)
+    assert (style["dpi"], style["crop_width"], style["crop_last_page"], style["max_pages"]) == (72, False, False, 1)
+    assert (output / "line_bbox.jsonl").exists()
+
+
+def test_characters_that_no_font_has_are_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.pages.fonts._cjk", lambda _: ())
+    from vqa_client.pages import fonts, raster
+
+    for known in (fonts.chain, raster.typesetter):
+        known.cache_clear()
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("中 \U000f0000 中", "utf-8")
+    try:
+        assert run_command(["render", "--data_json", str(texts), "-o", str(tmp_path / "out"), "--workers", "1"]) == 0
+    finally:
+        for known in (fonts.chain, raster.typesetter):
+            known.cache_clear()
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "no font" in line]
+    assert line.startswith("3 characters in no font, drawn as \ufffd: 中 U+4E2D (2), ")
+    assert "U+F0000 (1)" in line
+    assert "pip install 'vqa-client[cjk]'" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--page_size", "big"], "--page_size is 'big'"),
+        (["--margins", "wide"], "--margins is 'widexwide'"),
+        (["--margins", "400"], "leaves no room"),
+        (["--dpi", "1"], "--dpi is 1"),
+        (["--workers", "0"], "--workers is 0"),
+        (["--font", "/nowhere.ttf"], "can't read the font /nowhere.ttf"),
+    ],
+)
+def test_a_setting_that_cant_be_is_named(
+    options: list[str], message: str, data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["render", "--data_json", str(data_json), "-o", str(tmp_path / "pages"), *options]
+    assert run_command(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "pages" / "images").exists()
+
+
+def test_a_fault_in_the_last_record_is_said_before_the_first_page_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps([{"_id": "a", "context": "text"}, {"_id": "b", "context": ""}]))
+    assert run_command(["render", "--data_json", str(data), "-o", str(tmp_path / "pages")]) == 2
+    assert "record 1 (_id 'b'): the text is empty" in capsys.readouterr().err
+    assert not (tmp_path / "pages").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    data, output = tmp_path / "data.json", tmp_path / "pages"
+    data.write_text(json.dumps([{"_id": "a", "context": PARAGRAPH * 4_000}]))
+    words = ["render", "--data_json", str(data), "-o", str(output), "--workers", "1", "--max_pages", "40"]
+    running = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "vqa_client", *words], stderr=subprocess.PIPE, text=True
+    )
+    while not list((output / "images").glob("*.png")):
+        time.sleep(0.02)
+        assert running.poll() is None
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == code
+    assert said.splitlines()[-1] == f"stopped; to go on: vqa-client {' '.join(words)}"
+    made = len(list((output / "images").glob("*.png")))
+    assert 0 < made < 40
+    assert not list(output.rglob("*.tmp"))
+    assert run_command(words) == 0
+    assert len(list((output / "images").iterdir())) == 40

@@ -1,0 +1,285 @@
+"""`vqa-client robustness generate`: corrupted copies of a folder, whatever becomes of the run."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.images.corruptions.drawings import drawn
+from vqa_client.cli.main import run_command
+from vqa_client.images.corruptions import corrupted_png
+
+
+def generate(images: Path, output: Path, *words: str) -> int:
+    return run_command(["robustness", "generate", "--images", str(images), "--output", str(output), *words])
+
+
+def files(output: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(output)): path.read_bytes() for path in output.rglob("*") if path.is_file()}
+
+
+def pictures(output: Path) -> dict[str, bytes]:
+    return {name: data for name, data in files(output).items() if name != "metadata.json"}
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> Path:
+    folder = tmp_path / "images"
+    (folder / "val").mkdir(parents=True)
+    Image.fromarray(drawn(48, 32)).save(folder / "COCO_val2014_000000000139.jpg")
+    Image.fromarray(drawn(32, 48)).save(folder / "val" / "page 2.png")
+    (folder / "notes.txt").write_text("no image")
+    (folder / ".hidden.png").write_bytes(b"")
+    return folder
+
+
+def test_every_image_is_made_under_every_corruption_and_level(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    assert generate(images, output, "--seed", "5", "--max_workers", "1") == 0
+    made = pictures(output)
+    assert len(made) == 2 * 70
+    assert len(list(output.iterdir())) == 70 + 1
+    for folder in ("Shot-noise_L1", "Zoom-Blur_L3", "JPEG-compression_L5"):
+        assert {name for name in made if name.startswith(folder)} == {
+            f"{folder}/COCO_val2014_000000000139.png",
+            f"{folder}/val/page 2.png",
+        }
+    data = (images / "val" / "page 2.png").read_bytes()
+    assert made["Snow_L4/val/page 2.png"] == corrupted_png(data, name="snow", level=4, seed=5)
+    metadata = json.loads((output / "metadata.json").read_text())
+    assert metadata["params"] == {"profile": "vqa-vrb", "seed": 5, "format": "png"}
+    assert metadata["variants"]["Snow_L2"] == {
+        "corruption": "snow",
+        "level": 2,
+        "constants": [0.2, 0.3, 2, 0.5, 12, 4, 0.7],
+    }
+    assert capsys.readouterr().out.startswith(f"{output}: 140 files made")
+
+
+def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
+    words = ("--corruptions", "elastic,gaussian_noise,Grayscale-Inverse", "--levels", "1,5")
+    assert generate(images, tmp_path / "one", *words, "--max_workers", "1") == 0
+    assert generate(images, tmp_path / "two", *words, "--max_workers", "2") == 0
+    assert pictures(tmp_path / "one") == pictures(tmp_path / "two")
+    assert {name.split("/")[0] for name in pictures(tmp_path / "one")} == {
+        *("Elastic_L1", "Elastic_L5", "Gaussian-noise_L1", "Gaussian-noise_L5", "Grayscale-Inverse"),
+    }
+
+
+def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, words = tmp_path / "out", ("--corruptions", "snow,contrast", "--levels", "2-3", "--max_workers", "1")
+    assert generate(images, output, *words) == 0
+    before = pictures(output)
+    (output / "Snow_L2" / "val" / "page 2.png").unlink()
+    (output / "Snow_L2" / "val" / ".0123456789abcdef.tmp").write_bytes(b"half a picture")
+    kept_ns = (output / "Snow_L3" / "val" / "page 2.png").stat().st_mtime_ns
+    capsys.readouterr()
+    assert generate(images, output, *words) == 0
+    assert "1 file made" in capsys.readouterr().out
+    assert (output / "Snow_L3" / "val" / "page 2.png").stat().st_mtime_ns == kept_ns
+    (output / "Snow_L2" / "val" / ".0123456789abcdef.tmp").unlink()
+    assert pictures(output) == before
+    assert generate(images, output, *words) == 0
+    assert "0 files made" in capsys.readouterr().out
+
+
+def test_more_levels_and_images_join_what_is_there(images: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    assert generate(images, output, "--corruptions", "snow", "--levels", "1", "--max_workers", "1") == 0
+    Image.fromarray(drawn(20, 20)).save(images / "third.png")
+    assert generate(images, output, "--corruptions", "Contrast", "--levels", "1-2", "--max_workers", "1") == 0
+    assert len(pictures(output)) == 2 + 2 * 3
+    metadata = json.loads((output / "metadata.json").read_text())
+    assert list(metadata["variants"]) == ["Snow_L1", "Contrast_L1", "Contrast_L2"]
+
+
+def test_a_changed_image_is_made_again(images: Path, tmp_path: Path) -> None:
+    output, words = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    assert generate(images, output, *words) == 0
+    before = pictures(output)
+    Image.fromarray(255 - drawn(32, 48)).save(images / "val" / "page 2.png")
+    later_s = time.time() + 60
+    os.utime(images / "val" / "page 2.png", (later_s, later_s))
+    assert generate(images, output, *words) == 0
+    after = pictures(output)
+    assert {name for name in after if after[name] != before[name]} == {"Contrast_L1/val/page 2.png"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--profile", "imagenet-c"], "profile was 'vqa-vrb' and is 'imagenet-c'"),
+        (["--seed", "1"], "seed was 0 and is 1"),
+        (["--format", "jpeg"], "format was 'png' and is 'jpeg'"),
+    ],
+)
+def test_another_dataset_in_the_same_folder_is_refused(
+    words: list[str], told: str, images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    assert generate(images, output, *common) == 0
+    before = files(output)
+    assert generate(images, output, *common, *words) == 2
+    assert told in capsys.readouterr().err
+    shutil.copytree(images, tmp_path / "others")
+    assert generate(tmp_path / "others", output, *common) == 2
+    assert "input_dir was" in capsys.readouterr().err
+    assert files(output) == before
+
+
+def test_folders_that_nothing_describes_are_left_alone(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out" / "Snow_L1").mkdir(parents=True)
+    assert generate(images, tmp_path / "out", "--corruptions", "snow", "--levels", "1") == 2
+    assert "no metadata.json" in capsys.readouterr().err
+    (tmp_path / "out" / "metadata.json").write_text("{")
+    assert generate(images, tmp_path / "out", "--corruptions", "snow", "--levels", "1") == 2
+    assert "metadata.json" in capsys.readouterr().err
+
+
+def test_a_bad_image_is_named_once_and_the_others_are_made(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (images / "cut.png").write_bytes((images / "val" / "page 2.png").read_bytes()[:70])
+    (images / "gone.png").symlink_to("nowhere.png")
+    output = tmp_path / "out"
+    assert generate(images, output, "--corruptions", "snow,contrast", "--levels", "1-2", "--max_workers", "2") == 1
+    told = capsys.readouterr()
+    assert told.err.count("cut.png") == 1
+    assert told.err.count("gone.png") == 1
+    assert "2 images left out, 8 files missing" in told.out
+    assert len(pictures(output)) == 2 * 4
+
+
+def test_jpeg_is_written_where_it_is_asked_for(images: Path, tmp_path: Path) -> None:
+    words = ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1", "--format", "jpeg")
+    sizes = {}
+    for quality in ("40", "90"):
+        assert generate(images, tmp_path / quality, *words, "--quality", quality) == 0
+        data = pictures(tmp_path / quality)["Contrast_L1/val/page 2.jpg"]
+        sizes[quality] = len(data)
+        with Image.open(io.BytesIO(data)) as picture:
+            assert (picture.format, picture.size) == ("JPEG", (32, 48))
+    assert sizes["40"] < sizes["90"]
+    assert json.loads((tmp_path / "40" / "metadata.json").read_text())["params"]["quality"] == 40
+
+
+def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (240, 320, 3), dtype=np.uint8)
+    for number in range(4):
+        Image.fromarray(noise).save(images / f"{number}.png")
+    shutil.rmtree(images / "val")
+    (images / "COCO_val2014_000000000139.jpg").unlink()
+    assert generate(images, tmp_path / "out", "--dry_run", "--max_workers", "1", "--corruptions", "gaussian_noise") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("4 images in 5 folders: 20 files, 20 to be made\nabout 4.")
+    assert "MB free" in told
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--corruptions", "gausian_noise"], "gaussian_noise"),
+        (["--levels", "0-5"], "level 0 is the original"),
+        (["--levels", "6"], "--levels"),
+        (["--profile", "imagenet"], "vqa-vrb"),
+        (["--quality", "0"], "--quality"),
+        (["--max_workers", "0"], "--max_workers"),
+        (["--images", "nowhere"], "nowhere: is no folder"),
+    ],
+)
+def test_a_wrong_word_is_one_clear_error(
+    words: list[str], told: str, images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["robustness", "generate", "--output", str(tmp_path / "out")]
+    command += words if "--images" in words else ["--images", str(images), *words]
+    try:
+        code = run_command(command)
+    except SystemExit as exit_:
+        code = int(str(exit_.code))
+    assert code != 0
+    streams = capsys.readouterr()
+    assert told in streams.err + streams.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_images_or_with_two_of_one_name_is_refused(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert generate(tmp_path / "empty", tmp_path / "out") == 2
+    assert "no image in it" in capsys.readouterr().err
+    Image.fromarray(drawn(8, 8)).save(images / "val" / "page 2.webp")
+    assert generate(images, tmp_path / "out") == 2
+    assert "page 2.webp would both be called val/page 2" in capsys.readouterr().err
+    assert generate(images, images) == 2
+    assert "is the folder of images itself" in capsys.readouterr().err
+
+
+def test_an_output_inside_the_images_is_not_taken_for_more_images(images: Path, tmp_path: Path) -> None:
+    words = ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    for _ in range(2):
+        assert generate(images, images / "corrupted", *words) == 0
+        assert len(pictures(images / "corrupted")) == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_ends_the_run_with_the_file_s_name(
+    images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def onto_a_full_disk(path: str, mode: str, **options: int) -> object:
+        if "Snow_L2" in os.fspath(path):
+            return open("/dev/full", "wb", **options)
+        return open(path, mode, **options)
+
+    monkeypatch.setattr("vqa_client.files.open", onto_a_full_disk, raising=False)
+    output, words = tmp_path / "out", ("--corruptions", "snow", "--levels", "1-3", "--max_workers", "1")
+    assert generate(images, output, *words) == 2
+    assert "Snow_L2" in (told := capsys.readouterr().err)
+    assert "No space left" in told
+    monkeypatch.undo()
+    assert generate(images, output, *words) == 0
+    assert len(pictures(output)) == 2 * 3
+
+
+def test_ctrl_c_ends_it_and_the_same_command_goes_on(images: Path, tmp_path: Path) -> None:
+    for number in range(40):
+        Image.fromarray(drawn(640 + number, 480)).save(images / f"{number}.png")
+    output = tmp_path / "out"
+    command = [sys.executable, "-W", "error", "-m", "vqa_client", "robustness", "generate"]
+    command += ["-i", str(images), "-o", str(output), "--corruptions", "zoom_blur", "--max-workers", "2"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
+    until_s = time.monotonic() + 30
+    while len(list(output.glob("*/*.png"))) < 4 and time.monotonic() < until_s:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "to go on: vqa-client robustness generate" in told
+    assert "Traceback" not in told
+    before = pictures(output)
+    assert 4 <= len(before) < 42 * 5
+    assert not [name for name in before if name.endswith(".tmp")]
+    for number in range(3, 40):  # the rest would only take time
+        (images / f"{number}.png").unlink()
+    assert generate(images, output, "--corruptions", "zoom_blur", "--max_workers", "1") == 0
+    after = pictures(output)
+    assert all(after[name] == data for name, data in before.items())
+    assert all(f"Zoom-Blur_L{level}/2.png" in after for level in range(1, 6))

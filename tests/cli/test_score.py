@@ -1,0 +1,80 @@
+"""The score command as people type it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.scorefiles.sample import annotation, write_annotations, write_results
+from vqa_client.records import RecordLog
+from vqa_client.types import Record
+
+
+def score(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "vqa_client", "score", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[object, ...]:
+    predictions = write_results(tmp_path / "m_results.json", {1: "Yes.", 2: "red"})
+    annotations = write_annotations(
+        tmp_path / "a.json",
+        annotation(1, "yes"),
+        annotation(2, "red", "blue", answer_type="other", question_type="what color \x1b[31m"),
+    )
+    return ("--predictions", predictions, "--annotations", annotations)
+
+
+def test_people_see_both_accuracies_and_why_they_differ(files: tuple[object, ...]) -> None:
+    done = score(*files)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 questions scored of 2 predicted and 2 annotated" in done.stdout
+    assert "normalised - official = +50.00 points, +50.00 of them from the 1 question (50.0 %)" in done.stdout
+    assert "by question type" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_machines_get_json_alone_and_the_files_are_named(files: tuple[object, ...], tmp_path: Path) -> None:
+    done = score(*files, "-o", tmp_path / "out", "--json", "--metrics", "normalised", "simple")
+    found = json.loads(done.stdout)
+    assert found["summary"]["overall"]["normalised"]["value"] == 1.0
+    assert found["summary"]["per_answer_type"]["yes/no"]["simple"]["n"] == 1
+    assert all(Path(path).exists() for path in found["files"])
+    assert len(found["files"]) == 6
+
+
+def test_failed_questions_of_a_run_count_as_wrong_and_give_exit_code_1(
+    files: tuple[object, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "m.records.jsonl"
+    with RecordLog(path) as log:
+        log.append(Record(question_id="1", status="ok", answer="yes"))
+        log.append(Record(question_id="2", status="timeout"))
+    done = score("-p", path, *files[2:])
+    assert done.returncode == 1
+    assert "1 question timeout, scored 0" in done.stdout
+    assert "50.00" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--metrics", "bleu"), "error: --metrics is 'bleu'"),
+        (("--variant", "blur"), "error: "),
+        (("-p", "missing.json"), "error: can't read missing.json"),
+    ],
+)
+def test_what_can_not_be_scored_is_one_line_and_exit_code_2(
+    words: tuple[str, ...], message: str, files: tuple[object, ...]
+) -> None:
+    done = score(*(files[2:] if "-p" in words else files), *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)

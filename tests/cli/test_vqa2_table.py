@@ -1,0 +1,97 @@
+from pathlib import Path
+
+from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, asked, lost, replied, run_of
+from vqa_client.cli.vqa2_table import as_vqa2_tables
+from vqa_client.reports.report import Report
+from vqa_client.reports.vqa2 import writer
+
+
+def report(folder: Path, name: str, pairs: list[Pair]) -> Report:
+    path = folder / f"{name}.json"
+    summary = writer(SETUP)(path, run_of(config=name), lambda: pairs)
+    return Report(
+        task="vqa2",
+        variant="",
+        model=f"org/{name}",
+        path=path,
+        expected=len(pairs),
+        left_out={"no_image": ("9",)},
+        summary=summary,
+        headline="normalised",
+        failures={record.status: record.error for _, record in pairs if record.error},
+    )
+
+
+def row(text: str, *begins: str) -> list[str]:
+    """The cells of the first line that begins with a word, behind the first line that begins with another."""
+    lines = [line.strip() for line in text.splitlines()]
+    at = 0
+    for begin in begins:
+        at = next(n for n in range(at, len(lines)) if lines[n].startswith(begin)) + 1
+    return lines[at - 1].split()
+
+
+def test_the_published_table_ranks_the_models(tmp_path: Path) -> None:
+    good = [replied(DAY, "yes", 1.0), replied(BOAT, "red", 2.0), replied(GULLS, "3", 3.0)]
+    text = as_vqa2_tables([report(tmp_path, "small", THREE), report(tmp_path, "large", good)])
+    assert row(text, "model") == ["model", "correct", "accuracy", "VQA", "accuracy", "average", "time", "assessment"]
+    assert row(text, "model", "large") == ["large", "3/3", "100.0", "100.0", "2.00", "s", "excellent"]
+    assert row(text, "model", "small") == ["small", "2/3", "66.7", "66.7", "2.00", "s", "excellent"]
+    assert text.index("large") < text.index("small")
+
+
+def test_kinds_and_official_types_are_broken_down_for_each_model(tmp_path: Path) -> None:
+    text = as_vqa2_tables([report(tmp_path, "small", THREE)])
+    assert row(text, "kind", "yes/no") == ["yes/no", "100.0", "(1/1)"]
+    assert row(text, "kind", "count") == ["count", "0.0", "(0/1)"]
+    assert row(text, "kind", "other") == ["other", "-"]
+    assert row(text, "question type", "how many") == ["how", "many", "0.0", "(1)"]
+
+
+def test_the_comparison_has_intervals_and_times(tmp_path: Path) -> None:
+    text = as_vqa2_tables([report(tmp_path, "small", THREE)])
+    cells = row(text, "model", "model", "small")
+    assert cells[:2] == ["small", "33.3"]
+    assert "-" in cells[2]
+    assert cells[-3:] == ["66.7", "2.00", "2.90"]
+
+
+def test_what_is_not_simply_right_or_wrong_is_said(tmp_path: Path) -> None:
+    text = as_vqa2_tables([report(tmp_path, "small", THREE)])
+    assert "small: 1 question timeout: no reply within 60 s" in text
+    assert "small: 1 left out, no image" in text
+    assert "small.json" in text
+
+
+def test_single_questions_are_shown_on_request(tmp_path: Path) -> None:
+    pairs = [replied(DAY, "Yes."), replied(BOAT, "It is\nblue and " + "very " * 40), lost(GULLS)]
+    reports = [report(tmp_path, "small", pairs)]
+    assert "Is it day?" not in as_vqa2_tables(reports)
+    text = as_vqa2_tables(reports, verbose=True)
+    assert "1000 · yes/no · Is it day? · yes\n    right small: Yes.\n" in text
+    assert "    wrong small: It is blue and very" in text
+    assert "    wrong small: error: no reply within 60 s" in text
+    assert max(len(line) for line in text.splitlines()) < 120
+
+
+def test_an_unlabelled_split_has_dashes_and_no_zeros(tmp_path: Path) -> None:
+    pairs = [replied(asked(1, "Is it day?"), "Yes"), replied(asked(2, "What color is it?"), "red")]
+    text = as_vqa2_tables([report(tmp_path, "small", pairs)], verbose=True)
+    assert row(text, "model", "small") == ["small", "-", "-", "-", "0.50", "s", "N/A"]
+    assert row(text, "kind", "color") == ["color", "-", "(1)"]
+    assert "    - small: Yes" in text
+
+
+def test_foreign_text_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    pairs = [replied(asked(1, "[bold]Is it \x1b[31mday?", *["yes"] * 10), "\x1b[2J[red]no")]
+    text = as_vqa2_tables([report(tmp_path, "small", pairs)], verbose=True)
+    assert "\x1b" not in text
+    assert "[bold]Is it" in text
+
+
+def test_many_models_are_set_in_several_tables(tmp_path: Path) -> None:
+    reports = [report(tmp_path, f"a_model_of_number_{n}", THREE) for n in range(7)]
+    text = as_vqa2_tables(reports)
+    assert text.count("100.0 (1/1)") == 7 * 2
+    assert text.count("kind") > 2
+    assert "…" not in text

@@ -1,0 +1,80 @@
+"""The rows: names, folders, classes and levels, and how people ask for them."""
+
+import subprocess
+import sys
+
+import pytest
+
+from vqa_client.errors import UsageError
+from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, chosen, named
+from vqa_client.scoring.corruption_classes import class_of
+
+FOLDERS = (
+    *("Shot-noise", "Gaussian-noise", "Impulse-noise", "Speckle-noise", "Defocus-blur", "Zoom-Blur", "Snow"),
+    *("Brightness", "Contrast", "Saturation", "Elastic", "Spatter", "Pixelate", "JPEG-compression"),
+)
+
+
+def test_there_are_fourteen_with_five_levels_and_the_benchmark_s_folders() -> None:
+    assert tuple(CORRUPTIONS[name].folder for name in FOURTEEN) == FOLDERS
+    assert all(list(CORRUPTIONS[name].levels(profile)) == [1, 2, 3, 4, 5] for name in FOURTEEN for profile in PROFILES)
+    assert [row.folder_at(1) for name, row in CORRUPTIONS.items() if name not in FOURTEEN] == [
+        "Grayscale",
+        "Grayscale-Inverse",
+    ]
+
+
+def test_classes_are_those_that_reports_use() -> None:
+    assert {name: row.class_ for name, row in CORRUPTIONS.items()} == {name: class_of(name) for name in CORRUPTIONS}
+
+
+def test_the_profiles_differ_in_shot_noise_and_pixelate_alone() -> None:
+    differing = [name for name, row in CORRUPTIONS.items() if row.ways["vqa-vrb"] != row.ways["imagenet-c"]]
+    assert differing == ["shot_noise", "pixelate"]
+
+
+@pytest.mark.parametrize("spelling", ["Zoom-Blur", "zoom_blur", "ZOOM blur", " zoom-blur "])
+def test_a_corruption_goes_by_any_usual_spelling(spelling: str) -> None:
+    assert named(spelling).name == "zoom_blur"
+
+
+def test_every_folder_s_name_leads_back_to_its_corruption() -> None:
+    assert [named(row.folder) for row in CORRUPTIONS.values()] == list(CORRUPTIONS.values())
+
+
+def test_choices_come_once_and_in_the_table_s_order() -> None:
+    assert [one.folder for one in chosen("snow,Shot-noise, snow", "3,1-2,2")] == [
+        *("Shot-noise_L1", "Shot-noise_L2", "Shot-noise_L3", "Snow_L1", "Snow_L2", "Snow_L3"),
+    ]
+    assert len(chosen("all", "1-5")) == 70
+    assert [one.folder for one in chosen("all,grayscale", "4")][-2:] == ["JPEG-compression_L4", "Grayscale"]
+
+
+@pytest.mark.parametrize("levels", ["0-5", "6", "5-1", "", "1-", "a", "1,,2", "-1", "1.5"])
+def test_a_level_that_there_is_not_is_refused(levels: str) -> None:
+    with pytest.raises(UsageError, match="levels"):
+        chosen("all", levels)
+
+
+@pytest.mark.parametrize(("names", "told"), [("snw", "snow"), ("", "all, or some of"), ("frost", "one of shot_noise")])
+def test_a_corruption_that_there_is_not_is_refused(names: str, told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        chosen(names, "1-5")
+    assert told in error.value.hint
+
+
+def test_looking_at_the_table_takes_no_heavy_package() -> None:
+    code = "import sys, vqa_client.images.corruptions; print([m for m in ('numpy', 'cv2', 'PIL') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_missing_package_is_named_with_the_command_that_brings_it() -> None:
+    code = (
+        "import sys\nsys.modules['cv2'] = None\nfrom vqa_client.images.corruptions import needs_extra\n"
+        "try:\n    needs_extra()\nexcept Exception as error:\n    print(type(error).__name__, error, error.hint)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == (
+        "UsageError corruptions need a package that is not installed: cv2 pip install 'vqa-client[robustness]'"
+    )

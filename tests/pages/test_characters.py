@@ -1,0 +1,39 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pages.typefaces import FONTS
+from vqa_client.pages.characters import TAB, UNDRAWN, prepare
+
+
+def test_what_is_invisible_goes_and_is_counted() -> None:
+    prepared = prepare("soft\u00adhyphen\u00ad zero\u200bwidth \x07bell \ufeffbom", FONTS)
+    assert prepared.text == "softhyphen zerowidth bell bom"
+    assert prepared.removed == {"\x07": 1, "\xad": 2, "\u200b": 1, "\ufeff": 1}
+    assert prepared.missing == {}
+
+
+def test_what_no_font_has_is_replaced_and_counted() -> None:
+    prepared = prepare("a \U000f0000 b \U000f0000 \U000f0001", FONTS)
+    assert prepared.text == "a \ufffd b \ufffd \ufffd"
+    assert prepared.missing == {"\U000f0000": 2, "\U000f0001": 1}
+
+
+def test_every_kind_of_line_end_ends_a_line() -> None:
+    assert prepare("a\r\nb\rc\x0bd\x0ce\x85f\u2028g\u2029h", FONTS).text == "\n".join("abcdefgh")
+
+
+def test_tabs_are_wide_and_letters_and_accents_are_put_together() -> None:
+    assert prepare("\ta\tb", FONTS).text == f"{TAB}a{TAB}b"
+    assert prepare("e\u0301", FONTS).text == "\u00e9"
+
+
+def test_a_text_of_nothing_visible_is_blank() -> None:
+    assert prepare("\u200b\u00ad \u200e\n\t", FONTS).is_blank
+    assert not prepare(" . ", FONTS).is_blank
+
+
+@given(st.text())
+def test_whatever_comes_every_character_left_can_be_drawn(text: str) -> None:
+    prepared = prepare(text, FONTS)
+    assert all(FONTS.face_of(mark) >= 0 for mark in UNDRAWN.sub("", prepared.text) if mark != "\n")
+    assert len(prepared.text) <= len(TAB) * 3 * max(len(text), 1)

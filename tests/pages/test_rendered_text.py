@@ -1,0 +1,25 @@
+"""What the page reader reads on rendered pages, beside the text that they show."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tesserocr", reason="needs the extra `reader`")
+
+from tests.pages.typefaces import render
+from vqa_client.pages.legibility import legibility
+from vqa_client.pages.shown import shown
+from vqa_client.pages.style import Style
+from vqa_client.shipped import shipped
+
+DATA = shipped("data") / "longbench" / "data.json"
+
+
+@pytest.mark.parametrize(("dpi", "least"), [(100, 0.97), (150, 0.99)])
+def test_the_page_reader_finds_nearly_every_word(dpi: int, least: float, tmp_path: Path) -> None:
+    texts = {record["_id"]: record["context"] for record in json.loads(DATA.read_bytes())[:1]}
+    render(tmp_path, texts, Style(dpi=dpi))
+    found = legibility(shown(DATA, tmp_path / "images"), workers=1, advance=lambda _: None)
+    assert found.documents == 1
+    assert found.worst.share >= least

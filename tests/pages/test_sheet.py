@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.pages.sheets_of_paper import clean_folder, paper
+from vqa_client.errors import UsageError
+from vqa_client.images.find import PageFolder
+from vqa_client.pages import sheet
+from vqa_client.pages.sheet import CELL_PX, CROP_PX, GAP_PX, LINE_PX, Column, chosen, column, contact_sheet
+
+PAGES = [f"d{n}_page_001" for n in range(10)]
+
+
+def columns(root: Path) -> list[Column]:
+    clean = clean_folder(root, "d1_page_001.png", "d2_page_001.png") / "images"
+    large = root / "adv_x"
+    large.mkdir()
+    paper("ink " * 400, size=(900, 800)).save(large / "d1_page_001.png")
+    return [column(PageFolder(name=path.name, path=path)) for path in (clean, large)]
+
+
+def test_every_page_has_a_row_and_every_folder_a_column(tmp_path: Path) -> None:
+    made = contact_sheet(columns(tmp_path), ["d1_page_001", "d2_page_001"])
+    assert made.width == 2 * (CELL_PX[0] + GAP_PX) + GAP_PX
+    assert made.height > 2 * (CELL_PX[1] + CROP_PX[1])
+    assert contact_sheet(columns(tmp_path / "again"), ["d1_page_001", "d2_page_001"]).tobytes() == made.tobytes()
+
+
+def test_a_piece_is_shown_pixel_for_pixel(tmp_path: Path) -> None:
+    (_, large) = columns(tmp_path)
+    made = contact_sheet([large], ["d1_page_001"])
+    top = LINE_PX + GAP_PX + LINE_PX + CELL_PX[1] + GAP_PX
+    inner = (GAP_PX + 1, top + 1, GAP_PX + CROP_PX[0] - 1, top + CROP_PX[1] - 1)
+    piece = made.crop(inner).convert("L")
+    page = Image.frombytes("L", (900, 800), paper("ink " * 400, size=(900, 800)).tobytes())
+    found = [
+        (x, y)
+        for y in range(0, 800 - piece.height)
+        for x in (*range(0, 481, 120),)
+        if page.crop((x + 1, y, x + 1 + piece.width, y + piece.height)).tobytes() == piece.tobytes()
+    ]
+    assert found
+
+
+def test_a_page_that_a_folder_lacks_is_shown_as_missing(tmp_path: Path) -> None:
+    made = contact_sheet(columns(tmp_path), ["d2_page_001"])
+    middle = (GAP_PX + CELL_PX[0] + GAP_PX + CELL_PX[0] // 2, LINE_PX + GAP_PX + LINE_PX + CELL_PX[1] // 2)
+    assert made.getpixel(middle) == sheet.MISSING
+
+
+def test_pages_are_spread_evenly_or_named() -> None:
+    assert chosen(PAGES, (), 2) == ["d2_page_001", "d7_page_001"]
+    assert chosen(PAGES, (), 99) == PAGES
+    assert chosen(PAGES, ("d3", "d1_page_001.png"), 1) == ["d3_page_001", "d1_page_001"]
+
+
+def test_an_unknown_page_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="'d1_page_01'") as raised:
+        chosen(PAGES, ("d1_page_01",), 1)
+    assert raised.value.hint == "the nearest is d1_page_001"
+
+
+def test_a_sheet_too_large_to_look_at_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="make a sheet of"):
+        contact_sheet(columns(tmp_path) * 100, ["d1_page_001"] * 100)

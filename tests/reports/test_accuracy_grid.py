@@ -1,0 +1,209 @@
+import csv
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reports.explained_records import asked, lost, replied, run_of
+from vqa_client.errors import UsageError
+from vqa_client.reports.accuracy_grid import Entry, entry_of, update
+from vqa_client.reports.summary import summarise
+
+HEADER = "task,llava_train,llava_test,llava_val,qwen_train,qwen_test,qwen_val"
+
+
+def entry(accuracy: float, n: int, **changes: Any) -> Entry:
+    fields: dict[str, Any] = {
+        "title": "VQA-X",
+        "model": "llava",
+        "split": "val",
+        "accuracy": accuracy,
+        "n": n,
+        "settings": {"max_tokens": 64},
+        "model_name": "org/llava",
+        "started": f"{accuracy}/{n}",
+    }
+    return Entry(**(fields | changes))
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def cell(folder: Path, column: str = "llava_val", task: str = "VQA-X") -> str:
+    return next(row[column] for row in rows(folder / "accuracy_grid.csv") if row["task"] == task)
+
+
+def history(folder: Path) -> list[dict[str, str]]:
+    return rows(folder / "accuracy_grid_history.csv")
+
+
+def after(folder: Path, *entries: Entry) -> str:
+    for each in entries:
+        update(folder, each)
+    return cell(folder)
+
+
+def test_a_new_grid_has_the_published_rows_and_columns(tmp_path: Path) -> None:
+    path = update(tmp_path / "results", entry(0.7352, 100))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines == [HEADER, "VQA-X,,,0.735 (100),,,", "ACT-X,,,,,,", "ESNLI-VE,,,,,,", "VCR,,,,,,"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "kept"),
+    [
+        ([(0.735, 1000), (1.0, 10), (0.731, 1000)], "0.735 (1000)"),
+        ([(1.0, 10), (0.735, 1000)], "0.735 (1000)"),
+        ([(0.5, 100), (0.6, 100)], "0.600 (100)"),
+        ([(0.6, 100), (0.5, 100)], "0.600 (100)"),
+        ([(0.6, 100), (0.7, 99)], "0.600 (100)"),
+        ([(0.0, 5)], "0.000 (5)"),
+    ],
+)
+def test_the_larger_n_wins_and_of_equal_n_the_better(tmp_path: Path, runs: list[tuple[float, int]], kept: str) -> None:
+    assert after(tmp_path, *(entry(*run) for run in runs)) == kept
+    assert [(float(run["accuracy"]), int(run["n"])) for run in history(tmp_path)] == runs
+    assert sum(run["kept"] == "1" for run in history(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "kept"),
+    [
+        ("0.812, soft:0.873 (100)", (0.9, 100), "0.900 (100)"),
+        ("0.812, soft:0.873 (100)", (0.8, 100), "0.812, soft:0.873 (100)"),
+        ("0.735 (100)", (0.9, 50), "0.735 (100)"),
+        ("0.735", (0.9, 10), "0.900 (10)"),
+        ("0.735", (0.7, 10), "0.735"),
+        ("n/a", (0.1, 10), "0.100 (10)"),
+        ("0.5.1 (9)", (0.1, 10), "0.100 (10)"),
+        ("", (0.1, 10), "0.100 (10)"),
+    ],
+)
+def test_a_cell_of_another_program_is_compared_with(
+    tmp_path: Path, before: str, new: tuple[float, int], kept: str
+) -> None:
+    with (tmp_path / "accuracy_grid.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([HEADER.split(","), ["VQA-X", "", "", before, "", "", ""]])
+    assert after(tmp_path, entry(*new)) == kept
+
+
+def test_columns_and_rows_of_others_survive_where_they_are(tmp_path: Path) -> None:
+    before = 'note,task,llava_val,mine_val\n"a, ""b""",OK-VQA,0.1 (2),x\n,VQA-X,0.500 (10),\n'
+    (tmp_path / "accuracy_grid.csv").write_text("\ufeff" + before, encoding="utf-8")
+    update(tmp_path, entry(0.25, 20))
+    first, *others = rows(tmp_path / "accuracy_grid.csv")
+    assert list(first)[:4] == ["note", "task", "llava_val", "mine_val"]
+    assert (first["note"], first["task"], first["llava_val"], first["mine_val"]) == ('a, "b"', "OK-VQA", "0.1 (2)", "x")
+    assert [row["task"] for row in others] == ["VQA-X", "ACT-X", "ESNLI-VE", "VCR"]
+    assert others[0]["llava_val"] == "0.250 (20)"
+
+
+def test_cells_beyond_the_header_and_columns_without_a_name_survive(tmp_path: Path) -> None:
+    (tmp_path / "accuracy_grid.csv").write_text('task,,llava_val,\nVQA-X,x,,y,"z\r"\n', encoding="utf-8", newline="")
+    update(tmp_path, entry(0.25, 20))
+    with (tmp_path / "accuracy_grid.csv").open(encoding="utf-8", newline="") as file:
+        header, first, *_ = csv.reader(file)
+    assert header[:6] == ["task", "", "llava_val", "", "", "llava_train"]
+    assert first[:5] == ["VQA-X", "x", "0.250 (20)", "y", "z\r"]
+
+
+def test_another_model_gets_columns_of_its_own(tmp_path: Path) -> None:
+    update(tmp_path, entry(0.5, 10, model="glm", split="test"))
+    header = (tmp_path / "accuracy_grid.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header == f"{HEADER},glm_train,glm_test,glm_val"
+    assert cell(tmp_path, "glm_test") == "0.500 (10)"
+
+
+def test_runs_under_other_conditions_never_share_a_cell(tmp_path: Path) -> None:
+    update(tmp_path, entry(0.5, 10))
+    update(tmp_path, entry(0.9, 99, conditions=("3shot",), settings={"parsing": "robust", "shots": 3}))
+    other = entry(0.8, 999, settings={"max_tokens": 4})
+    update(tmp_path, other)
+    assert cell(tmp_path) == "0.500 (10)"
+    assert cell(tmp_path, "llava_val_3shot") == "0.900 (99)"
+    assert cell(tmp_path, f"llava_val_{other.digest[:6]}") == "0.800 (999)"
+    assert len(history(tmp_path)) == 3
+
+
+def test_a_run_reported_again_takes_its_own_place(tmp_path: Path) -> None:
+    first = entry(0.9, 100, started="t1")
+    assert after(tmp_path, first, first) == "0.900 (100)"
+    assert len(history(tmp_path)) == 1
+    assert after(tmp_path, entry(0.8, 100, started="t1")) == "0.800 (100)"
+    assert after(tmp_path, entry(0.7, 100, started="t2"), entry(0.6, 100, started="t2")) == "0.800 (100)"
+    assert [(run["started"], run["accuracy"], run["kept"]) for run in history(tmp_path)] == [
+        ("t1", "0.8", "1"),
+        ("t2", "0.6", "0"),
+    ]
+
+
+def test_n_is_what_was_answered_and_the_failed_are_told(tmp_path: Path) -> None:
+    records = [replied("1"), lost("2"), replied("3", right=False)]
+    made = entry_of(run_of(), summarise(records), title="VQA-X", model="llava", split="val")
+    assert made is not None
+    assert (made.cell, made.failed, made.model_name) == ("0.500 (2)", 1, "org/llava")
+    update(tmp_path, made)
+    assert (history(tmp_path)[0]["failed"], history(tmp_path)[0]["started"]) == ("1", "2026-11-28T01:00:00Z")
+
+
+def test_the_time_limit_and_the_scorers_version_make_no_other_settings() -> None:
+    one = entry_of(run_of(), summarise([replied("1")]), title="VQA-X", model="llava", split="val")
+    changed = run_of(
+        model_settings={"model_name": "org/llava", "max_tokens": 64, "timeout": 1},
+        scoring={"benchmark": "vqax", "parsing": "robust", "version": "2"},
+    )
+    other = entry_of(changed, summarise([replied("1")]), title="VQA-X", model="llava", split="val")
+    seed = entry_of(
+        run_of(scoring={"benchmark": "vqax", "parsing": "seed", "version": "1"}),
+        summarise([replied("1")]),
+        title="VQA-X",
+        model="llava",
+        split="val",
+    )
+    assert one is not None
+    assert other is not None
+    assert seed is not None
+    assert one.digest == other.digest != seed.digest
+
+
+def test_a_run_without_a_reply_has_no_entry() -> None:
+    assert asked("1").id == "1"
+    assert entry_of(run_of(), summarise([lost("1")]), title="VQA-X", model="llava", split="val") is None
+    assert entry_of(run_of(), summarise([]), title="VQA-X", model="llava", split="val") is None
+
+
+def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(4) as pool:
+        entries = [entry(at / 10, 10, model=f"m{at}") for at in range(8)]
+        list(pool.map(partial(update, tmp_path), entries))
+    assert [cell(tmp_path, f"m{at}_val") for at in range(8)] == [f"0.{at}00 (10)" for at in range(8)]
+    assert len(history(tmp_path)) == 8
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "accuracy_grid.csv",
+        "accuracy_grid_history.csv",
+        ".accuracy_grid.lock",
+    }
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"\xff\xfe"])
+def test_a_file_that_is_no_grid_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "accuracy_grid.csv"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"accuracy_grid\.csv"):
+        update(tmp_path, entry(0.5, 10))
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file_is_an_empty_grid(tmp_path: Path) -> None:
+    (tmp_path / "accuracy_grid.csv").touch()
+    assert after(tmp_path, entry(0.5, 10)) == "0.500 (10)"
+
+
+def test_a_folder_that_cant_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="file"):
+        update(tmp_path / "file", entry(0.5, 10))

@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.scorefiles.sample import write_results
+from vqa_client.errors import DataError, UsageError
+from vqa_client.records import RecordLog
+from vqa_client.scorefiles.predictions import Predictions, read_predictions
+from vqa_client.types import Record
+
+ROWS = {"1": "yes", "2": "a red\u2028car", "3": 'it is, he said, "big"'}
+
+
+def texts(found: Predictions) -> dict[str, str]:
+    return {key: prediction.text for key, prediction in found.by_id.items()}
+
+
+def written(folder: Path) -> dict[str, Path]:
+    rows = [{"question_id": int(key), "answer": answer} for key, answer in ROWS.items()]
+    quoted = "".join(f'{key},"{answer.replace(chr(34), chr(34) * 2)}"\r\n' for key, answer in ROWS.items())
+    contents = {
+        "a_results.json": json.dumps(rows, ensure_ascii=False),
+        "a.jsonl": "\n\n".join(json.dumps(row, ensure_ascii=False) for row in rows),
+        "bom.json": "\ufeff" + json.dumps(rows, ensure_ascii=False),
+        "bom.jsonl": "\ufeff" + "\n".join(json.dumps(row, ensure_ascii=False) for row in rows),
+        "a.csv": "question_id,answer\r\n" + quoted,
+        "bom.csv": "\ufeffid,prediction\r\n" + quoted,
+        "a.tsv": "image\tquestion_id\tanswer\n"
+        + "".join(f'x\t{key}\t"{answer.replace(chr(34), chr(34) * 2)}"\n' for key, answer in ROWS.items()),
+        "gqa.json": json.dumps([{"questionId": key, "prediction": answer} for key, answer in ROWS.items()]),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content.encode())
+    return {name: folder / name for name in contents}
+
+
+def test_every_form_holds_the_same_predictions(tmp_path: Path) -> None:
+    for path in written(tmp_path).values():
+        assert texts(read_predictions(path)) == ROWS, path.name
+
+
+def test_the_record_log_of_a_run_is_read_with_its_statuses(tmp_path: Path) -> None:
+    path = tmp_path / "run.records.jsonl"
+    with RecordLog(path) as log:
+        log.append(Record(question_id="1", status="timeout"))
+        log.append(Record(question_id="1", status="ok", output="Yes.", answer="Yes."))
+        log.append(Record(question_id="2", status="unparsed", output="hm", cluster="image 7"))
+        log.append(Record(question_id="3", status="bad_image"))
+    with path.open("a") as file:
+        file.write('{"question_id": "4", "sta')
+    found = read_predictions(path)
+    assert texts(found) == {"1": "Yes.", "2": "", "3": ""}
+    assert [prediction.status for prediction in found.by_id.values()] == ["ok", "unparsed", "bad_image"]
+    assert (found.by_id["2"].cluster, found.unreadable, found.repeated) == ("image 7", 1, {"1": 2})
+
+
+def test_of_several_variants_one_has_to_be_picked(tmp_path: Path) -> None:
+    path = tmp_path / "run.records.jsonl"
+    with RecordLog(path) as log:
+        for variant in ("", "gaussian_noise/3"):
+            log.append(Record(question_id="1", variant=variant, status="ok", answer=variant or "clean"))
+    with pytest.raises(UsageError, match="several variants, among them '' and 'gaussian_noise/3'"):
+        read_predictions(path)
+    assert texts(read_predictions(path, "")) == {"1": "clean"}
+    assert texts(read_predictions(path, "gaussian_noise/3")) == {"1": "gaussian_noise/3"}
+    with pytest.raises(UsageError, match="no variant 'blur'"):
+        read_predictions(path, "blur")
+
+
+def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_path: Path) -> None:
+    path = write_results(tmp_path / "r.json", [(1, "no"), ("1", "yes"), (2, "red"), (2, "red"), (3, "x")])
+    found = read_predictions(path)
+    assert texts(found) == {"1": "yes", "2": "red", "3": "x"}
+    assert (found.repeated, found.differing) == ({"1": 2, "2": 2}, 1)
+    assert (found.numeric_ids, found.text_ids) == (True, True)
+
+
+def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tmp_path: Path) -> None:
+    found = read_predictions(write_results(tmp_path / "r.json", {1: 2, 2: None, 3: " \n", 4: 2.5}))
+    assert texts(found) == {"1": "2", "2": "", "3": "", "4": "2.5"}
+    assert [prediction.status for prediction in found.by_id.values()] == ["ok", "empty", "empty", "ok"]
+    assert found.not_text == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("r.json", "", "r.json is empty"),
+        ("r.json", "[]", "r.json holds no prediction"),
+        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has not an answer"),
+        ("r.json", '[{"answer": "a"}]', "item 0 has not an id"),
+        ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id"),
+        ("r.json", "yes", "it begins with 'yes'"),
+        ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: Input data was truncated"),
+        ("r.csv", "question,reply\n1,a\n", "has the columns question, reply"),
+        ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns"),
+        ("r.csv", "question_id,answer\n,yes\n", "row 2 has not an id"),
+        ("r.csv", "question_id,answer\n", "holds no prediction"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_by_what_is_wrong(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        read_predictions(tmp_path / name)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    for name in ("missing.json", "missing.csv"):
+        with pytest.raises(DataError, match=name):
+            read_predictions(tmp_path / name)

@@ -1,0 +1,173 @@
+"""The published scores are kept with their faults; by whole words a reply earns what it says."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scoring.polarity import polarity
+from vqa_client.scoring.vqa2 import (
+    enhanced_score,
+    enhanced_score_by_words,
+    published_score,
+    simple_correct,
+    simple_correct_by_words,
+)
+
+RESULTS = Path(__file__).parents[3] / "shared" / "data" / "seed000_vqa2coco" / "results"
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "simple", "enhanced"),
+    [
+        ("yes", "Yes, there is another bus.", False, 0.1),
+        ("no", "Yes, there is another bus.", False, 0.1),
+        ("no", "I don't know.", True, 1.0),
+        ("no", "It isn't.", False, 0.2),
+        ("yes", "A bright lamp", True, 1.0),
+        ("yes", "Nope.", False, 0.0),
+        ("Yes.", "yes", True, 1.0),
+        ("yes", "", False, 0.0),
+        ("yes", " \n", False, 0.0),
+        ("0", "There are 10.", True, 0.5),
+        ("3", "Three", True, 1.0),
+        ("twenty-one", "20 1", True, 1.0),
+        ("flag", "two flags", True, 0.5),
+        ("flag", "a flag", True, 0.9),
+        ("on top of hill", "on top of it", False, 0.7),
+        ("yellow and orange", "yellow", False, 0.3),
+        ("red", "blue", False, 0.0),
+        ("?", "anything", False, 0.0),
+    ],
+)
+def test_the_published_scores_compare_substrings(gold: str, reply: str, simple: bool, enhanced: float) -> None:
+    assert (simple_correct(gold, reply), enhanced_score(gold, reply)) == (simple, enhanced)
+
+
+@pytest.mark.parametrize(
+    ("name", "differing"),
+    [
+        ("vqa2_results_coco_20250801_194855.json", []),
+        ("vqa2_results_coco_20250729_131258.json", [("smolvlm_v2_instruct", 100187002)]),  # breaks its own rule there
+    ],
+)
+def test_the_published_records_come_out_again(name: str, differing: list[tuple[str, int]]) -> None:
+    if not (RESULTS / name).exists():
+        pytest.skip(f"{name} is not here")
+    records = [
+        (model, record)
+        for model, result in json.loads((RESULTS / name).read_text())["results"].items()
+        for record in result["question_results"]
+    ]
+    assert len(records) == 100
+    found = []
+    for model, record in records:
+        score = published_score(record["ground_truth"], record["model_answer"])
+        if (score.is_correct, score.vqa_accuracy) != (record["is_correct"], record["vqa_accuracy"]):
+            found.append((model, record["question_id"]))
+        assert record["debug_info"] == {
+            "model_answer_lower": score.model_answer_lower,
+            "gt_answer_lower": score.gt_answer_lower,
+            "is_yes_no_question": score.is_yes_no_question,
+        }
+    assert found == differing
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ("Yes", "yes"),
+        ("**Yes**, it is not closed.", "yes"),
+        ("Yes, you can see a snowboard.", "yes"),
+        ("Assistant: Yes.", "yes"),
+        ("The answer is: yes", "yes"),
+        ("I think yes", "yes"),
+        ("Sure, it is.", "yes"),
+        ("That is right.", "yes"),
+        ("Correct", "yes"),
+        ("That's not wrong.", "yes"),
+        ("Absolutely, yes.", "yes"),
+        ("<think>no</think> yes", "yes"),
+        ("Yes. Is it night? No.", "yes"),
+        ("No.", "no"),
+        ("No, I can't say that there is one.", "no"),
+        ("That is incorrect.", "no"),
+        ("It isn't.", "no"),
+        ("Isn’t", "no"),
+        ("There aren’t any.", "no"),
+        ("There is no bus.", "no"),
+        ("The bear is not wearing shoes.", "no"),
+        ("I don't think so.", "no"),
+        ("This is not correct.", "no"),
+        ("I can't see any dog.", "no"),
+        ("Not at all", "no"),
+        ("cannot", "no"),
+        ("", None),
+        ("Certainly.", None),
+        ("I don't know.", None),
+        ("I’m not sure.", None),
+        ("Not sure", None),
+        ("No idea", None),
+        ("cannot tell", None),
+        ("It can't be determined.", None),
+        ("The image does not provide information about it.", None),
+        ("It doesn't say.", None),
+        ("unclear", None),
+        ("I do not have enough information.", None),
+        ("Impossible to say", None),
+        ("Yes and no", None),
+        ("The surface is bright.", None),
+        ("It is on the right.", None),
+        ("It is on the right side.", None),
+        ("Nothing.", None),
+        ("another one", None),
+        ("Knotted rope in the snow", None),
+        ("notable", None),
+    ],
+)
+def test_polarity_is_read_by_words_and_a_non_answer_has_none(reply: str, says: str | None) -> None:
+    assert polarity(reply) == says
+    for gold in ("yes", "no"):
+        assert simple_correct_by_words(gold, reply) == (says == gold)
+        assert enhanced_score_by_words(gold, reply) == float(says == gold)
+
+
+@pytest.mark.parametrize(
+    ("gold", "reply", "simple", "enhanced"),
+    [
+        ("0", "There are 10.", False, 0.0),
+        ("3", "Three", True, 1.0),
+        ("three", "There are 3 dogs.", True, 0.9),
+        ("5", "3.5", False, 0.0),
+        ("1000", "1,000 people", True, 0.9),
+        ("1", "-1", False, 0.0),
+        ("flag", "two flags", False, 0.0),
+        ("ped xing", "It says Ped Xing.", True, 0.9),
+        ("ped xing", "xing ped", False, 0.9),
+        ("yellow and orange", "yellow", False, 0.3),
+        ("?", "?", False, 0.0),
+        ("", "anything", False, 0.0),
+    ],
+)
+def test_other_answers_have_to_be_whole_words(gold: str, reply: str, simple: bool, enhanced: float) -> None:
+    assert (simple_correct_by_words(gold, reply), enhanced_score_by_words(gold, reply)) == (simple, enhanced)
+
+
+@given(st.text(max_size=40), st.text(max_size=60))
+def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply: str) -> None:
+    assert 0 <= enhanced_score(gold, reply) <= 1
+    assert 0 <= enhanced_score_by_words(gold, reply) <= 1
+    for score in (simple_correct, enhanced_score, simple_correct_by_words, enhanced_score_by_words):
+        assert score(gold, "") == 0
+
+
+@pytest.mark.parametrize("word", ["it is ", "not ", "answer: ", "the ", "n't ", "(", "no no ", "to be "])
+def test_a_long_reply_takes_no_long_time(word: str) -> None:
+    reply = word * (200_000 // len(word))
+    start = time.process_time()
+    polarity(reply)
+    enhanced_score_by_words("red", reply)
+    assert time.process_time() - start < 2

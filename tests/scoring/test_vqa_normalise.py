@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line, without_punctuation
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,000 red-blue", "1000 redblue"),
+        ("red-blue", "red blue"),
+        ("red - blue", "red blue"),
+        ("U.S.", "us"),
+        ("a.m.", "am"),
+        ("3.5", "3.5"),
+        (".5", ".5"),
+        ("5.", "5"),
+        ("-1", "1"),
+        ("no.1", "no.1"),
+        ("10:30", "10:30"),
+        ("$5 & 20%", "$5 & 20%"),
+        ("1,000 - 2,000", "1000 2000"),
+        ("Two dogs", "2 dogs"),
+        ("None", "0"),
+        ("eleven", "eleven"),
+        ("The the A an", ""),
+        ("isnt it", "isn't it"),
+        ("shouldntve", "shouldntve"),
+        ("shouldnt've", "shouldn't've"),
+        ("shouldn'tve", "shouldn't've"),
+        ("YALL'D'VE", "y'all'd've"),
+        ("ow's'at", "'ow's'at"),
+        ("somebody'd", "somebodyd"),
+        ("Ive", "ive"),
+        ("", ""),
+    ],
+)
+def test_an_answer_is_compared_as(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+
+
+def test_only_the_first_32_full_stops_go() -> None:
+    assert normalised("." * 40) == "." * 8
+
+
+def test_a_mark_vanishes_beside_a_space_and_else_becomes_one() -> None:
+    assert without_punctuation("a/b") == "a b"
+    assert without_punctuation("a/ b/c") == "a bc"
+
+
+def test_line_feeds_and_tabs_are_spaces() -> None:
+    assert on_one_line("\n a\tb\n") == "a b"
+
+
+@given(
+    st.lists(st.sampled_from(["isnt", "yalld've", "two", "a", "The", "somebody'd", "none", "it's"]) | st.text("ab'"))
+)
+def test_without_marks_one_pass_is_enough(words: list[str]) -> None:
+    once = normalised(" ".join(words))
+    assert normalised(once) == once
+
+
+@given(st.sampled_from(["yes", "2", "tennis racket", "isn't", "y'all'd've", "3.5", "10:30", "$5"]))
+def test_a_normalised_answer_stays_as_it_is(text: str) -> None:
+    assert normalised(text) == text

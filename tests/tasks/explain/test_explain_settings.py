@@ -1,0 +1,81 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.errors import UsageError
+from vqa_client.model_config import load_model
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks import explain
+from vqa_client.tasks.explain.prompts import EXAMPLES
+from vqa_client.tasks.explain.vcr import VCR_TASKS
+
+
+def test_the_defaults_are_the_published_ones() -> None:
+    settings = ExplainSettings()
+    assert (settings.task, settings.model, settings.split, settings.n_samples) == ("vqax", "llava", "val", 10)
+    assert (settings.parsing, settings.prompt_mode, settings.results_dir) == ("robust", None, Path("results"))
+
+
+@pytest.mark.parametrize("given", [None, "None", "none", "all", " ALL "])
+def test_all_samples_are_asked_for_in_several_ways(given: Any) -> None:
+    assert ExplainSettings(n_samples=given).n_samples is None
+
+
+@pytest.mark.parametrize("given", [-1, "ten", "1.5"])
+def test_another_number_of_samples_is_refused(given: Any) -> None:
+    with pytest.raises(UsageError, match="--n_samples"):
+        ExplainSettings(n_samples=given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"task": "vqa2"}, {"split": "dev"}, {"prompt_mode": "2shot"}, {"vcr_mode": "qa"}, {"parsing": "head"}],
+)
+def test_an_unknown_choice_is_refused_with_the_known_ones(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="must be one of"):
+        ExplainSettings(**given)
+
+
+def test_settings_and_tasks_know_the_same_names() -> None:
+    for task in explain.EXPLAIN_TASKS:
+        assert ExplainSettings(task=task).task == task  # type: ignore[arg-type]
+    for mode in VCR_TASKS:
+        assert ExplainSettings(vcr_mode=mode).vcr_mode == mode  # type: ignore[arg-type]
+    for mode in EXAMPLES:
+        assert ExplainSettings(prompt_mode=mode).prompt_mode == mode  # type: ignore[arg-type]
+    for parsing in explain.PARSINGS:
+        assert ExplainSettings(parsing=parsing).parsing == parsing  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "conditions"),
+    [
+        ({}, ()),
+        ({"prompt_mode": "3shot"}, ("3shot",)),
+        ({"task": "esnlive"}, ()),
+        ({"task": "esnlive", "prompt_mode": "3shot"}, ()),
+        ({"task": "esnlive", "prompt_mode": "zero"}, ("zero",)),
+        ({"task": "vcr", "vcr_mode": "q2a", "prompt_mode": "1shot"}, ("q2a", "1shot")),
+    ],
+)
+def test_only_what_is_asked_otherwise_than_published_is_a_condition(
+    given: dict[str, Any], conditions: tuple[str, ...]
+) -> None:
+    assert ExplainSettings(**given).conditions == conditions
+
+
+def test_results_go_by_the_configs_name() -> None:
+    assert ExplainSettings(model="qwen").model_label == "qwen"
+    assert ExplainSettings(model="my/model-7b.json").model_label == "model-7b"
+    assert ExplainSettings(model="my/model.json").configs == ("my/model.json",)
+    assert ExplainSettings(data_root="data").data_root == Path("data")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "model_name"), [("llava", "llava-hf/llava-1.5-7b-hf"), ("qwen", "Qwen/Qwen3-VL-8B-Instruct")]
+)
+def test_the_two_published_models_are_shipped(name: str, model_name: str) -> None:
+    model = load_model(name)
+    assert (model.model_name, model.temperature) == (model_name, 0.0)
+    assert model.max_tokens >= 40

@@ -1,0 +1,151 @@
+from pathlib import Path
+
+import pytest
+
+from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax_root
+from vqa_client.errors import UsageError
+from vqa_client.tasks import explain
+from vqa_client.tasks.explain.vcr import VCR_TASKS
+from vqa_client.types import Question
+
+
+def question(tmp_path: Path) -> Question:
+    return only(explain.load("vqax", "val", vqax_root(tmp_path)).questions)
+
+
+def parts(asked: Question, reply: str, *, name: str = "vqax", parsing: str = "robust") -> dict[str, float]:
+    task = explain.task(name, parsing=parsing)
+    completion = said(reply)
+    score = task.score(task.parse(completion, asked), completion, asked)
+    return score.parts | {"value": score.value}
+
+
+@pytest.mark.parametrize(
+    ("reply", "robust", "soft", "any_of_ten"),
+    [
+        ("A kettle because it steams", 1.0, 1.0, 1.0),
+        ("The Kettle! because it steams", 1.0, 1.0, 1.0),
+        ("pot because it steams", 0.0, 0.9, 1.0),
+        ("pan because it steams", 0.0, 0.0, 0.0),
+        ("because it steams", 0.0, 0.0, 0.0),
+        ("", 0.0, 0.0, 0.0),
+    ],
+)
+def test_the_majoritys_answer_is_right_and_others_count_softly(
+    tmp_path: Path, reply: str, robust: float, soft: float, any_of_ten: float
+) -> None:
+    got = parts(question(tmp_path), reply)
+    assert got["value"] == got["robust"] == robust
+    assert got["soft_vqa"] == pytest.approx(soft)
+    assert got["any_of_ten"] == any_of_ten
+
+
+def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_path: Path) -> None:
+    root = put(tmp_path, "actx", "test", {"1": actx()}, images=("mpi/015601864.jpg",))
+    asked = only(explain.load("actx", "test", root).questions)
+    reply = "playing guitar because he strums"
+    assert parts(asked, reply, name="actx") == {
+        "robust": 1.0,
+        "seed": 0.0,
+        "seed_head": 1.0,
+        "explained": 1.0,
+        "value": 1.0,
+    }
+    assert parts(asked, reply, name="actx", parsing="seed")["value"] == 0.0
+    assert explain.task("actx", parsing="seed").headline == "seed"
+    assert explain.task("actx", parsing="seed").parse(said(reply), asked).text == "playing"
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "rationale"),
+    [
+        ("kettle because it steams", "ok", "it steams"),
+        ("kettle", "ok", None),
+        ("", "empty", None),
+        ("because it steams", "unparsed", "it steams"),
+    ],
+)
+def test_a_published_reading_without_an_answer_has_a_status(
+    tmp_path: Path, reply: str, status: str, rationale: str | None
+) -> None:
+    answer = explain.task("vqax", parsing="seed").parse(said(reply), question(tmp_path))
+    assert (answer.status, answer.rationale) == (status, rationale)
+    assert (answer.text is None) == (status != "ok")
+
+
+def test_whether_there_is_an_explanation_is_a_metric_of_its_own(tmp_path: Path) -> None:
+    asked = question(tmp_path)
+    assert parts(asked, "kettle because it steams")["explained"] == 1.0
+    assert parts(asked, "kettle")["explained"] == 0.0
+    assert parts(asked, "kettle", parsing="seed")["explained"] == 0.0
+
+
+def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
+    root = put(tmp_path, "esnlive", "test", [esnlive()], images=("flickr30k/3416050.jpg",))
+    asked = only(explain.load("esnlive", "test", root).questions)
+    got = parts(asked, "This is not an entailment; neutral because unknown", name="esnlive")
+    assert (got["robust"], got["seed"], got["seed_head"]) == (1.0, 0.0, 0.0)
+
+
+def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) -> None:
+    task = explain.task("vqax")
+    text = task.prompt(question(tmp_path))
+    assert task.text_first
+    assert "<answer> because <explanation>" in text
+    assert text.endswith("Question: What stands on the stove?")
+
+
+@pytest.mark.parametrize(("mode", "examples"), [("zero", 0), ("1shot", 1), ("3shot", 3)])
+@pytest.mark.parametrize("name", explain.EXPLAIN_TASKS)
+def test_a_prompt_mode_shows_that_many_examples(tmp_path: Path, name: str, mode: str, examples: int) -> None:
+    text = explain.task(name, prompt_mode=mode).prompt(question(tmp_path))
+    assert text.count("\nAnswer: ") == examples
+
+
+def test_only_visual_entailment_has_examples_by_default() -> None:
+    assert {name: explain.prompt_mode_of(name, None) for name in explain.EXPLAIN_TASKS} == {
+        "vqax": "zero",
+        "actx": "zero",
+        "esnlive": "3shot",
+        "vcr": "zero",
+    }
+    assert explain.prompt_mode_of("esnlive", "zero") == "zero"
+
+
+@pytest.mark.parametrize("name", ["vqax", "actx", "esnlive"])
+def test_the_replies_of_the_examples_are_read_as_an_answer_and_an_explanation(tmp_path: Path, name: str) -> None:
+    benchmark = explain.benchmark_of(name)
+    for _, reply in benchmark.wording.examples:
+        answer = explain.task(name).parse(said(reply), question(tmp_path))
+        assert (answer.status, f"{answer.text} because {answer.rationale}") == ("ok", reply)
+
+
+@pytest.mark.parametrize("mode", VCR_TASKS)
+def test_the_replies_of_vcrs_examples_are_read_in_every_mode(tmp_path: Path, mode: str) -> None:
+    images = ("vcr1images/lsmdc_1/x@0.jpg",)
+    asked = only(
+        explain.load(
+            "vcr", "val", put(tmp_path, "vcr", "val", [vcr_own()], file="VCR/val.jsonl", images=images), vcr_mode=mode
+        ).questions
+    )
+    for _, reply in VCR_TASKS[mode].wording.examples:
+        answer = explain.task("vcr", vcr_mode=mode).parse(said(reply), asked)
+        assert answer.status == "ok"
+        assert answer.text == (reply.partition(" because ")[0] if mode != "q2ar" else reply)
+
+
+def test_scoring_names_all_that_reading_depends_on() -> None:
+    assert explain.task("vcr", vcr_mode="q2a", parsing="seed").scoring == {
+        "benchmark": "vcr",
+        "parsing": "seed",
+        "vcr_mode": "q2a",
+        "version": "1",
+    }
+
+
+def test_unknown_parsings_and_prompt_modes_are_refused() -> None:
+    with pytest.raises(UsageError, match="unknown parsing 'head'") as caught:
+        explain.task("vqax", parsing="head")
+    assert "robust, seed, seed_head" in caught.value.hint
+    with pytest.raises(UsageError, match="unknown prompt mode '2shot'"):
+        explain.task("vqax", prompt_mode="2shot")

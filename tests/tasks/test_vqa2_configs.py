@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+
+from vqa_client.model_config import load_model
+from vqa_client.tasks import vqa2
+
+SMALL = ("moondream2", "smolvlm_instruct", "smolvlm_v2_instruct")
+LARGE = ("llava-1.5-7b", "llava_mlx", "phi35_vision", "qwen3-vl-8b")
+
+
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_a_model_is_asked_as_published(name: str) -> None:
+    model = load_model(name)
+    assert (model.max_tokens, model.temperature, model.prompt_template) == (100, 0.0, None)
+    assert model.timeout == (60 if name in SMALL else 180)
+    assert model.model_name.count("/") == 1
+
+
+def test_names_are_those_of_files() -> None:
+    folder = Path(__file__).parents[2] / "config"
+    assert {*SMALL, *LARGE} <= {path.stem for path in folder.glob("*.json")}
+
+
+def test_a_config_of_the_long_document_benchmarks_serves_too() -> None:
+    chosen, note = vqa2.choose_template(load_model("qwen3-vl").prompt_template)
+    assert chosen == "{question}"
+    assert note

@@ -1,0 +1,225 @@
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tasks.vqa2_files import SHORT, annotation, answers, question, write_split
+from vqa_client.errors import DataError
+from vqa_client.scoring.answers import HumanAnswer
+from vqa_client.tasks import vqa2
+from vqa_client.tasks.task import Loaded
+from vqa_client.tasks.vqa2_files import find_files
+from vqa_client.types import Question
+
+OFFICIAL_QUESTIONS = 214_354
+PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250729_131258.json"
+TABLE_BITS = 17
+"""The official list goes by image id modulo 2^17, but for collisions: it comes out of a hash table of that size."""
+
+
+def load(folder: Path, notes: list[str] | None = None, **options: Any) -> Loaded:
+    said = [] if notes is None else notes
+    return vqa2.load(find_files(folder), note=said.append, **({"num_questions": None} | options))
+
+
+def ids(loaded: Loaded) -> list[str]:
+    return [asked.id for asked in loaded.questions]
+
+
+def published_ids() -> list[tuple[int, int]]:
+    if not PUBLISHED.is_file():
+        pytest.skip("the published results are not here")
+    results = json.loads(PUBLISHED.read_text())["results"]["moondream2"]["question_results"]
+    return [(result["question_id"], result["image_id"]) for result in results]
+
+
+def test_a_question_carries_what_its_score_and_report_need(tmp_path: Path) -> None:
+    given = ("red", "red", "maroon") + ("red",) * 7
+    write_split(tmp_path, [question(42_001)], [annotation(42_001, *given)])
+    (asked,) = load(tmp_path).questions
+    assert asked == Question(
+        id="42001",
+        text="What color is the boat?",
+        images=(str(tmp_path / "images/val2014/COCO_val2014_000000000043.jpg"),),
+        references=given,
+        groups={"kind": "color", "answer_type": "other", "question_type": "what color is the"},
+        cluster="43",
+        extra={
+            "question_id": 42_001,
+            "image_id": 43,
+            "image_filename": "COCO_val2014_000000000043.jpg",
+            "multiple_choice_answer": "red",
+            "answers": tuple(HumanAnswer(**one) for one in answers(*given)),
+        },
+    )
+
+
+def test_the_draw_is_the_published_one_on_the_official_list(tmp_path: Path) -> None:
+    expected = published_ids()
+    random.seed(42)
+    places = random.sample(range(OFFICIAL_QUESTIONS), len(expected))
+    questions = [question(10**9 + number, image_id=1) for number in range(OFFICIAL_QUESTIONS)]
+    for place, (question_id, image_id) in zip(places, expected, strict=True):
+        questions[place] = question(question_id, image_id=image_id)
+    annotations = [annotation(asked["question_id"], "red") for asked in questions]
+    write_split(tmp_path, questions, annotations)
+    assert [int(name) for name in ids(load(tmp_path, num_questions=20))] == [name for name, _ in expected]
+
+
+def test_the_published_ids_lie_where_the_draw_falls_in_the_official_order() -> None:
+    expected = published_ids()
+    places = random.Random(42).sample(range(OFFICIAL_QUESTIONS), len(expected))
+    size = 1 << TABLE_BITS
+    apart = [
+        abs(place / OFFICIAL_QUESTIONS - image_id % size / size)
+        for place, (_, image_id) in zip(places, expected, strict=True)
+    ]
+    assert sum(distance < 0.05 for distance in apart) == len(expected) - 1  # one of them has collided
+
+
+def test_a_draw_keeps_its_order_and_all_questions_that_of_the_file(tmp_path: Path) -> None:
+    numbers = random.Random(7).sample(range(1, 500), 60)
+    write_split(tmp_path, [question(n) for n in numbers], [annotation(n) for n in sorted(numbers)])
+    drawn = random.Random(42).sample(numbers, 20)
+    assert ids(load(tmp_path, num_questions=20)) == [str(n) for n in drawn]
+    assert ids(load(tmp_path, num_questions=20, limit=3)) == [str(n) for n in drawn[:3]]
+    assert ids(load(tmp_path, num_questions=20, seed=1)) != [str(n) for n in drawn]
+    for everything in (None, 0, 60, 1_000):
+        assert ids(load(tmp_path, num_questions=everything)) == [str(n) for n in numbers]
+
+
+def test_only_annotated_questions_are_drawn_from(tmp_path: Path) -> None:
+    write_split(tmp_path, [question(n) for n in range(1, 101)], [annotation(n) for n in range(2, 101, 2)])
+    loaded = load(tmp_path, num_questions=10)
+    assert ids(loaded) == [str(n) for n in random.Random(42).sample(range(2, 101, 2), 10)]
+    assert len(loaded.left_out["no_annotation"]) == 50
+
+
+def test_whatever_is_missing_on_any_side_is_counted_by_id(tmp_path: Path) -> None:
+    questions = [question(1_000 * n) for n in range(100)]
+    annotations = [annotation(1_000 * n) for n in range(2, 100)] + [annotation(777)]
+    write_split(tmp_path, questions, annotations, images=[1 + n for n in range(95)])
+    loaded = load(tmp_path)
+    assert loaded.count == len(ids(loaded)) == 93
+    assert loaded.left_out == {
+        "no_annotation": ("0", "1000"),
+        "no_question": ("777",),
+        "no_image": tuple(str(1_000 * n) for n in range(95, 100)),
+    }
+
+
+def test_the_first_of_several_records_with_one_id_counts(tmp_path: Path) -> None:
+    write_split(
+        tmp_path,
+        [question(1, "Is it red?"), question(1, "Is it blue?"), question(2)],
+        [annotation(1, *["yes"] * 10), annotation(2), annotation(1, *["no"] * 10)],
+    )
+    loaded = load(tmp_path)
+    first, second = loaded.questions
+    assert (first.id, first.text, first.references[0], second.id) == ("1", "Is it red?", "yes", "2")
+    assert loaded.left_out == {"duplicate_annotation": ("1",), "duplicate_question": ("1",)}
+
+
+def test_ids_are_the_same_as_text_and_as_number(tmp_path: Path) -> None:
+    write_split(tmp_path, [question(1) | {"question_id": "1"}], [annotation(1)], images=[1])
+    assert ids(load(tmp_path)) == ["1"]
+
+
+def test_answers_without_ids_and_unusual_numbers_of_them_are_told(tmp_path: Path) -> None:
+    notes: list[str] = []
+    annotations = [
+        annotation(1),
+        annotation(2, *["red"] * 10, ids=False),
+        annotation(3, *["red"] * 12),
+        annotation(4, "red", "red", "blue"),
+    ]
+    write_split(tmp_path, [question(n) for n in (1, 2, 3, 4)], annotations)
+    loaded = load(tmp_path, notes)
+    assert loaded.count == 4
+    assert [note.split(" questions ")[0] for note in notes] == ["1 of 4", "2 of 4", "1 of 4"]
+    assert ["answer_id" in notes[0], "10 answers" in notes[1], "fewer than 4" in notes[2]] == [True] * 3
+
+
+def test_usual_annotations_are_worth_no_word(tmp_path: Path) -> None:
+    notes: list[str] = []
+    load(write_split(tmp_path, [question(1)], [annotation(1)]), notes)
+    assert notes == []
+
+
+def test_a_question_that_nobody_answered_is_left_out(tmp_path: Path) -> None:
+    silent = annotation(2) | {"answers": [], "multiple_choice_answer": None}
+    write_split(tmp_path, [question(1), question(2)], [annotation(1), silent])
+    assert load(tmp_path).left_out == {"no_answer": ("2",)}
+
+
+def test_plain_texts_and_a_single_answer_serve_as_answers(tmp_path: Path) -> None:
+    plain = annotation(1) | {"answers": ["red", "red", "blue"], "multiple_choice_answer": None}
+    single = {"question_id": 2, "multiple_choice_answer": "boat"}
+    write_split(tmp_path, [question(1), question(2)], [plain, single])
+    first, second = load(tmp_path).questions
+    assert (first.references, first.extra["multiple_choice_answer"]) == (("red", "red", "blue"), "red")
+    assert (second.references, second.groups["answer_type"]) == (("boat",), "unknown")
+
+
+def test_of_equally_frequent_answers_the_order_decides_nothing(tmp_path: Path) -> None:
+    given = ["yes"] * 5 + ["no"] * 5
+    both = [
+        annotation(n) | {"answers": answers(*order), "multiple_choice_answer": None}
+        for n, order in enumerate((given, given[::-1]))
+    ]
+    write_split(tmp_path, [question(0), question(1)], both)
+    assert {asked.extra["multiple_choice_answer"] for asked in load(tmp_path).questions} == {"no"}
+
+
+def test_an_unlabelled_split_is_asked_whole_and_told(tmp_path: Path) -> None:
+    notes: list[str] = []
+    write_split(tmp_path, [question(1, "Is it day?"), question(2), question(2)], None, names=SHORT)
+    files = find_files(tmp_path, tmp_path / SHORT[0])
+    loaded = vqa2.load(files, num_questions=None, note=notes.append)
+    first, second = loaded.questions
+    assert (first.references, first.groups["kind"], second.groups["kind"]) == ((), "yes/no", "color")
+    assert loaded.left_out == {"duplicate_question": ("2",)}
+    assert "not scored" in notes[0]
+
+
+def test_the_digest_is_of_both_files(tmp_path: Path) -> None:
+    write_split(tmp_path / "a", [question(1)], [annotation(1)])
+    write_split(tmp_path / "b", [question(1)], [annotation(1, *["blue"] * 10)])
+    assert load(tmp_path / "a").data_sha256 != load(tmp_path / "b").data_sha256
+
+
+@pytest.mark.parametrize(
+    ("broken", "field"),
+    [
+        ({"question_id": None}, "question_id"),
+        ({"image_id": [1]}, "image_id"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str, Any], field: str) -> None:
+    write_split(tmp_path, [question(1), question(2) | broken], [annotation(1)], images=[1])
+    with pytest.raises(DataError, match=rf"record 1.*{field}") as caught:
+        load(tmp_path)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "kind"),
+    [
+        ("Is it daytime?", "no", "yes/no"),
+        ("Is the skier going up or down?", "up", "other"),
+        ("What color jacket is it?", "green", "color"),
+        ("What colour is it?", "green", "color"),
+        ("How many shrubs are there?", "0", "count"),
+        ("What is discolored?", "wall", "other"),
+        ("Is the light on?", None, "yes/no"),
+        ("Isn't it late?", None, "yes/no"),
+        ("How many are there?", None, "count"),
+        ("Island or coast?", None, "other"),
+    ],
+)
+def test_the_kinds_are_those_of_the_published_analysis(text: str, gold: str | None, kind: str) -> None:
+    from vqa_client.tasks.vqa2_rows import kind_of
+
+    assert kind_of(text, gold) == kind

@@ -1,0 +1,112 @@
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from vqa_client.errors import UsageError
+from vqa_client.runner import judge
+from vqa_client.tasks import vqa2
+from vqa_client.tasks.vqa2_drawings import SCENES
+from vqa_client.tasks.vqa2_sample import IMAGE_IDS, make_sample
+from vqa_client.types import Completion, Question
+
+Pixel = tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Question]:
+    files = make_sample(tmp_path_factory.mktemp("sample"))
+    loaded = vqa2.load(files, num_questions=0)
+    assert loaded.left_out == {}
+    return list(loaded.questions)
+
+
+def pixels(question: Question) -> "Counter[Pixel]":
+    with Image.open(question.images[0]) as picture:
+        assert picture.size == (640, 480)
+        return Counter({color: count for count, color in picture.convert("RGB").getcolors(640 * 480)})
+
+
+def answer_of(question: Question) -> str:
+    return str(question.extra["multiple_choice_answer"])
+
+
+def test_there_are_twenty_questions_and_pictures_and_the_published_five_come_first(questions: list[Question]) -> None:
+    assert [question.id for question in questions] == [str(1000 + n) for n in range(20)]
+    assert [question.extra["image_id"] for question in questions] == list(IMAGE_IDS)
+    assert [(question.text, answer_of(question)) for question in questions[:5]] == [
+        ("What color is the car?", "red"),
+        ("How many people are in the image?", "2"),
+        ("Is this person wearing a hat?", "yes"),
+        ("What is the weather like?", "sunny"),
+        ("Where is this photo taken?", "park"),
+    ]
+    assert {question.groups["kind"] for question in questions} == {"yes/no", "color", "count", "other"}
+
+
+def test_the_answers_differ_so_that_no_model_is_right_by_always_saying_the_same(questions: list[Question]) -> None:
+    given = {scene.question: {answer_of(q) for q in questions if q.text == scene.question} for scene in SCENES}
+    assert all(len(answers) >= 2 for answers in given.values())
+
+
+def test_ten_people_with_ids_gave_each_answer(questions: list[Question]) -> None:
+    for question in questions:
+        _, score = judge(Completion(text=answer_of(question), finish_reason="stop"), question, vqa2.task())
+        assert set(score.parts.values()) == {1.0}
+        assert len(question.references) == 10
+
+
+def test_the_car_has_the_color_of_the_answer(questions: list[Question]) -> None:
+    paints = {"red": (208, 31, 31), "blue": (31, 79, 208), "green": (30, 140, 58), "yellow": (242, 207, 29)}
+    cars = [question for question in questions if "car" in question.text]
+    assert {answer_of(car) for car in cars} == set(paints)
+    for car in cars:
+        found = pixels(car)
+        assert found[paints[answer_of(car)]] > 20_000
+        assert all(found[paint] == 0 for color, paint in paints.items() if color != answer_of(car))
+
+
+def test_as_many_people_stand_there_as_the_answer_says(questions: list[Question]) -> None:
+    for question in questions:
+        if "people" not in question.text:
+            continue
+        with Image.open(question.images[0]) as picture:
+            row = [picture.getpixel((x, 310)) for x in range(640)]
+        shirts = {(61, 126, 166), (181, 84, 60), (106, 154, 75), (138, 90, 168)}
+        shown = [pixel in shirts for pixel in row]
+        assert sum(now and not before for now, before in zip(shown[1:], shown, strict=False)) == int(
+            answer_of(question)
+        )
+
+
+def test_a_hat_is_there_where_the_answer_says_so(questions: list[Question]) -> None:
+    for question in questions:
+        if "hat" in question.text.split("a ")[-1]:
+            assert (pixels(question)[(122, 31, 31)] > 1_000) == (answer_of(question) == "yes")
+
+
+def test_no_two_weathers_or_places_look_alike(questions: list[Question]) -> None:
+    pictures = {Path(q.images[0]).read_bytes() for q in questions if q.text.startswith("Wh") and "car" not in q.text}
+    assert len(pictures) == 8
+
+
+def test_a_second_making_touches_nothing_and_mends_what_is_damaged(tmp_path: Path) -> None:
+    files = make_sample(tmp_path)
+    first = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert len(first) == 22
+    make_sample(tmp_path)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in first} == first
+    files.questions.write_text("{")
+    make_sample(tmp_path)
+    assert files.questions.read_bytes() == first[files.questions][0]
+
+
+def test_a_place_that_can_t_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="file"):
+        make_sample(tmp_path / "file")
+
+
+def test_the_pictures_are_small(questions: list[Question]) -> None:
+    assert max(Path(question.images[0]).stat().st_size for question in questions) < 40_000

@@ -1,0 +1,184 @@
+import functools
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vqa_client.errors import DataError, QuestionFailed, VqaClientError
+from vqa_client.parallel import in_processes, usable_cpus
+
+ROOT = Path(__file__).parent.parent
+
+
+def slow_first(job: int) -> tuple[int, int]:
+    time.sleep(0.3 if job == 0 else 0)
+    return job, os.getpid()
+
+
+def squared(job: int) -> int:
+    return job * job
+
+
+def fail_at(bad: int, job: int) -> int:
+    if job == bad:
+        raise DataError(f"job {job} is bad", hint="mend it")
+    return job
+
+
+def fail_oddly(job: int) -> int:
+    raise QuestionFailed("timeout", f"job {job} took too long")
+
+
+def big(job: int) -> bytes:
+    return bytes([job % 256]) * 3_000_000
+
+
+def unpicklable(job: int) -> object:
+    return lambda: job
+
+
+def fail_early(job: int) -> int:
+    time.sleep(0.2 if job == 1 else 0)
+    if job:
+        raise DataError(f"job {job} is bad")
+    return job
+
+
+def die(job: int) -> int:
+    if job == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return job
+
+
+def note_and_wait(folder: Path, job: int) -> int:
+    (folder / str(os.getpid())).touch()
+    time.sleep(60)
+    return job
+
+
+def counted(total: int, taken: list[int]) -> Iterator[int]:
+    for number in range(total):
+        taken.append(number)
+        yield number
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_results_come_in_the_order_of_the_jobs_from_other_processes() -> None:
+    results = list(in_processes(slow_first, range(12), workers=2))
+    assert [number for number, _ in results] == list(range(12))
+    assert len({pid for _, pid in results}) == 2
+    assert os.getpid() not in {pid for _, pid in results}
+
+
+def test_one_worker_is_this_process() -> None:
+    assert list(in_processes(slow_first, [5, 6], workers=1)) == [(5, os.getpid()), (6, os.getpid())]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_jobs_give_no_results(workers: int) -> None:
+    assert list(in_processes(squared, [], workers=workers)) == []
+
+
+def test_jobs_are_taken_only_a_few_ahead() -> None:
+    taken: list[int] = []
+    results = in_processes(squared, counted(1_000_000, taken), workers=2)
+    assert [next(results) for _ in range(5)] == [0, 1, 4, 9, 16]
+    results.close()
+    assert len(taken) <= 5 + 2 * 4
+
+
+def test_results_and_jobs_larger_than_a_pipe_pass() -> None:
+    sizes = [len(result) for result in in_processes(len_of, (big(n) for n in range(4)), workers=2)]
+    assert sizes == [3_000_000] * 4
+
+
+def len_of(job: bytes) -> bytes:
+    return job
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_in_a_job_is_raised_whole(workers: int) -> None:
+    with pytest.raises(DataError, match="job 4 is bad") as raised:
+        list(in_processes(functools.partial(fail_at, 4), range(100), workers=workers))
+    assert raised.value.hint == "mend it"
+
+
+def test_the_first_jobs_exception_is_raised_though_a_later_one_failed_before() -> None:
+    results = in_processes(fail_early, range(9), workers=2)
+    assert next(results) == 0
+    with pytest.raises(DataError, match="job 1 is bad"):
+        next(results)
+
+
+def test_an_exception_that_does_not_pickle_still_names_its_cause() -> None:
+    with pytest.raises(RuntimeError, match="job 0 took too long"):
+        list(in_processes(fail_oddly, range(4), workers=2))
+
+
+def test_a_result_that_does_not_pickle_is_an_error_and_no_hang() -> None:
+    with pytest.raises((AttributeError, TypeError, RuntimeError), match="pickle"):
+        list(in_processes(unpicklable, range(4), workers=2))
+
+
+def test_a_worker_killed_by_the_system_is_named_with_its_job() -> None:
+    with pytest.raises(VqaClientError, match=r"worker process was killed by SIGKILL at 3") as raised:
+        list(in_processes(die, range(50), workers=2))
+    assert "memory" in raised.value.hint
+
+
+def test_closing_the_iterator_ends_the_workers() -> None:
+    results = in_processes(slow_first, range(100), workers=2)
+    pids = {next(results)[1] for _ in range(20)}
+    results.close()
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_ctrl_c_ends_all_at_once_without_orphans_or_a_traceback_storm(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import functools, sys
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[1])
+        from tests.test_parallel import note_and_wait
+        from vqa_client.parallel import in_processes
+
+        if __name__ == "__main__":
+            try:
+                list(in_processes(functools.partial(note_and_wait, Path(sys.argv[2])), range(9), workers=2))
+            except KeyboardInterrupt:
+                print("stopped", file=sys.stderr)
+                sys.exit(130)
+        """)
+    )
+    noted = tmp_path / "noted"
+    noted.mkdir()
+    command = [sys.executable, "-W", "error", str(script), str(ROOT), str(noted)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
+        try:
+            until_s = time.monotonic() + 30
+            while len(list(noted.iterdir())) < 2 and time.monotonic() < until_s:
+                time.sleep(0.02)
+            os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the parent and its children
+            _, complaint = run.communicate(timeout=10)
+        finally:
+            run.kill()
+    assert (run.returncode, complaint) == (130, "stopped\n")
+    assert not any(alive(int(path.name)) for path in noted.iterdir())
+
+
+def test_there_is_at_least_one_processor() -> None:
+    assert usable_cpus() >= 1

@@ -1,0 +1,54 @@
+"""The tables of explain: the answers' accuracy, and what their explanations are worth in both scopes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from vqa_client.cli.tables import as_tables, new_console, new_table, printed
+from vqa_client.reports.explanations import ExplainSummary, Judged
+from vqa_client.reports.report import Report
+from vqa_client.scoring.explanation.corpus import Metric, Scope
+from vqa_client.scoring.explanation.evil import Value
+
+PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR", "SPICE", "BERTScore"})
+
+
+def as_explain_tables(reports: Sequence[Report]) -> str:
+    """The text for a terminal of reports of explain."""
+    return as_tables(reports) + "".join(_explanations(report) for report in reports)
+
+
+def _explanations(report: Report) -> str:
+    summary = report.summary
+    judged = summary.explanations if isinstance(summary, ExplainSummary) else None
+    if judged is None:
+        return ""
+    console = new_console()
+    console.print("explanations against their references, CIDEr as it is, the others in %")
+    console.print(_scopes(judged))
+    evil = judged.evil
+    console.print(f"e-ViL: S_T {_value(evil.s_t)}  S_E {_value(evil.s_e)}  S_O {_value(evil.s_o)}")
+    for reason in dict.fromkeys(metric.reason for metric in judged.scores.unfiltered.metrics.values() if metric.reason):
+        console.print(f"not scored: {reason}", soft_wrap=True)
+    console.print(f"explanations: {report.path.with_suffix('.explanations.json')}", soft_wrap=True)
+    return printed(console)
+
+
+def _scopes(judged: Judged) -> Any:
+    scopes = {"all": judged.scores.unfiltered, "answered right": judged.scores.filtered}
+    names = [name for name, metric in judged.scores.unfiltered.metrics.items() if metric.value is not None]
+    table = new_table("scope", "explanations", "empty", *names)
+    for title, scope in scopes.items():
+        if scope is not None:
+            table.add_row(title, f"{scope.n:,}", f"{scope.n_empty:,}", *(_cell(scope, name) for name in names))
+    return table
+
+
+def _cell(scope: Scope, name: str) -> str:
+    metric: Metric = scope.metrics[name]
+    if metric.value is None:
+        return "-"
+    return f"{100 * metric.value:.1f}" if name in PER_CENT else f"{metric.value:.3f}"
+
+
+def _value(value: Value) -> str:
+    return "-" if value.value is None else f"{100 * value.value:.1f}"

@@ -1,0 +1,89 @@
+"""`vqa-client perturb`: folders of damaged pages beside a folder of clean ones."""
+
+from collections.abc import Iterator
+
+from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.legibility import as_table, measure
+from vqa_client.cli.streams import emit
+from vqa_client.cli.text import count
+from vqa_client.errors import UsageError
+from vqa_client.images.find import PageFolder
+from vqa_client.pages.folders import IMAGES, PageFiles
+from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
+from vqa_client.pages.perturbations import Perturbation
+from vqa_client.pages.rerender import rerender
+from vqa_client.pages.variants import Variants, low_folder, variants
+from vqa_client.settings import PerturbSettings
+
+
+def perturb(settings: PerturbSettings) -> int:
+    """Make every folder that is asked for and say what is in it."""
+    return resumable(lambda: _perturb(settings))
+
+
+def _perturb(settings: PerturbSettings) -> int:
+    if settings.legibility and settings.data_json is None:
+        raise UsageError("--legibility compares the pages with their text", hint="give the text with --data_json")
+    wanted = variants(settings.images, settings.perturbation, settings.data_json)
+    if settings.dry_run:
+        emit("\n".join(_would_make(wanted, settings)) + "\n")
+        return 0
+    for made in _made(wanted, settings):
+        size_mb = made.size_bytes / 1e6
+        emit(f"{made.folder}: {count(made.pages, 'page')}, {made.made:,} of them new, {size_mb:,.1f} MB\n")
+    if settings.legibility:
+        emit(_legibility(wanted, settings))
+    return 0
+
+
+def _would_make(wanted: Variants, settings: PerturbSettings) -> Iterator[str]:
+    for each in wanted.drawn:
+        documents = len(wanted.documents.pages) if wanted.documents else 0
+        yield f"{settings.output / each.folder}: {count(documents, 'document')} to be drawn anew"
+    for each in wanted.damaged:
+        lacks, n = lacking(wanted.clean, settings.output / each.folder), len(wanted.clean.names)
+        yield f"{settings.output / each.folder}: {count(lacks, 'page')} to be made, {n - lacks:,} there"
+    for each in wanted.enlarged:
+        yield f"{settings.output / each.folder}: the pages of {low_folder(each)} to be enlarged"
+
+
+def _made(wanted: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
+    for each in wanted.drawn:
+        yield _drawn(wanted, each, settings)
+    if wanted.damaged:
+        yield from _damaged(wanted.clean, wanted.damaged, settings)
+    for each in wanted.enlarged:
+        yield from _damaged(PageFiles.of(settings.output / low_folder(each)), (each,), settings)
+
+
+def _drawn(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
+    assert wanted.documents, "variants() has looked for them"
+    with files_progress(perturbation.folder, len(wanted.documents.pages), noun="documents") as advance:
+        return rerender(
+            wanted.clean,
+            wanted.documents,
+            settings.output,
+            perturbation,
+            workers=settings.max_workers,
+            advance=advance,
+        )
+
+
+def _damaged(source: PageFiles, perturbations: tuple[Perturbation, ...], settings: PerturbSettings) -> list[Perturbed]:
+    title = perturbations[0].folder if len(perturbations) == 1 else f"{len(perturbations)} perturbations"
+    with files_progress(title, len(source.names) * len(perturbations), noun="pages") as advance:
+        return perturb_pages(
+            source,
+            settings.output,
+            perturbations,
+            seed=settings.seed,
+            workers=settings.max_workers,
+            advance=advance,
+        )
+
+
+def _legibility(wanted: Variants, settings: PerturbSettings) -> str:
+    assert settings.data_json, "asked for with --legibility"
+    clean = PageFolder(name=wanted.clean.name, path=wanted.clean.path)
+    made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in wanted.folders)
+    return as_table(measure((clean, *made), settings.data_json, limit=settings.limit, workers=settings.max_workers))

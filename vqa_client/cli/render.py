@@ -1,0 +1,112 @@
+"""The command that draws documents: what to expect, or the pages and a summary of them."""
+
+import time
+from collections.abc import Mapping
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.streams import emit, say
+from vqa_client.cli.text import count, duration, safe
+from vqa_client.pages.documents import Source, checked, read_documents
+from vqa_client.pages.estimate import TOKEN_SIDES, estimate
+from vqa_client.pages.fonts import has_cjk
+from vqa_client.pages.render import Rendered, render_documents
+from vqa_client.pages.style import Style
+from vqa_client.settings import RenderSettings
+
+MEGABYTE = 1e6
+_SHOWN_CHARACTERS = 12
+
+
+def render(settings: RenderSettings) -> int:
+    """Draw the documents, or say what that would make; the exit code is 130 or 143 after a signal."""
+    return resumable(lambda: _render(settings))
+
+
+def _render(settings: RenderSettings) -> int:
+    documents = read_documents(settings.data_json)
+    total = sum(1 for _ in checked(documents))  # before the first page is drawn, not after an hour
+    (_expect if settings.dry_run else _draw)(settings, documents, total)
+    return EXIT_OK
+
+
+def style(settings: RenderSettings) -> Style:
+    """The style that the settings ask for."""
+    (width_pt, height_pt), (x_pt, y_pt) = settings.page_size_pt, settings.margins_pt
+    return Style(
+        dpi=settings.dpi,
+        font="" if settings.font is None else str(settings.font),
+        font_size_pt=settings.font_size,
+        line_height_pt=settings.line_height_pt,
+        page_width_pt=width_pt,
+        page_height_pt=height_pt,
+        margin_x_pt=x_pt,
+        margin_y_pt=y_pt,
+        crop_width=settings.crop in ("both", "width"),
+        crop_last_page=settings.crop in ("both", "last_page"),
+        remove_line_breaks=settings.remove_line_breaks,
+        max_pages=settings.max_pages,
+    )
+
+
+def _draw(settings: RenderSettings, documents: Source, total: int) -> None:
+    since_s = time.monotonic()
+    about = {
+        "perturbation_type": "clean",
+        "params": {"dpi": settings.dpi},
+        "input_dir": settings.data_json.name,
+        "output_dir": settings.output.name,
+    }
+    with files_progress("render", total, noun="documents") as advance:
+        rendered = render_documents(
+            documents,
+            settings.output,
+            style(settings),
+            workers=settings.workers,
+            advance=advance,
+            about=about,
+            line_bbox=settings.line_bbox,
+        )
+    for line in _remarks(rendered):
+        say(line)
+    emit(_summary(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
+
+
+def _summary(rendered: Rendered, elapsed_s: float) -> str:
+    made = f"{count(rendered.pages_made, 'page')} drawn in {duration(elapsed_s)}"
+    return (
+        f"{count(rendered.documents, 'document')} · {count(rendered.pages, 'page')} · "
+        f"{rendered.size_bytes / MEGABYTE:,.1f} MB · {made}\n"
+    )
+
+
+def _remarks(rendered: Rendered) -> list[str]:
+    remarks = []
+    if rendered.cut_documents:
+        remarks.append(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
+    if rendered.missing:
+        remarks.append(_missing(rendered.missing))
+    return remarks
+
+
+def _missing(missing: Mapping[str, int]) -> str:
+    """Which characters are drawn as a replacement, and how to get a font that has them."""
+    shown = ", ".join(
+        f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in list(missing.items())[:_SHOWN_CHARACTERS]
+    )
+    more = f" and {len(missing) - _SHOWN_CHARACTERS:,} more" if len(missing) > _SHOWN_CHARACTERS else ""
+    way_out = " (pip install 'vqa-client[cjk]' has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
+    return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {shown}{more}{way_out}"
+
+
+def _expect(settings: RenderSettings, documents: Source, total: int) -> None:
+    with files_progress("lay out", total, noun="documents") as advance:
+        expected = estimate(documents, style(settings), workers=settings.workers, advance=advance)
+    lines = [
+        f"{count(expected.documents, 'document')} · {count(expected.pages, 'page')} · about "
+        f"{expected.size_bytes / MEGABYTE:,.1f} MB (by {count(expected.sampled, 'page')} drawn as a sample)"
+    ]
+    for name, tokens in expected.tokens.items():
+        side = TOKEN_SIDES[name]
+        lines.append(f"about {tokens:,} image tokens by the rule {name}: one for each {side} x {side} pixels")
+    emit("\n".join(lines) + "\n")

@@ -1,0 +1,103 @@
+"""A scoring as people read it in a terminal."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+from vqa_client.cli.text import count, safe
+from vqa_client.scorefiles.report import ScoreReport
+from vqa_client.scorefiles.summary import Gap, Mean
+
+WIDTH = 110
+"""Columns where no terminal says how many it has."""
+MOST_TYPES = 12
+"""Question types that are shown, those with most questions; the JSON has all."""
+
+
+def as_tables(report: ScoreReport) -> str:
+    """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
+    from rich.console import Console
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    console = Console(
+        file=StringIO(), force_terminal=sys.stdout.isatty(), width=width, highlight=False, markup=False, emoji=False
+    )
+    counts = report.counts
+    console.print(f"score · {safe(report.predictions)}", style="bold", soft_wrap=True)
+    console.print(
+        f"{count(counts.n_scored, 'question')} scored of {counts.n_predictions:,} predicted and "
+        f"{counts.n_annotations:,} annotated in {safe(report.annotations)}",
+        soft_wrap=True,
+    )
+    if counts.n_scored:
+        console.print(_overview(report))
+        for title, types in (
+            ("by answer type", report.summary.per_answer_type),
+            ("by question type", report.summary.per_question_type),
+        ):
+            if types:
+                console.print(_by_type(title, types, report.metrics))
+    for line in _remarks(report):
+        console.print(safe(line), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
+
+
+def _overview(report: ScoreReport) -> Any:
+    some_missing = report.counts.n_without_prediction > 0
+    table = _table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
+    for name, mean in report.summary.overall.items():
+        missing = [_percent(report.summary.if_missing_were_wrong[name])] if some_missing else []
+        table.add_row(name, _percent(mean.value), _interval(mean), *missing)
+    return table
+
+
+def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...]) -> Any:
+    table = _table(title, "questions", *metrics, f"95 % interval of {metrics[0]}")
+    for name, means in list(types.items())[:MOST_TYPES]:
+        first = means[metrics[0]]
+        table.add_row(safe(name), f"{first.n:,}", *(_percent(means[m].value) for m in metrics), _interval(first))
+    return table
+
+
+def _remarks(report: ScoreReport) -> Iterator[str]:
+    hidden = len(report.summary.per_question_type) - MOST_TYPES
+    if hidden > 0:
+        yield f"and {count(hidden, 'more question type')}: --json has all"
+    if not report.counts.n_scored:
+        yield "no accuracy: the questions have no answers to compare with"
+    if report.summary.gap:
+        yield _gap(report.summary.gap)
+    yield from report.notes
+    yield from report.files
+
+
+def _gap(gap: Gap) -> str:
+    """Say what the official evaluator does, so that nobody takes its number for the model's fault."""
+    return (
+        f"normalised - official = {100 * gap.value:+.2f} points, {100 * gap.by_unanimous:+.2f} of them from the "
+        f"{count(gap.unanimous, 'question')} ({100 * gap.unanimous_share:.1f} %) whose annotators all agree: there the "
+        f"official evaluator compares without normalising, and {gap.differing:,} score differently"
+    )
+
+
+def _percent(value: float | None) -> str:
+    """Two decimals, as the official files have."""
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def _interval(mean: Mean) -> str:
+    bounds = mean.interval
+    return "-" if bounds is None else f"{100 * bounds.low:.1f}-{100 * bounds.high:.1f}"
+
+
+def _table(first: str, *columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table

@@ -1,0 +1,63 @@
+"""How much memory the server's process takes, where what it says of itself tells."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+_RESIDENT = re.compile(
+    r"^(?:process_resident_memory_bytes|\w+[:_]process_resident_memory_bytes)(?:\{[^}\n]*\})?[ \t]+([0-9.eE+]+)",
+    re.MULTILINE,
+)
+_UNITS: Final = {
+    "process_resident_memory_bytes": 1,
+    "resident_memory_bytes": 1,
+    "memory_bytes": 1,
+    "rss_bytes": 1,
+    "memory_rss_bytes": 1,
+    "memory_mb": 1 << 20,
+    "rss_mb": 1 << 20,
+    "memory_gb": 1 << 30,
+    "rss_gb": 1 << 30,
+}
+"""Fields of a JSON answer that mean the process's memory, and their unit in bytes."""
+
+
+def memory_bytes(body: bytes) -> int | None:
+    """Read the answer of /metrics (Prometheus text or JSON) or /health (JSON); None where it doesn't tell.
+
+    Several processes behind one address, as with vLLM's API servers, are added up. mlx-vlm tells the peak of its
+    arrays (`peak_memory_gb`, in 10^9 bytes), which is no process's memory: it is not taken for one.
+    """
+    text = body.decode("utf-8", "replace")
+    found = [_number(value) for value in _RESIDENT.findall(text)]
+    if not found:
+        found = [_number(value, unit) for value, unit in _fields(_json(body))]
+    known = [value for value in found if value is not None]
+    return sum(known) if known else None
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _fields(value: Any) -> Iterator[tuple[Any, int]]:
+    """The first level of an object and that of the objects in it; deeper ones may be of single requests."""
+    if isinstance(value, dict):
+        for inner in (value, *(part for part in value.values() if isinstance(part, dict))):
+            for name, unit in _UNITS.items():
+                if name in inner:
+                    yield inner[name], unit
+                    return
+
+
+def _number(value: Any, unit: int = 1) -> int | None:
+    try:
+        size = float(value) * unit
+    except (TypeError, ValueError):
+        return None
+    return int(size) if 0 < size < float("inf") else None

@@ -1,0 +1,106 @@
+"""Physical damage: a bent picture, and water or mud on the lens."""
+
+from typing import TYPE_CHECKING
+
+from vqa_client.images.corruptions.pixels import gaussian_blur, rounded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.random import Generator
+
+    from vqa_client.images.corruptions.pixels import Floats, Pixels
+
+_WATER = (175, 238, 238)
+_MUD = (63, 42, 20)
+_FAR = 20
+"""Pixels from a drop's edge beyond which it looks the same."""
+_SLOPE = ((-2, -1, 0), (-1, 1, 1), (0, 1, 2))
+"""Light from one side on the drops."""
+_FINEST_SIGMA = 16
+"""A field so smooth is made on a coarser grid, where its sigma is this many cells: 5 ms instead of 110."""
+
+
+def elastic(pixels: "Pixels", bend: tuple[float, float, float], random: "Generator") -> "Pixels":
+    """Move three points at random, and every pixel a little more in a field of a strength and a sigma in pixels."""
+    import cv2
+    import numpy as np
+
+    strength, sigma, jolt = bend
+    height, width = pixels.shape[:2]
+    jolted = cv2.warpAffine(
+        pixels.astype(np.float32),
+        _jolt(height, width, jolt, random),
+        (width, height),
+        borderMode=cv2.BORDER_REFLECT_101,
+    )
+    moved_x, moved_y = (_smooth_field(height, width, sigma, random) * np.float32(strength) for _ in "xy")
+    x = np.arange(width, dtype=np.float32) + moved_x
+    y = np.arange(height, dtype=np.float32)[:, np.newaxis] + moved_y
+    return rounded(cv2.remap(jolted, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT))
+
+
+def _jolt(
+    height: int, width: int, jolt: float, random: "Generator"
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """The affine map that moves three points around the middle by up to `jolt` pixels each.
+
+    The published scripts take the middle as (row, column) where OpenCV reads (x, y), and so does this.
+    """
+    import cv2
+    import numpy as np
+
+    middle = np.array([height // 2, width // 2])
+    reach = max(min(height, width) // 3, 1)  # of a picture under 3 pixels the three points would be one
+    points = np.array([middle + reach, (middle[0] + reach, middle[1] - reach), middle - reach], np.float32)
+    moved = points + random.uniform(-jolt, jolt, points.shape).astype(np.float32)
+    return cv2.getAffineTransform(points, moved)  # type: ignore[return-value]
+
+
+def _smooth_field(height: int, width: int, sigma: float, random: "Generator") -> "Floats":
+    """Uniform noise in -1..1, blurred."""
+    import cv2
+    import numpy as np
+
+    noise = random.random((height, width), dtype=np.float32) * 2 - 1
+    step = max(int(sigma) // _FINEST_SIGMA, 1)
+    cells = max(width // step, 1), max(height // step, 1)
+    coarse = cv2.resize(noise, cells, interpolation=cv2.INTER_AREA)
+    smooth = gaussian_blur(coarse, sigma / step, truncate=3, border=cv2.BORDER_REFLECT)  # type: ignore[arg-type]
+    return cv2.resize(smooth, (width, height), interpolation=cv2.INTER_CUBIC)  # type: ignore[return-value]
+
+
+def spatter(
+    pixels: "Pixels", constants: tuple[float, float, float, float, float, int], random: "Generator"
+) -> "Pixels":
+    """Drops of water (the last constant is 0) or mud (1), where blurred noise is above a threshold."""
+    import cv2
+    import numpy as np
+
+    mean, deviation, sigma, threshold, strength, mud = constants
+    noise = random.standard_normal(pixels.shape[:2], dtype=np.float32) * np.float32(deviation) + np.float32(mean)
+    liquid = gaussian_blur(noise, sigma, truncate=4, border=cv2.BORDER_REPLICATE)
+    return (_muddy if mud else _wet)(pixels, np.where(liquid < threshold, 0, liquid), strength)
+
+
+def _wet(pixels: "Pixels", liquid: "Floats", strength: float) -> "Pixels":
+    """Add the colour of water, brightest where a drop is thick and lit."""
+    import cv2
+    import numpy as np
+
+    drops = np.clip(liquid * 255, 0, 255).astype(np.uint8)
+    thick = cv2.distanceTransform(255 - cv2.Canny(drops, 50, 150), cv2.DIST_L2, 5)
+    even = cv2.equalizeHist(cv2.blur(np.minimum(thick, _FAR), (3, 3)).astype(np.uint8))
+    lit = cv2.filter2D(even, cv2.CV_8U, np.array(_SLOPE, np.float32))
+    water = drops * cv2.blur(lit, (3, 3)).astype(np.float32)
+    share = water * (strength / max(water.max(), 1))
+    return rounded(pixels + share[..., np.newaxis] * np.array(_WATER, np.float32))
+
+
+def _muddy(pixels: "Pixels", liquid: "Floats", softness: float) -> "Pixels":
+    """Lay mud over the picture where at least 0.8 of the softened splashes cover it."""
+    import cv2
+    import numpy as np
+
+    cover = gaussian_blur((liquid > 0).astype(np.float32), softness, truncate=4, border=cv2.BORDER_REPLICATE)
+    cover = np.where(cover < 0.8, 0, cover)[..., np.newaxis]
+    return rounded(pixels * (1 - cover) + cover * np.array(_MUD, np.float32))

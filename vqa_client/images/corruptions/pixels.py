@@ -1,0 +1,58 @@
+"""What several corruptions share: rounding, blurring and zooming, all by library calls."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Pixels = npt.NDArray[np.uint8]
+    """(H, W, 3) uint8, RGB."""
+    Floats = npt.NDArray[np.float32]
+
+
+def rounded(values: "npt.NDArray[Any]") -> "Pixels":
+    """Clip to 0..255 and round to the nearest, as VQA-VRB's script does; ImageNet-C's cuts the fraction off."""
+    import numpy as np
+
+    whole: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
+    return whole
+
+
+def gaussian_blur(values: "Floats", sigma: float, *, truncate: float, border: int) -> "Floats":
+    """Blur with the kernel that scikit-image takes: as far as `truncate` times `sigma` in pixels, on each side."""
+    import cv2
+
+    width = 2 * int(truncate * sigma + 0.5) + 1
+    return cv2.GaussianBlur(values, (width, width), sigma, borderType=border)  # type: ignore[return-value]
+
+
+def zoom_crop(size: int, zoom: float) -> int:
+    """How many of `size` pixels are seen at this zoom; at least one."""
+    import math
+
+    return math.ceil(size / zoom)
+
+
+def zoomed(crop: "Floats", zoom: float, height: int, width: int) -> "Floats":
+    """Enlarge linearly, corner pixel on corner pixel as scipy's zoom does, and cut the middle (height, width) out.
+
+    Exact from OpenCV 5 on: earlier ones place pixels to a 32nd only.
+    """
+    import cv2
+    import numpy as np
+
+    (step_y, trim_y), (step_x, trim_x) = (
+        _steps(seen, zoom, wanted) for seen, wanted in zip(crop.shape[:2], (height, width), strict=True)
+    )
+    to_crop = np.array([[step_x, 0, trim_x * step_x], [0, step_y, trim_y * step_y]])
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    return cv2.warpAffine(  # type: ignore[return-value]
+        crop, to_crop, (width, height), flags=flags, borderMode=cv2.BORDER_REPLICATE
+    )
+
+
+def _steps(seen: int, zoom: float, wanted: int) -> tuple[float, int]:
+    """The distance in the crop between two pixels of the enlarged one, and how many of these are cut off in front."""
+    enlarged = round(seen * zoom)
+    return (seen - 1) / max(enlarged - 1, 1), (enlarged - wanted) // 2

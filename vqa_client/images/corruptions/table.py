@@ -1,0 +1,207 @@
+"""The fourteen corruptions, one row each with its five levels; adding one is a function and a row."""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.images.corruptions import attribute, blur, digital, noise, physical, weather
+from vqa_client.scoring.corruption_classes import known_name
+
+Profile = Literal["vqa-vrb", "imagenet-c"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+"""Whose constants: the Visual Robustness Benchmark's for VQA, or ImageNet-C's. They differ in two rows."""
+
+
+class Way(Struct, frozen=True):
+    """A function (pixels, constants, random) -> pixels, and its constants from level 1 on."""
+
+    function: Callable[..., Any]
+    levels: tuple[Any, ...]
+
+
+class Corruption(Struct, frozen=True, kw_only=True):
+    """One row: the name, the folder's name on disk, the class in VQA-VRB, how to make it, and what it costs.
+
+    `cost` is "dear" where a 640 x 480 picture takes 12 to 20 ms of a processor's time, "cheap" where it takes 1 to 11;
+    of the two profiles' only ImageNet-C's shot noise is off that, with 40.
+    """
+
+    name: str
+    folder: str
+    class_: str
+    cost: Literal["cheap", "dear"]
+    ways: dict[Profile, Way]
+
+    def levels(self, profile: Profile = "vqa-vrb") -> range:
+        """The levels that there are, from 1; level 0 is the picture itself."""
+        return range(1, len(self.ways[profile].levels) + 1)
+
+    def folder_at(self, level: int) -> str:
+        """The folder's name at a level: "Snow_L3"; a corruption of a single level has its name alone."""
+        return f"{self.folder}_L{level}" if len(self.levels()) > 1 else self.folder
+
+
+def _both(function: Callable[..., Any], *levels: Any) -> dict[Profile, Way]:
+    return dict.fromkeys(PROFILES, Way(function, levels))
+
+
+_ELASTIC = tuple(
+    (244 * strength, 244 * sigma, 244 * jolt)
+    for strength, sigma, jolt in (
+        (2, 0.7, 0.1),
+        (2, 0.08, 0.2),
+        (0.05, 0.01, 0.02),
+        (0.07, 0.01, 0.02),
+        (0.12, 0.01, 0.02),
+    )
+)
+_ROWS = (
+    Corruption(
+        name="shot_noise",
+        folder="Shot-noise",
+        class_="Noise",
+        cost="cheap",
+        ways={
+            "vqa-vrb": Way(noise.shot_noise_added, (0.08, 0.2, 0.5, 0.8, 1.2)),
+            "imagenet-c": Way(noise.shot_noise, (60, 25, 12, 5, 3)),
+        },
+    ),
+    Corruption(
+        name="gaussian_noise",
+        folder="Gaussian-noise",
+        class_="Noise",
+        cost="cheap",
+        ways=_both(noise.gaussian_noise, 0.08, 0.12, 0.18, 0.26, 0.38),
+    ),
+    Corruption(
+        name="impulse_noise",
+        folder="Impulse-noise",
+        class_="Noise",
+        cost="cheap",
+        ways=_both(noise.impulse_noise, 0.03, 0.06, 0.09, 0.17, 0.27),
+    ),
+    Corruption(
+        name="speckle_noise",
+        folder="Speckle-noise",
+        class_="Noise",
+        cost="cheap",
+        ways=_both(noise.speckle_noise, 0.15, 0.2, 0.35, 0.45, 0.6),
+    ),
+    Corruption(
+        name="defocus_blur",
+        folder="Defocus-blur",
+        class_="Blur",
+        cost="dear",
+        ways=_both(blur.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+    ),
+    Corruption(
+        name="zoom_blur",
+        folder="Zoom-Blur",
+        class_="Blur",
+        cost="dear",
+        ways=_both(blur.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
+    ),
+    Corruption(
+        name="snow",
+        folder="Snow",
+        class_="Weather",
+        cost="dear",
+        ways=_both(
+            weather.snow,
+            (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+            (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+            (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+            (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+            (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+        ),
+    ),
+    Corruption(
+        name="brightness",
+        folder="Brightness",
+        class_="Image Attribute",
+        cost="cheap",
+        ways=_both(attribute.brightness, 0.1, 0.2, 0.3, 0.4, 0.5),
+    ),
+    Corruption(
+        name="contrast",
+        folder="Contrast",
+        class_="Image Attribute",
+        cost="cheap",
+        ways=_both(attribute.contrast, 0.4, 0.3, 0.2, 0.1, 0.05),
+    ),
+    Corruption(
+        name="saturation",
+        folder="Saturation",
+        class_="Image Attribute",
+        cost="cheap",
+        ways=_both(attribute.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
+    ),
+    Corruption(
+        name="elastic",
+        folder="Elastic",
+        class_="Physical",
+        cost="dear",
+        ways=_both(physical.elastic, *_ELASTIC),
+    ),
+    Corruption(
+        name="spatter",
+        folder="Spatter",
+        class_="Physical",
+        cost="cheap",
+        ways=_both(
+            physical.spatter,
+            (0.65, 0.3, 4, 0.69, 0.6, 0),
+            (0.65, 0.3, 3, 0.68, 0.6, 0),
+            (0.65, 0.3, 2, 0.68, 0.5, 0),
+            (0.65, 0.3, 1, 0.65, 1.5, 1),
+            (0.67, 0.4, 1, 0.65, 1.5, 1),
+        ),
+    ),
+    Corruption(
+        name="pixelate",
+        folder="Pixelate",
+        class_="Digital",
+        cost="cheap",
+        ways={
+            "vqa-vrb": Way(digital.pixelate_smaller, (0.6, 0.5, 0.4, 0.3, 0.15)),
+            "imagenet-c": Way(digital.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25)),
+        },
+    ),
+    Corruption(
+        name="jpeg_compression",
+        folder="JPEG-compression",
+        class_="Digital",
+        cost="cheap",
+        ways=_both(digital.jpeg_compression, 25, 18, 15, 10, 7),
+    ),
+    Corruption(
+        name="grayscale",
+        folder="Grayscale",
+        class_="Other",
+        cost="cheap",
+        ways=_both(attribute.grayscale, None),
+    ),
+    Corruption(
+        name="grayscale_inverse",
+        folder="Grayscale-Inverse",
+        class_="Other",
+        cost="cheap",
+        ways=_both(attribute.grayscale_inverse, None),
+    ),
+)
+CORRUPTIONS: dict[str, Corruption] = {row.name: row for row in _ROWS}
+FOURTEEN: tuple[str, ...] = tuple(row.name for row in _ROWS if len(row.levels()) > 1)
+"""The benchmark's own; the two grayscales of one level are made where they are asked for by name."""
+
+
+def named(name: str) -> Corruption:
+    """Find a corruption in any usual spelling, its folder's too; raises UsageError that names the nearest."""
+    key = known_name(name)
+    if key in CORRUPTIONS:
+        return CORRUPTIONS[key]
+    nearest = get_close_matches(key, CORRUPTIONS, 1)
+    hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CORRUPTIONS)}"
+    raise UsageError(f"there is no corruption {name!r}", hint=hint)

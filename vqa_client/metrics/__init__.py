@@ -1,0 +1,1 @@
+"""Metrics in the form that Hugging Face `evaluate` loads from a path."""

@@ -1,0 +1,1 @@
+"""VQA accuracy: `evaluate.load(path of this folder)`."""

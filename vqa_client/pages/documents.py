@@ -1,0 +1,100 @@
+"""The documents that become page images: records of a data file, or the text files of a folder."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+from unicodedata import normalize
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+from vqa_client.images.find import natural_key
+from vqa_client.tasks.data_file import DataFile, read_index
+from vqa_client.tasks.longbench import Row
+
+_LONGEST_ID_BYTES = 200
+_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|^[.~]|^$")
+"""Names with these can't be made, or are taken for hidden files by what looks for page images."""
+_SUFFIX = ".txt"
+_HINT = "a record needs _id and context"
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A text and the id that its page files are named after; `place` says where it stands, for errors."""
+
+    id: str
+    text: str
+    place: str = ""
+
+
+class Source(Protocol):
+    """Documents that can be walked several times, one in memory at a time."""
+
+    def __iter__(self) -> Iterator[Document]:
+        """Walk them in order."""
+
+
+class _Records(Struct, frozen=True):
+    file: DataFile
+
+    def __iter__(self) -> Iterator[Document]:
+        for index, record in self.file.records():
+            row = self.file.decode(index, record, Row, hint=_HINT)
+            fault = row.fault() or row.text_fault() or ("" if row.has_context() else "field `context` is missing")
+            place = f"{self.file.path}: record {index} (_id {row.id!r})"
+            if fault:
+                raise DataError(f"{place}: {fault}", hint=_HINT)
+            yield Document(id=row.name, text=row.text(), place=place)
+
+
+class _TextFiles(Struct, frozen=True):
+    paths: tuple[Path, ...]
+
+    def __iter__(self) -> Iterator[Document]:
+        for path in self.paths:
+            yield Document(id=path.name[: -len(_SUFFIX)], text=_read(path), place=str(path))
+
+
+def read_documents(path: Path) -> Source:
+    """Find the documents of a data file, or of a folder of .txt files in UTF-8, in natural order; raises DataError."""
+    if not path.is_dir():
+        return _Records(read_index(path))
+    try:
+        names = sorted((name for name in os.listdir(path) if name.endswith(_SUFFIX)), key=natural_key)
+    except OSError as error:
+        raise DataError(f"can't read {path}: {error.strerror}") from None
+    if not names:
+        raise DataError(f"{path} holds no {_SUFFIX} file", hint="give a data file, or a folder of text files")
+    return _TextFiles(tuple(path / name for name in names))
+
+
+def checked(documents: Iterable[Document]) -> Iterator[Document]:
+    """Pass documents on; raises DataError for an empty one, an id that names no file, and one that came before."""
+    seen: set[str] = set()
+    for document in documents:
+        place = document.place or f"document {document.id!r}"
+        if not document.text.strip():
+            raise DataError(f"{place}: the text is empty: there is nothing to draw", hint="leave it out")
+        if _NO_NAME.search(document.id) or len(os.fsencode(document.id)) > _LONGEST_ID_BYTES:
+            raise DataError(
+                f"{place}: the id {document.id[:_LONGEST_ID_BYTES]!r} can't begin the name of a page file",
+                hint=f"an id has no slash or control character, no dot in front, at most {_LONGEST_ID_BYTES} bytes",
+            )
+        name = normalize("NFC", document.id).casefold()  # some file systems see no difference in case
+        if name in seen:
+            raise DataError(
+                f"{place}: another document has this id, or one that differs only in case", hint="rename one"
+            )
+        seen.add(name)
+        yield document
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"can't read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not in UTF-8: {error.reason} at byte {error.start}", hint="convert it") from None

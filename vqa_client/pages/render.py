@@ -1,0 +1,229 @@
+"""Documents become folders of page images: laid out here, drawn in as many processes as asked."""
+
+import contextlib
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError, VqaClientError
+from vqa_client.files import encode, replacing
+from vqa_client.pages.characters import prepare
+from vqa_client.pages.crop import cropped
+from vqa_client.pages.documents import Document, checked
+from vqa_client.pages.fonts import Script, script_of
+from vqa_client.pages.layout import Layout, Page, boxes
+from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
+from vqa_client.pages.page_files import (
+    last_pages,
+    page_name,
+    remove_leftovers,
+    remove_pages,
+    stamp,
+    whole_page_bytes,
+    whole_pages,
+    write_page,
+)
+from vqa_client.pages.raster import canvas, typesetter
+from vqa_client.pages.style import Style
+from vqa_client.parallel import in_processes
+
+_CHUNK_PAGES = 4
+"""Pages a process draws before it gives word."""
+_NO_ABOUT: Mapping[str, Any] = {"perturbation_type": "clean"}
+
+
+class Rendered(Struct, frozen=True, kw_only=True):
+    """What a folder of page images holds of a run's documents.
+
+    `pages_made` are those that were not there already; `missing` counts, by character, those that no font has;
+    `cut_documents` are those that `max_pages` left some of out.
+    """
+
+    documents: int
+    pages: int
+    pages_made: int
+    size_bytes: int
+    missing: dict[str, int]
+    cut_documents: int
+
+
+class _Chunk(Struct, frozen=True, kw_only=True):
+    """A few pages of one document for one process."""
+
+    folder: str
+    document: DocumentPages
+    script: Script
+    pages: list[Page]
+    style: Style
+    settings_sha256: str
+
+
+class _Drawn(Struct, frozen=True):
+    sizes_bytes: list[int]
+    made: int
+    is_last: bool
+    is_cut: bool
+
+
+def render_documents(
+    documents: Iterable[Document],
+    output: Path,
+    style: Style,
+    *,
+    workers: int,
+    advance: Callable[[int], None],
+    about: Mapping[str, Any] = _NO_ABOUT,
+    line_bbox: bool = False,
+) -> Rendered:
+    """Write `output/images/{id}_page_{NNN}.png` and `output/metadata.json`; `advance` hears of finished documents.
+
+    Whole pages of the same text, style, fonts and versions are not made again. `about` stands first in the metadata;
+    `line_bbox` also writes `output/line_bbox.jsonl`. The same documents give the same bytes however many `workers`.
+    Raises DataError for a document that can't be drawn, UsageError where something can't be written, IdentityError
+    where the folder has pages of another style.
+    """
+    run = _Run(output, style, about)
+    with contextlib.ExitStack() as open_files:
+        lines = open_files.enter_context(replacing(output / "line_bbox.jsonl")) if line_bbox else None
+        drawn = open_files.enter_context(
+            contextlib.closing(in_processes(draw_chunk, run.chunks(documents, lines), workers=workers))
+        )
+        try:
+            for result in drawn:
+                advance(run.take(result))
+        except BaseException:
+            with contextlib.suppress(VqaClientError):  # the disk may be full, which is being said already
+                run.write(complete=False)
+            raise
+    run.write(complete=True)
+    return run.rendered()
+
+
+class _Run:
+    """What is known of each document while chunks of them are drawn; results come in the order of the chunks."""
+
+    def __init__(self, output: Path, style: Style, about: Mapping[str, Any]) -> None:
+        self._style, self._about = style, about
+        self._folder, self._metadata = output / "images", output / "metadata.json"
+        self._made: Making = making(style)
+        self._settings_sha256 = self._made.sha256
+        self._highest = last_pages(self._folder)
+        self._earlier = read_metadata(self._metadata, self._made, has_pages=bool(self._highest))
+        self._begun: deque[DocumentPages] = deque()
+        self._sizes_bytes: list[int] = []
+        self._done: dict[str, DocumentPages] = {}
+        self._pages_made = 0
+        self.write(complete=False)
+        for folder in (output, self._folder):
+            remove_leftovers(folder)
+
+    def chunks(self, documents: Iterable[Document], lines: IO[bytes] | None) -> Iterator[_Chunk]:
+        """Lay documents out, a few pages at a time; a finished one is an empty chunk unless its `lines` are asked."""
+        for document in checked(documents):
+            script = script_of(document.text)
+            text_sha256 = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+            earlier = self._earlier.get(document.id)
+            if lines is None and earlier and self._is_whole(earlier, text_sha256):
+                self._begun.append(earlier)
+                yield self._chunk(earlier, script, [])
+                continue
+            yield from self._laid_out(document, script, text_sha256, lines)
+
+    def _laid_out(
+        self, document: Document, script: Script, text_sha256: str, lines: IO[bytes] | None
+    ) -> Iterator[_Chunk]:
+        faces, setter = typesetter(self._style.font, script)
+        prepared = prepare(document.text, faces, remove_line_breaks=self._style.remove_line_breaks)
+        if prepared.is_blank:
+            raise DataError(f"{document.place or document.id}: the text has nothing visible", hint="leave it out")
+        about = DocumentPages(
+            id=document.id, text_sha256=text_sha256, missing=prepared.missing, removed=prepared.removed
+        )
+        self._begun.append(about)
+        pages = Layout(self._style, setter).pages(prepared.text)
+        while chunk := list(islice(pages, _CHUNK_PAGES)):
+            if lines is not None:
+                lines.writelines(_box_lines(document.id, chunk, self._style))
+            yield self._chunk(about, script, chunk)
+
+    def _chunk(self, document: DocumentPages, script: Script, pages: list[Page]) -> _Chunk:
+        return _Chunk(
+            folder=str(self._folder),
+            document=document,
+            script=script,
+            pages=pages,
+            style=self._style,
+            settings_sha256=self._settings_sha256,
+        )
+
+    def _is_whole(self, earlier: DocumentPages, text_sha256: str) -> bool:
+        if earlier.text_sha256 != text_sha256:
+            return False
+        sizes_bytes = list(islice(self._sizes_on_disk(earlier), earlier.pages))
+        return (len(sizes_bytes), sum(sizes_bytes)) == (earlier.pages, earlier.size_bytes)
+
+    def _sizes_on_disk(self, document: DocumentPages) -> Iterator[int]:
+        return whole_pages(self._folder, document.id, self._settings_sha256, document.text_sha256)
+
+    def take(self, drawn: _Drawn) -> int:
+        """Note what became of a chunk; gives 1 when that was a document's last."""
+        self._sizes_bytes += drawn.sizes_bytes
+        self._pages_made += drawn.made
+        if not drawn.is_last:
+            return 0
+        document = self._begun.popleft()
+        if self._sizes_bytes:
+            document = msgspec.structs.replace(
+                document, pages=len(self._sizes_bytes), size_bytes=sum(self._sizes_bytes), cut=drawn.is_cut
+            )
+            self._sizes_bytes = []
+        remove_pages(self._folder, document.id, document.pages + 1, self._highest.get(document.id, 0))
+        self._done[document.id] = document
+        return 1
+
+    def write(self, *, complete: bool) -> None:
+        """Write the metadata: this run's documents first, then those of earlier runs that it hasn't come to."""
+        others = {name: pages for name, pages in self._earlier.items() if name not in self._done}
+        write_metadata(self._metadata, self._made, self._done | others, self._about, complete=complete)
+
+    def rendered(self) -> Rendered:
+        """Sum up."""
+        documents = self._done.values()
+        return Rendered(
+            documents=len(documents),
+            pages=sum(document.pages for document in documents),
+            pages_made=self._pages_made,
+            size_bytes=sum(document.size_bytes for document in documents),
+            missing=totals(document.missing for document in documents),
+            cut_documents=sum(document.cut for document in documents),
+        )
+
+
+def draw_chunk(chunk: _Chunk) -> _Drawn:
+    """Draw and write the pages of a chunk that aren't there yet."""
+    sizes_bytes, made = [], 0
+    for page in chunk.pages:
+        path = Path(chunk.folder) / page_name(chunk.document.id, page.number)
+        stamped = stamp(chunk.settings_sha256, chunk.document.text_sha256, page.number)
+        size_bytes = whole_page_bytes(path, stamped)
+        if not size_bytes:
+            sheet = canvas().draw(page, chunk.style, chunk.script)
+            image = cropped(sheet, chunk.style, is_last=page.is_last)
+            size_bytes = write_page(path, image, chunk.style.dpi, stamped)
+            made += 1
+        sizes_bytes.append(size_bytes)
+    last = chunk.pages[-1] if chunk.pages else None
+    return _Drawn(sizes_bytes, made, is_last=last is None or last.is_last, is_cut=last is not None and last.is_cut)
+
+
+def _box_lines(document_id: str, pages: Iterable[Page], style: Style) -> Iterator[bytes]:
+    for page in pages:
+        for line, box in boxes(page, style):
+            named = {"page": page_name(document_id, page.number), "text": line.text, "bbox": box}
+            yield encode(named) + b"\n"

@@ -1,0 +1,182 @@
+"""Work spread over processes: results in the order of the jobs, memory flat however many there are."""
+
+import contextlib
+import itertools
+import multiprocessing
+import os
+import pickle
+import reprlib
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator
+from multiprocessing import connection, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any, TypeVar
+
+from vqa_client.errors import VqaClientError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+# Fork copies locks that other threads hold (a progress bar's, for one), and Python 3.12 warns of it; spawn is the
+# same on Linux and macOS.
+_SPAWN = multiprocessing.get_context("spawn")
+_AHEAD = 4  # jobs a worker that may be done before the oldest one is: a slow job doesn't stop the others
+_FAREWELL_S = 2.0
+
+
+def usable_cpus() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers: int) -> Generator[Result, None, None]:
+    """Yield `work(job)` for every job, in their order, from `workers` processes; one worker is this process itself.
+
+    `work`, the jobs and the results must pickle. Jobs are taken as they are needed, a few ahead for each worker. An
+    exception in a job ends everything and is raised in its turn. Closing the iterator, or Ctrl-C, ends the workers.
+    Raises VqaClientError when the system kills a worker.
+    """
+    if workers <= 1:
+        yield from map(work, jobs)
+        return
+    crew = _Crew(work, workers)
+    try:
+        yield from crew.results(jobs)
+    finally:
+        crew.end()
+
+
+class _Worker:
+    """A process and the job it is at; it has one job at a time, so neither side ever writes while the other does."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.wire, theirs = _SPAWN.Pipe()
+        self.process: SpawnProcess = _SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
+        self.number = -1
+        self.job: Any = None
+        with _ctrl_c_later():
+            self.process.start()
+        theirs.close()
+
+    def give(self, number: int, job: Any) -> None:
+        self.number, self.job = number, job
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # told when its result is taken
+            self.wire.send(job)
+
+    def take(self) -> tuple[bool, Any]:
+        """What became of the job: (True, its result) or (False, its exception); raises when the process is gone."""
+        try:
+            outcome: tuple[bool, Any] = pickle.loads(self.wire.recv_bytes())
+        except (EOFError, ConnectionResetError):
+            raise self._lost() from None
+        return outcome
+
+    def _lost(self) -> VqaClientError:
+        self.process.join(_FAREWELL_S)
+        code = self.process.exitcode or 0
+        ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        return VqaClientError(
+            f"a worker process {ending} at {reprlib.repr(self.job)}",
+            hint="SIGKILL mostly means that memory ran out: give fewer --max_workers. Otherwise look at that job",
+        )
+
+
+class _Crew:
+    def __init__(self, work: Callable[[Any], Any], size: int) -> None:
+        self.work = work
+        self.size = size
+        self.workers: list[_Worker] = []
+        self.idle: list[_Worker] = []
+        self.busy: dict[Any, _Worker] = {}  # by wire
+
+    def results(self, jobs: Iterable[Any]) -> Iterator[Any]:
+        """Give every free worker a job, at most a few ahead of the oldest one that isn't done; yield in order."""
+        waiting = enumerate(jobs)
+        done: dict[int, tuple[bool, Any]] = {}
+        for due in itertools.count():
+            self._give(itertools.islice(waiting, self._room(len(done))))
+            while due not in done:
+                if not self.busy:
+                    return
+                for wire in connection.wait(list(self.busy)):
+                    worker = self.busy.pop(wire)
+                    done[worker.number] = worker.take()
+                    self.idle.append(worker)
+                self._give(itertools.islice(waiting, self._room(len(done))))
+            succeeded, result = done.pop(due)
+            if not succeeded:
+                raise result  # in its turn, so that it is always the first one's
+            yield result
+
+    def _room(self, done: int) -> int:
+        """How many more jobs may be begun."""
+        return max(0, min(self.size, self.size * _AHEAD - done) - len(self.busy))
+
+    def _give(self, jobs: Iterable[tuple[int, Any]]) -> None:
+        for number, job in jobs:
+            worker = self.idle.pop() if self.idle else self._hire()
+            self.busy[worker.wire] = worker
+            worker.give(number, job)
+
+    def _hire(self) -> _Worker:
+        worker = _Worker(self.work)
+        self.workers.append(worker)
+        return worker
+
+    def end(self) -> None:
+        """Stop them at once; each removes the file it was writing, or is killed when that takes too long."""
+        for worker in self.workers:
+            worker.process.terminate()
+        until_s = time.monotonic() + _FAREWELL_S
+        for worker in self.workers:
+            worker.process.join(max(0.0, until_s - time.monotonic()))
+            worker.process.kill()
+            worker.process.join()
+            worker.process.close()
+            worker.wire.close()
+
+
+@contextlib.contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Hold signals of the terminal back: a process that starts meanwhile never gets them, this one does afterwards."""
+    resource_tracker.ensure_running()  # unblocks signals when it starts, so it must have started before
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(work: Callable[[Any], Any], wire: Connection) -> None:
+    signal.signal(signal.SIGTERM, _leave)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
+        while True:
+            wire.send_bytes(_outcome(work, wire.recv()))
+
+
+def _leave(_number: int, _frame: Any) -> None:
+    sys.exit()
+
+
+def _outcome(work: Callable[[Any], Any], job: Any) -> bytes:
+    """What becomes of a job: (True, its result) or (False, its exception), pickled."""
+    try:
+        return pickle.dumps((True, work(job)))
+    except Exception as error:
+        trace = traceback.format_exc()
+        error.add_note(f"In a worker process:\n{trace}")
+        return pickle.dumps((False, error if _pickles(error) else RuntimeError(trace)))
+
+
+def _pickles(error: Exception) -> bool:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # a library's exception that can't be made again from its arguments
+        return False
+    return True

@@ -1,0 +1,237 @@
+"""The grid of best accuracies over all runs, `accuracy_grid.csv`, and the history of every run beside it.
+
+A row a benchmark, a column a model and split, a cell `0.735 (100)`: the accuracy over the answered questions, and how
+many those were. The published rule keeps the best accuracy, so that a lucky run of ten samples outlives a run of a
+thousand. Here the larger n wins, and of equal n the better accuracy. A run under other conditions than the published
+ones (prompt mode, parsing, model settings) gets a column of its own. Other rows and columns stay as they are.
+"""
+
+import csv
+import fcntl
+import hashlib
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.run import Run
+from vqa_client.reports.summary import Summary
+
+GRID: Final = "accuracy_grid.csv"
+HISTORY: Final = "accuracy_grid_history.csv"
+_LOCK: Final = ".accuracy_grid.lock"
+ROWS: Final = ("VQA-X", "ACT-X", "ESNLI-VE", "VCR")
+_MODELS: Final = ("llava", "qwen")
+_SPLITS: Final = ("train", "test", "val")
+COLUMNS: Final = ("task", *(f"{model}_{split}" for model in _MODELS for split in _SPLITS))
+HISTORY_COLUMNS: Final = (
+    *("started", "task", "column", "accuracy", "n", "failed", "kept", "model", "split", "conditions"),
+    *("model_name", "settings_sha256", "data_path"),
+)
+_CELL = re.compile(r"\s*(?P<accuracy>\d+(?:\.\d+)?)(?![\w.])[^(]*(?:\((?P<n>\d+)\))?")
+
+_HINT: Final = "make room or allow writing there, or choose another --results_dir"
+
+
+class Table:
+    """A CSV file with a header, whose unknown columns and rows are kept."""
+
+    def __init__(self, columns: list[str], rows: list[list[str]]) -> None:
+        self.columns = columns
+        self.rows = rows
+
+    @classmethod
+    def read(cls, path: Path, columns: Sequence[str]) -> "Table":
+        """Read a table that has at least `columns`; an empty one where there is no file."""
+        try:
+            text = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"can't read {path}: {error}", hint="move it away or mend it") from None
+        header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[*columns]]
+        if "task" not in header:
+            raise UsageError(f"{path} has no column 'task'", hint="move it away or mend it")
+        header += [""] * (max(map(len, rows), default=0) - len(header))
+        return cls([*header, *(column for column in columns if column not in header)], rows)
+
+    def get(self, row: Sequence[str], column: str) -> str:
+        """The row's cell in a column; "" where the row is too short for it."""
+        place = self.columns.index(column)
+        return row[place] if place < len(row) else ""
+
+    def put(self, row: list[str], column: str, cell: str) -> None:
+        """Set the row's cell in a column."""
+        place = self.columns.index(column)
+        row += [""] * (place + 1 - len(row))
+        row[place] = cell
+
+    def has(self, row: Sequence[str], **cells: str) -> bool:
+        """Whether the row has these cells, spaces around them aside."""
+        return all(self.get(row, column).strip() == cell for column, cell in cells.items())
+
+    def add(self, **cells: str) -> list[str]:
+        """Give a new row with these cells."""
+        row: list[str] = []
+        for column, cell in cells.items():
+            self.put(row, column, cell)
+        self.rows.append(row)
+        return row
+
+    def write(self, path: Path) -> None:
+        """Replace the file."""
+        width = len(self.columns)
+        write_rows(path, [self.columns, *(row + [""] * (width - len(row)) for row in self.rows)])
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One complete run: `title` is the benchmark's row, `model` the name its results go by.
+
+    `conditions` are those that differ from the published ones, such as ("3shot",); `settings` all that decides what
+    was asked and how, `n` the questions answered and `failed` those that were not; `started` tells runs apart.
+    """
+
+    title: str
+    model: str
+    split: str
+    accuracy: float
+    n: int
+    failed: int = 0
+    conditions: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+    model_name: str = ""
+    data_path: str = ""
+    started: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the settings."""
+        return hashlib.sha256(msgspec.json.encode(self.settings, order="deterministic")).hexdigest()
+
+    @property
+    def cell(self) -> str:
+        """The accuracy as the grid shows it."""
+        return f"{self.accuracy:.3f} ({self.n})"
+
+
+def entry_of(
+    run: Run, summary: Summary, *, title: str, model: str, split: str, conditions: Sequence[str] = ()
+) -> Entry | None:
+    """Sum up a run for the grid; None where no question was answered."""
+    overall = summary.overall
+    if overall.accuracy_answered is None:
+        return None
+    return Entry(
+        title=title,
+        model=model,
+        split=split,
+        accuracy=overall.accuracy_answered,
+        n=overall.answered,
+        failed=overall.total - overall.answered,
+        conditions=tuple(conditions),
+        settings={"model": _without(run.model_settings, "timeout"), "scoring": _without(run.scoring, "version")},
+        model_name=run.model,
+        data_path=run.data_path,
+        started=run.started,
+    )
+
+
+def _without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key != name}
+
+
+def update(results_dir: Path, entry: Entry) -> Path:
+    """Add a run to the history, and to the grid where it is the best of its cell; give the grid's path.
+
+    A run that is in the history already, by its start and settings, takes its own place there and in the grid. Raises
+    UsageError where a file can't be read or written, or is no such table.
+    """
+    with _locked(results_dir):
+        grid = Table.read(results_dir / GRID, COLUMNS)
+        history = Table.read(results_dir / HISTORY, HISTORY_COLUMNS)
+        column = _column(entry, history)
+        row = _row(grid, entry, column)
+        of_cell = [run for run in history.rows if history.has(run, task=entry.title, column=column)]
+        own = next((run for run in of_cell if _is_same_run(history, run, entry)), None)
+        kept = _beats(entry, grid.get(row, column)) or (own is not None and history.has(own, kept="1"))
+        if kept:
+            grid.put(row, column, entry.cell)
+            for run in of_cell:
+                history.put(run, "kept", "0")
+        own = own if own is not None else history.add()
+        for name, cell in _described(entry, column, kept=kept).items():
+            history.put(own, name, cell)
+        history.write(results_dir / HISTORY)
+        grid.write(results_dir / GRID)
+    return results_dir / GRID
+
+
+def _column(entry: Entry, history: Table) -> str:
+    """Name the column: that of the model and split, or, where other settings have it, one of these settings' own."""
+    name = "_".join((entry.model, entry.split, *entry.conditions))
+    runs = (run for run in history.rows if history.has(run, task=entry.title, column=name))
+    first = next(runs, None)
+    is_own = first is None or history.has(first, settings_sha256=entry.digest)
+    return name if is_own else f"{name}_{entry.digest[:6]}"
+
+
+def _row(grid: Table, entry: Entry, column: str) -> list[str]:
+    """Give the benchmark's row, with the rows and columns that were missing."""
+    by_split = () if entry.conditions else tuple(f"{entry.model}_{split}" for split in _SPLITS)
+    grid.columns += [each for each in dict.fromkeys((*by_split, column)) if each not in grid.columns]
+    for title in (*ROWS, entry.title):
+        if not any(grid.has(row, task=title) for row in grid.rows):
+            grid.add(task=title)
+    return next(row for row in grid.rows if grid.has(row, task=entry.title))
+
+
+def _beats(entry: Entry, cell: str) -> bool:
+    """Whether a run takes a cell: by the larger n, of equal or unknown n by the better accuracy."""
+    shown = _CELL.match(cell)
+    if not shown:
+        return True
+    n = int(shown["n"]) if shown["n"] else entry.n
+    return entry.n > n or (entry.n == n and entry.accuracy > float(shown["accuracy"]))
+
+
+def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
+    return bool(entry.started) and history.has(run, started=entry.started, settings_sha256=entry.digest)
+
+
+def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
+    return {
+        "started": entry.started,
+        "task": entry.title,
+        "column": column,
+        "accuracy": repr(entry.accuracy),
+        "n": str(entry.n),
+        "failed": str(entry.failed),
+        "kept": str(int(kept)),
+        "model": entry.model,
+        "split": entry.split,
+        "conditions": " ".join(entry.conditions),
+        "model_name": entry.model_name,
+        "settings_sha256": entry.digest,
+        "data_path": entry.data_path,
+    }
+
+
+@contextmanager
+def _locked(results_dir: Path) -> Iterator[None]:
+    """Hold the folder's lock: of several runs that end together, one updates at a time."""
+    try:
+        results_dir.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(results_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UsageError(f"can't write in {results_dir}: {error.strerror}", hint=_HINT) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,110 @@
+"""The table of a run with explanations: the published columns of its benchmark in their order, and ours after them.
+
+A failed question has an empty `correct`, so that the column's mean is the accuracy over the answered ones.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from vqa_client.files import encode
+from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.names import safe_name
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.types import ANSWERED, Question, Record
+
+_EXPLAINED: Final = ("gt_explanation", "generated_explanation", "correct")
+PUBLISHED: Final[Mapping[str, tuple[str, ...]]] = {
+    "vqax": ("image_id", "question", "gt_answer", "generated_answer", *_EXPLAINED),
+    "actx": ("image_id", "gt_label", "generated_label", *_EXPLAINED),
+    "esnlive": ("image_name", "image_numeric_id", "hypothesis", "gt_label", "generated_label", *_EXPLAINED),
+    "vcr": ("image_name", "question", "gt_answer", "generated_answer", *_EXPLAINED),
+}
+"""The columns of the published script, by benchmark."""
+_ADDED: Final[Mapping[str, tuple[str, ...]]] = {"vcr": ("options",)}
+_OURS: Final = (
+    *("sample_id", "status", "answer", "rule", "output", "references", "gt_explanations", "finish_reason"),
+    *("prompt_tokens", "completion_tokens", "latency_s", "attempts", "image", "image_sha256", "error"),
+)
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def csv_path(results_dir: Path, *, model: str, task: str, split: str, conditions: Sequence[str] = ()) -> Path:
+    """Give `{model}_results/{task}_{split}_eval.csv`, with a suffix for each condition that isn't the published one."""
+    suffix = "".join(f"-{condition}" for condition in conditions)
+    return results_dir / f"{safe_name(model)}_results" / f"{task}_{split}_eval{suffix}.csv"
+
+
+def write(path: Path, run: Run, pairs: Pairs, *, csv_safe: bool = False) -> Summary:
+    """Write the table and give what it sums up; raises UsageError where the path can't be written.
+
+    `run.scoring` names the benchmark. With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'"
+    before it, and no longer reads back as it was.
+    """
+    summary = summarise(record for _, record in pairs())
+    benchmark = run.scoring["benchmark"]
+    groups, metrics = tuple(summary.breakdowns), tuple(summary.parts)
+    columns = (*PUBLISHED[benchmark], *_ADDED.get(benchmark, ()), *_OURS, *metrics, *groups)
+    write_rows(path, chain([columns], _rows(pairs(), columns, csv_safe=csv_safe)))
+    return summary
+
+
+def _rows(pairs: Iterable[tuple[Question, Record]], columns: Sequence[str], *, csv_safe: bool) -> Iterable[list[Any]]:
+    for question, record in pairs:
+        cells = _cells(question, record)
+        row = [cells.get(column, "") for column in columns]
+        yield [_harmless(cell) for cell in row] if csv_safe else row
+
+
+def _cells(question: Question, record: Record) -> dict[str, Any]:
+    said = _said(question, record)
+    return {
+        **record.groups,
+        **record.parts,
+        **question.extra["columns"],
+        "question": question.text,
+        "generated_answer": said,
+        "generated_label": said,
+        "gt_explanation": next(iter(question.rationales), ""),
+        "generated_explanation": record.rationale,
+        "correct": int(record.score >= 1.0) if record.status in ANSWERED else None,
+        **_ours(question, record),
+    }
+
+
+def _ours(question: Question, record: Record) -> dict[str, Any]:
+    image = record.images[0] if record.images else None
+    return {
+        "sample_id": question.id,
+        "status": record.status,
+        "answer": record.answer,
+        "rule": record.rule,
+        "output": record.output,
+        "references": encode(question.references).decode(),
+        "gt_explanations": encode(question.rationales).decode(),
+        "finish_reason": record.finish_reason,
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "latency_s": record.latency_s,
+        "attempts": record.attempts,
+        "image": next(iter(question.images), ""),
+        "image_sha256": image.sha256 if image else "",
+        "error": record.error.message if record.error else "",
+    }
+
+
+def _said(question: Question, record: Record) -> str:
+    """The answer as text: where it is a letter, what the letter stands for."""
+    answer = record.answer or ""
+    return question.choices.get(answer.partition(" because ")[0], answer)
+
+
+def _harmless(cell: Any) -> Any:
+    """Keep a spreadsheet from running a cell, as OWASP advises."""
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell

@@ -1,0 +1,171 @@
+"""The figures of one VQA 2.0 run that the published framework gives, added up on one walk over the records."""
+
+import statistics
+from array import array
+from collections.abc import Iterable, Iterator
+from math import fsum
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vqa_client.reports.summary import Summary
+from vqa_client.types import ANSWERED, Question, Record
+
+KINDS: Final = ("yes/no", "color", "count", "other")
+ASSESSMENTS: Final = ((0.6, "excellent"), (0.4, "average"), (0.0, "needs improvement"))
+"""From this published VQA accuracy on, this word."""
+SHOWN = 100
+
+
+class Times(Struct, frozen=True, kw_only=True):
+    """Seconds from a request's first byte to its reply's end, over the `n` questions that have a reply."""
+
+    n: int
+    mean: float | None = None
+    median: float | None = None
+    p95: float | None = None
+
+
+class KindFigures(Struct, frozen=True, kw_only=True):
+    """The questions of one kind: `correct` and `vqa_accuracy` are published scores, `normalised` is the headline."""
+
+    total: int = 0
+    correct: int = 0
+    vqa_accuracy: float | None = None
+    normalised: float | None = None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The published simple accuracy."""
+        return self.correct / self.total if self.total else None
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """One question as a table shows it; `correct` is the published simple score, None where no answer is known."""
+
+    id: str
+    question: str
+    kind: str
+    gold: str | None
+    answer: str
+    correct: bool | None
+
+
+class Vqa2Summary(Summary, frozen=True, kw_only=True):
+    """A summary with the published figures; `name` is the model's in the results, `shown` the first questions."""
+
+    name: str
+    scored: bool
+    times: Times
+    kinds: dict[str, KindFigures]
+    shown: tuple[Shown, ...]
+
+    @property
+    def correct(self) -> int | None:
+        """How many replies the published simple score calls right; None where no answers are known."""
+        return sum(kind.correct for kind in self.kinds.values()) if self.scored else None
+
+    @property
+    def simple_accuracy(self) -> float | None:
+        """Their share of all questions, in [0, 1]."""
+        correct, total = self.correct, self.overall.total
+        return correct / total if correct is not None and total else None
+
+    @property
+    def vqa_accuracy(self) -> float | None:
+        """The published enhanced score, over all questions."""
+        part = self.parts.get("enhanced")
+        return part.overall.value if part else 0.0 if self.scored and self.overall.total else None
+
+    @property
+    def success_rate(self) -> float | None:
+        """The share of questions that have a reply."""
+        return self.overall.answered / self.overall.total if self.overall.total else None
+
+    @property
+    def assessment(self) -> str:
+        """The published framework's word for its VQA accuracy, "N/A" where there is none."""
+        reached = self.vqa_accuracy
+        return "N/A" if reached is None else next(word for least, word in ASSESSMENTS if reached >= least)
+
+
+class Watch:
+    """Adds up while others walk: `watching` gives the same pairs."""
+
+    def __init__(self) -> None:
+        self.labelled = 0
+        self.shown: list[Shown] = []
+        self._latencies_s = array("d")
+        self._scores: dict[str, dict[str, array[float]]] = {}
+
+    def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
+        """The records of the pairs."""
+        for question, record in pairs:
+            self.labelled += bool(question.references)
+            if record.status in ANSWERED:
+                self._latencies_s.append(record.latency_s)
+            held = self._scores.setdefault(question.groups["kind"], {name: array("d") for name in _PUBLISHED})
+            for name, values in held.items():
+                values.append(record.parts.get(name, 0.0))
+            if len(self.shown) < SHOWN:
+                self.shown.append(_shown(question, record))
+            yield record
+
+    def times(self) -> Times:
+        """How long the replies took."""
+        values = self._latencies_s
+        if not values:
+            return Times(n=0)
+        cuts = statistics.quantiles(values, n=20, method="inclusive") if len(values) > 1 else [values[0]] * 19
+        return Times(n=len(values), mean=fsum(values) / len(values), median=cuts[9], p95=cuts[18])
+
+    def kinds(self) -> dict[str, KindFigures]:
+        """The figures of each kind, asked or not."""
+        return {kind: _figures(self._scores.get(kind)) for kind in (*KINDS, *sorted(set(self._scores) - set(KINDS)))}
+
+
+_PUBLISHED: Final = ("simple", "enhanced", "normalised")
+
+
+def _figures(held: "dict[str, array[float]] | None") -> KindFigures:
+    if held is None:
+        return KindFigures()
+    total = len(held["simple"])
+    return KindFigures(
+        total=total,
+        correct=round(fsum(held["simple"])),
+        vqa_accuracy=fsum(held["enhanced"]) / total,
+        normalised=fsum(held["normalised"]) / total,
+    )
+
+
+def _shown(question: Question, record: Record) -> Shown:
+    return Shown(
+        id=question.id,
+        question=question.text,
+        kind=question.groups["kind"],
+        gold=question.extra["multiple_choice_answer"],
+        answer=said(record),
+        correct=record.parts.get("simple", 0.0) >= 1.0 if question.references else None,
+    )
+
+
+def said(record: Record) -> str:
+    """What a record's reply says; what went wrong, in words, where there is none."""
+    if record.status in ANSWERED:
+        return record.answer if record.answer is not None else (record.output or "")
+    return f"error: {record.error.message if record.error else record.status}"
+
+
+def kind_figures(kinds: dict[str, KindFigures], *, scored: bool) -> dict[str, Any]:
+    """Write the question-type analysis, accuracies in [0, 1]."""
+    return {
+        name: {
+            "total": kind.total,
+            "correct": kind.correct if scored else None,
+            "accuracy": kind.accuracy if scored else None,
+            "vqa_accuracy": kind.vqa_accuracy if scored else None,
+            "normalised": kind.normalised if scored else None,
+        }
+        for name, kind in kinds.items()
+    }

@@ -1,0 +1,79 @@
+"""Any benchmark's plans, asked once clean and once for each corruption and level."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.errors import UsageError
+from vqa_client.reports.run import Write
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.resume import RunPaths
+from vqa_client.types import Question
+
+CLEAN = "clean"
+
+
+class Variants(Struct, frozen=True, kw_only=True):
+    """Which corruptions at which levels, of which profile, drawn from which seed; level 0 is the clean image."""
+
+    corruptions: tuple[str, ...]
+    levels: tuple[int, ...]
+    profile: str
+    seed: int
+
+    def all(self) -> list[tuple[str, int]]:
+        """Name every (corruption, level), the clean image once and first."""
+        clean = [("", 0)] if 0 in self.levels else []
+        return clean + [(name, level) for name in self.corruptions for level in self.levels if level]
+
+
+def corrupted_plans(plans: Sequence[Plan], variants: Variants, write: Write) -> list[Plan]:
+    """The same plans over every variant, each with one log and one report of all; raises UsageError without images."""
+    return [_corrupted(plan, variants, write) for plan in plans]
+
+
+def variant_name(corruption: str, level: int) -> str:
+    """Name a variant, such as "gaussian_noise/3"; the clean one is "clean"."""
+    return f"{corruption}/{level}" if level else CLEAN
+
+
+def _corrupted(plan: Plan, variants: Variants, write: Write) -> Plan:
+    if plan.images_dir is None:
+        raise UsageError("there are no images to corrupt in a text-only run", hint="leave out --text_only")
+    report = plan.paths.report
+    loaded = replace(
+        plan.loaded,
+        questions=_Corrupted(questions=plan.loaded.questions, variants=variants),
+        count=plan.loaded.count * len(variants.all()),
+    )
+    return replace(
+        plan,
+        loaded=loaded,
+        paths=RunPaths.beside(report.with_name(f"{report.stem}_robustness.json")),
+        write=write,
+        identity={**plan.identity, "profile": variants.profile, "corruption_seed": variants.seed},
+    )
+
+
+class _Corrupted(Struct, frozen=True, kw_only=True):
+    """Neighbours that show the same images are asked together, so that each variant of these is made once."""
+
+    questions: Iterable[Question]
+    variants: Variants
+
+    def __iter__(self) -> Iterator[Question]:
+        for _, neighbours in groupby(self.questions, key=lambda question: question.images):
+            group = list(neighbours)
+            for corruption, level in self.variants.all():
+                for question in group:
+                    yield _shown(question, corruption, level)
+
+
+def _shown(question: Question, corruption: str, level: int) -> Question:
+    return replace(
+        question,
+        variant=variant_name(corruption, level),
+        groups={**question.groups, "corruption": corruption or CLEAN, "level": str(level)},
+    )

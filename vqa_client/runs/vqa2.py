@@ -1,0 +1,78 @@
+"""The run of vqa2 for one model, and the file in which several are compared."""
+
+from collections.abc import Sequence
+
+from vqa_client.model_config import ModelSettings
+from vqa_client.reports.names import safe_name
+from vqa_client.reports.report import Report
+from vqa_client.reports.vqa2 import Setup, model_name, writer
+from vqa_client.reports.vqa2_combined import combine
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.resume import RunPaths
+from vqa_client.settings import Vqa2Settings
+from vqa_client.tasks import vqa2
+from vqa_client.tasks.task import Loaded
+from vqa_client.tasks.vqa2_files import Vqa2Files, find_files
+from vqa_client.tasks.vqa2_sample import SUBTYPE, make_sample
+
+DATE_CHARACTERS = len("20250801_194855")
+
+
+def vqa2_plans(settings: Vqa2Settings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
+    """One plan; raises DataError or UsageError."""
+    template, said = vqa2.choose_template(model.prompt_template if model else None)
+    if said:
+        note(said)
+    files = _files(settings)
+    loaded = _loaded(settings, files, note)
+    setup = Setup(
+        mode=settings.mode,
+        num_questions=settings.num_questions,
+        seed=settings.seed,
+        raw_images=settings.raw_images,
+        annotations_path=str(files.annotations) if files.annotations else None,
+    )
+    return [
+        Plan(
+            task=vqa2.task(prompt_template=template),
+            loaded=loaded,
+            variant="",
+            paths=RunPaths.beside(settings.results_dir / _report_name(settings, config)),
+            data_path=files.questions,
+            images_dir=files.image_roots[0],
+            write=writer(setup),
+            config=config,
+            limit=settings.limit,
+            identity={"mode": settings.mode},
+        )
+    ]
+
+
+def combine_reports(settings: Vqa2Settings, reports: Sequence[Report], note: Note) -> None:
+    """Write the report of all models, dated as the first one's, where there are several."""
+    if len(reports) < 2:
+        return
+    date = reports[0].path.stem[-DATE_CHARACTERS:]
+    output = settings.results_dir / f"vqa2_results_{settings.mode}_{date}.json"
+    combine([report.path for report in reports], output)
+    note(f"all models: {output}")
+
+
+def _loaded(settings: Vqa2Settings, files: Vqa2Files, note: Note) -> Loaded:
+    """The drawn questions; of our own sample the first ones, as published."""
+    wanted, limit = settings.num_questions or None, settings.limit
+    if settings.mode == SUBTYPE:
+        limit = min((number for number in (wanted, limit) if number is not None), default=None)
+        wanted = None
+    return vqa2.load(files, num_questions=wanted, seed=settings.seed, limit=limit, note=note)
+
+
+def _files(settings: Vqa2Settings) -> Vqa2Files:
+    if settings.mode == SUBTYPE:
+        return make_sample(settings.results_dir / "vqa2_sample")
+    return find_files(settings.data_dir, settings.questions_file, settings.annotations_file, settings.images)
+
+
+def _report_name(settings: Vqa2Settings, config: str | None) -> str:
+    name = f"{safe_name(model_name(config, ''))}_" if config else ""
+    return f"vqa2_results_{name}{settings.mode}_{{started}}.json"

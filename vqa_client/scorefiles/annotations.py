@@ -1,0 +1,105 @@
+"""Annotations: VQA's annotation or question file, the explanation sets' form (a record by id), a JSON list or JSONL."""
+
+import os
+from collections import Counter
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from vqa_client.errors import DataError
+from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of, lines, opening
+from vqa_client.scoring.answers import HumanAnswer
+
+_FORM_HINT = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
+
+
+class Annotation(Struct, frozen=True, kw_only=True):
+    """What is known of one question; `answers` are decoded when they are needed, to keep 200,000 questions small."""
+
+    question_id: Id = ""
+    image_id: Id | None = None
+    question_type: str | None = None
+    answer_type: str | None = None
+    multiple_choice_answer: str | None = None
+    answers: msgspec.Raw | UnsetType = UNSET
+
+
+class Annotations(Struct, frozen=True, kw_only=True):
+    """The questions of one file by id as text; of several with one id the last counts, as in VQA's own loader."""
+
+    path: str
+    by_id: dict[str, Annotation]
+    repeated: dict[str, int]
+    numeric_ids: bool
+    text_ids: bool
+
+    def answers(self, annotation: Annotation) -> list[HumanAnswer | str]:
+        """The answers to one question, none where the file has none; raises DataError that names the question."""
+        if isinstance(annotation.answers, UnsetType):
+            return []
+        try:
+            found = _answers.decode(annotation.answers)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{self.path}: question {annotation.question_id!r}, answers: {error}") from None
+        return [found] if isinstance(found, str) else found
+
+
+class _File(Struct, frozen=True):
+    annotations: list[Annotation] | UnsetType = UNSET
+    questions: list[Annotation] | UnsetType = UNSET
+
+
+_answers = msgspec.json.Decoder(list[HumanAnswer | str] | str)
+
+
+def read_annotations(path: str | os.PathLike[str]) -> Annotations:
+    """Read a file of any of the forms; raises DataError that names what is wrong."""
+    name = os.fspath(path)
+    text = json_text(name)
+    if opening(text) == b"[":
+        return _collected(name, decoded(name, text, list[Annotation]))
+    return _from_object(name, text)
+
+
+def _collected(name: str, rows: list[Annotation]) -> Annotations:
+    if not rows:
+        raise DataError(f"{name} holds no question", hint=_FORM_HINT)
+    for number, row in enumerate(rows):
+        if row.question_id == "":
+            raise DataError(f"{name}, item {number} has no question_id", hint=_FORM_HINT)
+    kinds = {type(row.question_id) for row in rows}
+    counts = Counter(key_of(row.question_id) for row in rows)
+    return Annotations(
+        path=name,
+        by_id={key_of(row.question_id): row for row in rows},
+        repeated={key: number for key, number in counts.items() if number > 1},
+        numeric_ids=int in kinds,
+        text_ids=str in kinds,
+    )
+
+
+def _from_object(name: str, text: memoryview) -> Annotations:
+    try:
+        file = msgspec.json.decode(text, type=_File)
+    except msgspec.DecodeError as error:
+        rows = _from_lines(name)
+        if rows is None:
+            raise DataError(f"{name}: {error}", hint=_FORM_HINT) from None
+        return _collected(name, rows)
+    for found in (file.annotations, file.questions):
+        if not isinstance(found, UnsetType):
+            return _collected(name, found)
+    by_id = decoded(name, text, dict[str, Annotation])
+    rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
+    return replace(_collected(name, rows), text_ids=False)  # the names in an object can't be numbers
+
+
+def _from_lines(name: str) -> list[Annotation] | None:
+    """None where the first line is no row: then the file is one object that is broken."""
+    first, *others = lines(name)
+    try:
+        msgspec.json.decode(first[1], type=Annotation)
+    except msgspec.DecodeError:
+        return None
+    return [decoded(name, line, Annotation, where=f", line {number}") for number, line in (first, *others)]

@@ -1,0 +1,77 @@
+"""The files that VQA's own evaluator writes, and the result file that its server takes."""
+
+from collections.abc import Sequence
+from math import fsum
+from pathlib import Path
+from typing import Any, Final
+
+from vqa_client.files import write_json
+from vqa_client.scorefiles.predictions import Predictions
+from vqa_client.scorefiles.rows import Id
+from vqa_client.scorefiles.scored import Scored, indices_by_type, picked
+
+DECIMALS: Final = 2
+_ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
+
+
+def stem_of(predictions: str) -> str:
+    """The name that the files begin with: "x" for "x.json", "x_results.json", "x.csv" and "x.records.jsonl"."""
+    name = Path(predictions).name
+    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
+    return name.removesuffix(name[len(name) - len(ending) :] if ending else "").removesuffix("_results") or name
+
+
+def write_evaluation(folder: Path, stem: str, scored: Scored, metric: str) -> list[Path]:
+    """Write accuracy, evalQA, evalQuesType and evalAnsType by one metric, in per cent with two decimals.
+
+    The files of the metric "official" have the names that VQA's evaluator gives them, others have the metric's within.
+    """
+    values = scored.values[metric]
+    rounded = [round(100 * value, DECIMALS) for value in values]
+    contents: dict[str, Any] = {
+        "accuracy": {
+            "overall": _per_cent(values),
+            "perQuestionType": {
+                k: _per_cent(picked(values, v)) for k, v in indices_by_type(scored.question_types).items()
+            },
+            "perAnswerType": {k: _per_cent(picked(values, v)) for k, v in indices_by_type(scored.answer_types).items()},
+        },
+        "evalQA": _by_id(scored.question_ids, rounded),
+        "evalQuesType": _by_type(scored, scored.question_types, rounded),
+        "evalAnsType": _by_type(scored, scored.answer_types, rounded),
+    }
+    within = "" if metric == "official" else f"_{metric}"
+    paths = {kind: folder / f"{stem}{within}_{kind}.json" for kind in contents}
+    for kind, path in paths.items():
+        write_json(path, contents[kind])
+    return list(paths.values())
+
+
+def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path:
+    """Write the result file for VQA's server: all predictions once, without blanks around them, ids as numbers."""
+    rows = [
+        {"question_id": _as_number(key), "answer": prediction.text.strip()}
+        for key, prediction in predictions.by_id.items()
+    ]
+    path = folder / f"{stem}_leaderboard.json"
+    write_json(path, rows)
+    return path
+
+
+def _by_type(scored: Scored, types: Sequence[str | None], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
+    return {
+        name: _by_id(picked(scored.question_ids, indices), picked(rounded, indices))
+        for name, indices in indices_by_type(types).items()
+    }
+
+
+def _by_id(question_ids: Sequence[Id], rounded: Sequence[float]) -> dict[str, float]:
+    return {str(key): value for key, value in zip(question_ids, rounded, strict=True)}
+
+
+def _per_cent(values: Sequence[float]) -> float | None:
+    return round(100 * fsum(values) / len(values), DECIMALS) if values else None
+
+
+def _as_number(key: str) -> Id:
+    return int(key) if key.isascii() and key.isdecimal() and str(int(key)) == key else key

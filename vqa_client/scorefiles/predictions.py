@@ -1,0 +1,162 @@
+"""Predictions as others and we write them: an official result file, JSONL, CSV, or the record log of a run."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
+from vqa_client.types import Status
+
+ID_NAMES: Final = ("question_id", "questionId", "id")
+ANSWER_NAMES: Final = ("answer", "prediction", "model_answer")
+_FORM_HINT = f"each row needs an id ({', '.join(ID_NAMES)}) and an answer ({', '.join(ANSWER_NAMES)})"
+
+
+class Prediction(Struct, frozen=True, kw_only=True, gc=False):
+    """What was answered to one question; `text` is "" unless `status` is "ok".
+
+    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks.
+    """
+
+    question_id: Id
+    text: str
+    status: Status = "ok"
+    cluster: str = ""
+
+
+class Predictions(Struct, frozen=True, kw_only=True):
+    """The predictions of one file by id as text; of several for one id the last counts.
+
+    `repeated` maps an id to how many answers it has, `differing` counts those ids whose answers are not all the same.
+    `not_text` counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon.
+    """
+
+    path: str
+    by_id: dict[str, Prediction]
+    repeated: dict[str, int]
+    differing: int
+    not_text: int
+    unreadable: int
+    numeric_ids: bool
+    text_ids: bool
+
+
+class _Row(Struct, frozen=True):
+    question_id: Id | UnsetType = UNSET
+    questionId: Id | UnsetType = UNSET  # noqa: N815  (as GQA's files spell it)
+    id: Id | UnsetType = UNSET
+    answer: str | int | float | bool | UnsetType | None = UNSET
+    prediction: str | int | float | bool | UnsetType | None = UNSET
+    model_answer: str | int | float | bool | UnsetType | None = UNSET
+    status: Status | UnsetType = UNSET
+    variant: str = ""
+    cluster: str = ""
+
+
+def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -> Predictions:
+    """Read a file of any of the forms; raises DataError that names the row at fault.
+
+    `variant` picks one of a record log's; a log of several without a pick is a UsageError.
+    """
+    name = os.fspath(path)
+    unreadable: list[int] = []
+    rows = _from_csv(name) if is_csv(name) else _from_json(name, unreadable)
+    picked = list(_of_variant(name, rows, variant))
+    if not picked:
+        raise DataError(f"{name} holds no prediction", hint=_FORM_HINT)
+    return _collected(name, picked, len(unreadable))
+
+
+def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
+    for number, row in enumerate(csv_rows(name), start=2):
+        if row.keys().isdisjoint(ID_NAMES) or row.keys().isdisjoint(ANSWER_NAMES):
+            raise DataError(f"{name} has the columns {', '.join(row)}", hint=_FORM_HINT)
+        known = {key: row[key] for key in (*ID_NAMES, *ANSWER_NAMES) if key in row}
+        yield f", row {number}", msgspec.convert(known, _Row)
+
+
+def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
+    text = json_text(name)
+    if opening(text) == b"[":
+        for number, row in enumerate(decoded(name, text, list[_Row])):
+            yield f", item {number}", row
+        return
+    for number, line in lines(name):
+        try:
+            row = msgspec.json.decode(line, type=_Row)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            if not name.endswith(".records.jsonl"):
+                row = decoded(name, line, _Row, where=f", line {number}")
+            else:  # a run that was killed, or still writes
+                unreadable.append(number)
+                continue
+        yield f", line {number}", row
+
+
+def _of_variant(name: str, rows: Iterable[tuple[str, _Row]], variant: str | None) -> Iterator[tuple[str, _Row]]:
+    found: dict[str, None] = {}
+    for where, row in rows:
+        found[row.variant] = None
+        if variant is None and len(found) > 1:
+            first, second = found
+            raise UsageError(
+                f"{name} holds several variants, among them {first!r} and {second!r}",
+                hint="--variant NAME scores one of them",
+            )
+        if variant is None or row.variant == variant:
+            yield where, row
+    if variant is not None and variant not in found:
+        raise UsageError(f"{name} holds no variant {variant!r}", hint=f"it holds {', '.join(map(repr, found))}")
+
+
+def _collected(name: str, rows: list[tuple[str, _Row]], unreadable: int) -> Predictions:
+    by_id: dict[str, Prediction] = {}
+    counts: Counter[str] = Counter()
+    kinds: set[type[Any]] = set()
+    differing: set[str] = set()
+    not_text = 0
+    for where, row in rows:
+        answer = _first(row, ANSWER_NAMES)
+        prediction = _prediction(name + where, row, answer)
+        key = key_of(prediction.question_id)
+        if key in by_id and by_id[key].text != prediction.text:
+            differing.add(key)
+        by_id[key] = prediction
+        counts[key] += 1
+        kinds.add(type(prediction.question_id))
+        not_text += not isinstance(answer, str | None)
+    return Predictions(
+        path=name,
+        by_id=by_id,
+        repeated={key: number for key, number in counts.items() if number > 1},
+        differing=len(differing),
+        not_text=not_text,
+        unreadable=unreadable,
+        numeric_ids=int in kinds,
+        text_ids=str in kinds and not is_csv(name),
+    )
+
+
+def _first(row: _Row, names: tuple[str, ...]) -> Any:
+    return next((value for name in names if (value := getattr(row, name)) is not UNSET), UNSET)
+
+
+def _prediction(where: str, row: _Row, answer: Any) -> Prediction:
+    question_id = _first(row, ID_NAMES)
+    if question_id is UNSET or answer is UNSET or question_id == "":
+        missing = "an answer" if answer is UNSET else "an id"
+        raise DataError(f"{where} has not {missing}", hint=_FORM_HINT)
+    status: Status = "ok" if isinstance(row.status, UnsetType) else row.status
+    text = "" if answer is None or status != "ok" else _as_text(answer)
+    if status == "ok" and not text.strip():
+        status, text = "empty", ""
+    return Prediction(question_id=question_id, text=text, status=status, cluster=row.cluster)
+
+
+def _as_text(answer: str | int | float | bool) -> str:
+    return answer if isinstance(answer, str) else str(answer)

@@ -1,0 +1,81 @@
+"""The rows of a JSON, JSONL or CSV file as typed nouns, and ids as they are compared."""
+
+import csv
+import mmap
+import os
+from collections.abc import Iterator
+from io import TextIOWrapper
+from typing import TypeVar
+
+import msgspec
+
+from vqa_client.errors import DataError
+
+Id = int | str
+Row = TypeVar("Row")
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 40
+_LARGEST_FIELD = 1 << 30
+_QUOTE_HINT = 'an answer that holds the separator stands in quotes: 42,"yes, it is"'
+
+
+def key_of(question_id: Id) -> str:
+    """The text under which an id is compared: 42 and "42" are one question."""
+    return str(question_id).strip()
+
+
+def is_csv(path: str | os.PathLike[str]) -> bool:
+    """Whether the name says that columns are separated by commas, or by tabs."""
+    return os.fspath(path).lower().endswith((".csv", ".tsv"))
+
+
+def json_text(path: str | os.PathLike[str]) -> memoryview:
+    """The content of a JSON file without its byte order mark, mapped and not read; DataError if there is none."""
+    try:
+        with open(path, "rb") as file:
+            text = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except ValueError:
+        raise DataError(f"{os.fspath(path)} is empty") from None
+    except OSError as error:
+        raise DataError(f"can't read {os.fspath(path)}: {error.strerror or error}") from None
+    return text[len(_BOM) :] if text[: len(_BOM)] == _BOM else text
+
+
+def opening(text: memoryview) -> bytes:
+    """The first character that is no blank."""
+    return bytes(text[:4096]).lstrip()[:1]
+
+
+def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each line that is not blank; only a line feed ends one, whatever an answer holds."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            content = line.removeprefix(_BOM) if number == 1 else line
+            if content.strip():
+                yield number, content
+
+
+def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: type[Row], *, where: str = "") -> Row:
+    """Decode JSON as `row_type`; raises DataError that names the file, the place and the field."""
+    try:
+        return msgspec.json.decode(text, type=row_type)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{os.fspath(path)}{where}: {error}; it begins with {_beginning(text)}") from None
+
+
+def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
+    """Each line of a CSV file (tabs in a .tsv) by its column names; raises DataError when it can't be read."""
+    csv.field_size_limit(_LARGEST_FIELD)
+    separator = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+    try:
+        with open(path, "rb") as file, TextIOWrapper(file, "utf-8-sig", newline="") as text:
+            for number, row in enumerate(csv.DictReader(text, delimiter=separator, restval=""), start=2):
+                if None in row:
+                    raise DataError(f"{os.fspath(path)}, row {number} has more cells than columns", hint=_QUOTE_HINT)
+                yield row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"can't read {os.fspath(path)} as CSV in UTF-8: {error}") from None
+
+
+def _beginning(text: bytes | memoryview) -> str:
+    return repr(bytes(text[:_SHOWN]).decode("utf-8", "replace"))

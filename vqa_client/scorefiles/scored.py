@@ -1,0 +1,109 @@
+"""Every matched question scored by every metric, in one walk and in columns: a question costs some bytes a metric."""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from vqa_client.scorefiles.annotations import Annotation, Annotations
+from vqa_client.scorefiles.metrics import AGAINST_GOLD, METRICS
+from vqa_client.scorefiles.predictions import Prediction, Predictions
+from vqa_client.scorefiles.rows import Id
+from vqa_client.scoring.answers import HumanAnswer, majority, texts
+from vqa_client.scoring.vqa_accuracy import unanimous
+from vqa_client.types import Status
+
+Item = TypeVar("Item")
+LONG_WORDS: Final = 5
+"""A prediction of more words is told of as a sentence: the metric wants a word or a phrase."""
+
+
+class Scored(Struct, kw_only=True):
+    """The scored questions in the order of the predictions, an item of each list for each; filled by `score_all`.
+
+    `values` holds the scores by metric, `unanimous` whether all annotators gave one answer, `clusters` the image.
+    `answer_counts` says how many questions have how many answers; `without_answer_id` and `with_blank_answers` count
+    questions, `sentences` predictions of more than `LONG_WORDS` words. The last three name what could not be scored.
+    """
+
+    values: dict[str, "array[float]"]
+    question_ids: list[Id] = []
+    unanimous: bytearray
+    clusters: list[str] = []
+    answer_types: list[str | None] = []
+    question_types: list[str | None] = []
+    statuses: Counter[Status]
+    answer_counts: Counter[int]
+    without_answer_id: int = 0
+    with_blank_answers: int = 0
+    sentences: int = 0
+    without_annotation: list[str] = []
+    without_prediction: list[str] = []
+    without_answers: list[str] = []
+
+
+def score_all(predictions: Predictions, annotations: Annotations, metrics: Sequence[str]) -> Scored:
+    """Score what both files know; an empty, unparsed or failed answer is 0 by every metric."""
+    scored = Scored(
+        values={name: array("d") for name in metrics},
+        unanimous=bytearray(),
+        statuses=Counter(),
+        answer_counts=Counter(),
+        without_annotation=[key for key in predictions.by_id if key not in annotations.by_id],
+        without_prediction=[key for key in annotations.by_id if key not in predictions.by_id],
+    )
+    for key, prediction in predictions.by_id.items():
+        annotation = annotations.by_id.get(key)
+        if annotation is not None:
+            _score(scored, key, prediction, annotation, annotations.answers(annotation))
+    return scored
+
+
+def indices_by_type(types: Sequence[str | None]) -> dict[str, list[int]]:
+    """Where each type stands in a column, in order of appearance; None is no type."""
+    members: dict[str, list[int]] = {}
+    for index, name in enumerate(types):
+        if name is not None:
+            members.setdefault(name, []).append(index)
+    return members
+
+
+def picked(column: Sequence[Item], indices: Sequence[int]) -> list[Item]:
+    """The items of a column at these places."""
+    return [column[index] for index in indices]
+
+
+def _score(
+    scored: Scored, key: str, prediction: Prediction, annotation: Annotation, answers: list[HumanAnswer | str]
+) -> None:
+    given = texts(answers)
+    blank = sum([not text or text.isspace() for text in given])
+    if blank == len(given):
+        scored.without_answers.append(key)
+        return
+    gold = annotation.multiple_choice_answer or ""
+    if not gold and not AGAINST_GOLD.isdisjoint(scored.values):
+        gold = majority(answers)
+    ids = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
+    compared = given if len(set(ids)) == len(answers) else answers  # by distinct annotators texts are all that counts
+    for name, column in scored.values.items():
+        column.append(METRICS[name](prediction.text, compared, gold) if prediction.text else 0.0)
+    scored.with_blank_answers += blank > 0
+    scored.without_answer_id += None in ids
+    scored.unanimous.append(unanimous(given))
+    scored.sentences += prediction.text.count(" ") >= LONG_WORDS and len(prediction.text.split()) > LONG_WORDS
+    scored.answer_counts[len(answers)] += 1
+    scored.statuses[prediction.status] += 1
+    scored.question_ids.append(annotation.question_id)
+    scored.clusters.append(_cluster(key, prediction, annotation))
+    scored.answer_types.append(annotation.answer_type)
+    scored.question_types.append(annotation.question_type)
+
+
+def _cluster(key: str, prediction: Prediction, annotation: Annotation) -> str:
+    """The image where it is known, else the question alone."""
+    if annotation.image_id is not None:
+        return f"image {annotation.image_id}"
+    return prediction.cluster or f"question {key}"

@@ -1,0 +1,132 @@
+"""The two published readings of `<answer> because <explanation>`, faults included, for numbers that can be compared.
+
+`seed` is what the script did when its description was written, and what its table then made of that; `seed_head` is
+its last version. Both know a task by its short name: vqax, actx, esnlive, vcr.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+Reading = tuple[str, str]
+"""The answer and the explanation, in lower case; "unknown" and a set phrase where there is none."""
+UNKNOWN: Final = "unknown"
+MISSING: Final = "explanation missing"
+NO_DETAILS: Final = "no further details"
+PLACEHOLDERS: Final = frozenset({MISSING, NO_DETAILS, ""})
+_LABELS: Final = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
+_PREFIX = re.compile(r"(?:assistant|response|answer|question):\s*", re.IGNORECASE)
+_BECAUSE = re.compile(r"\bbecause\b", re.IGNORECASE)
+_NO_WORD = re.compile(r"[^a-zA-Z0-9 ]+")
+_NEITHER_WORD_NOR_SPACE = re.compile(r"[^a-z0-9\s]+")
+_DROPPED: Final = frozenset({"answer", "question", "explanation"})
+
+
+def seed(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
+    """What the table of the described version held for a reply; `choices` were not yet looked at."""
+    del choices
+    answer, _, explanation = seed_line(task, text).partition(" because ")
+    if task in ("vqax", "actx"):
+        return _two_words(answer), explanation.strip()
+    return answer.strip(), explanation.strip()
+
+
+def seed_line(task: str, text: str) -> str:
+    """The line `<answer> because <explanation>` that the described version made of a reply."""
+    return _LINES[task](text)
+
+
+def seed_head(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
+    """What the last version made of a reply; `choices` are the texts that VCR's letters stand for."""
+    words = _plain_words(_comma_for_because(text.strip()) if task == "esnlive" else text)
+    if not words:
+        return UNKNOWN, MISSING
+    answer, explanation = _split_words(words, first_word_decides=task == "vqax")
+    if task == "vcr":
+        return _choice(text, choices), explanation or NO_DETAILS
+    return _label(answer) if task == "esnlive" else answer or UNKNOWN, explanation or MISSING
+
+
+READINGS: Mapping[str, Callable[[str, str, Sequence[str]], Reading]] = {"seed": seed, "seed_head": seed_head}
+
+
+def _vqax_line(text: str) -> str:
+    line = _unprefixed(text)
+    if found := _BECAUSE.search(line):
+        answer, explanation = _two_words(line[: found.start()]).lower(), _explanation(line[found.end() :])
+    else:
+        words = line.split()
+        answer, explanation = " ".join(words[:2]).lower(), " ".join(words[2:]).lower()
+    return f"{answer or UNKNOWN} because {explanation or NO_DETAILS}"
+
+
+def _actx_line(text: str) -> str:
+    line = _unprefixed(text)
+    answer, because, explanation = line.partition(" because ")
+    first = (answer.lower().split() or [UNKNOWN])[0]
+    if not because:
+        return f"{first if first in _LABELS.values() else UNKNOWN} because {MISSING}"
+    return f"{first} because {_explanation(explanation) or MISSING}"
+
+
+def _esnlive_line(text: str) -> str:
+    line = _comma_for_because(text.strip())
+    label, explanation = (*_BECAUSE.split(line, maxsplit=1), "")[:2]
+    return f"{_label(label)} because {explanation.strip().lower() or MISSING}"
+
+
+def _vcr_line(text: str) -> str:
+    answer, _, explanation = _comma_for_because(text.strip()).partition(" because ")
+    return f"{answer.strip().lower()} because {explanation.strip().lower() or MISSING}"
+
+
+_LINES: Mapping[str, Callable[[str], str]] = {
+    "vqax": _vqax_line,
+    "actx": _actx_line,
+    "esnlive": _esnlive_line,
+    "vcr": _vcr_line,
+}
+
+
+def _unprefixed(text: str) -> str:
+    stripped = text.strip()
+    prefix = _PREFIX.match(stripped)
+    return stripped[prefix.end() if prefix else 0 :].replace("\n", " ").strip()
+
+
+def _two_words(text: str) -> str:
+    return " ".join(_NO_WORD.sub(" ", text).split()[:2])
+
+
+def _explanation(text: str) -> str:
+    return text.strip().rstrip(".").lower()
+
+
+def _comma_for_because(text: str) -> str:
+    return text if "because" in text.lower() else text.replace(",", " because ", 1)
+
+
+def _label(text: str) -> str:
+    """The first of three labels that is part of the text: "not entailment" is one."""
+    return next((label for stem, label in _LABELS.items() if stem in text.lower()), UNKNOWN)
+
+
+def _plain_words(text: str) -> list[str]:
+    stripped = text.strip()
+    prefix = _PREFIX.match(stripped)
+    lowered = stripped[prefix.end() if prefix else 0 :].lower()
+    return [word for word in _NEITHER_WORD_NOR_SPACE.sub(" ", lowered).split() if word not in _DROPPED]
+
+
+def _split_words(words: list[str], *, first_word_decides: bool) -> Reading:
+    at = words.index("because") if "because" in words else 1
+    if first_word_decides and (words[0] in ("yes", "no") or words[0].isdigit()):
+        return words[0], " ".join(words[1:])
+    after = at + 1 if "because" in words else at
+    return " ".join(words[:at]), " ".join(words[after:])
+
+
+def _choice(text: str, choices: Sequence[str]) -> str:
+    words = _unprefixed(text).split()
+    index = "abcd".find(words[0].lower().strip(":.")) if words and len(words[0].strip(":.")) == 1 else -1
+    return choices[index].lower() if 0 <= index < len(choices) else UNKNOWN

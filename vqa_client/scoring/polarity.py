@@ -1,0 +1,77 @@
+"""Does a reply say yes or no: read by whole words, where an opening word decides and a non-answer is neither.
+
+"nothing", "snowboard" and "bright" hold no keyword; "isn't" holds "not"; "I don't know" and "it can't be determined"
+say neither, unless an opening "yes" or "no" says more. A reply with keywords of both kinds and no opening one says
+neither. Words that have other meanings ("right", "sure") count only where a clause ends with them and none is their
+place ("on the right").
+"""
+
+import re
+from typing import Final, Literal
+
+from vqa_client.scoring.containment import folded
+
+Polarity = Literal["yes", "no"]
+_YES: Final = r"(?:yes|yeah|yep|yup|correct|true)"
+_NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
+_LOOSE_YES: Final = (
+    r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"
+    r"\b(?:right|sure|okay|ok)(?=[.,;:!]|$)"
+)
+_DECORATION = re.compile(r"[*_#\"\[\]()<>]|\\boxed\{|\}")
+_CAN_NOT = re.compile(r"\b(?:cannot|can't|cant)\b")
+_NOT = re.compile(
+    r"(?<=[a-z])n't\b|(?<=\bis)nt\b|(?<=\bare)nt\b|(?<=\bwas)nt\b|(?<=\bwere)nt\b|(?<=\bdo)nt\b|(?<=\bdoes)nt\b"
+)
+_OPENING = re.compile(
+    r"^[\s.,:;!-]*(?:(?:assistant|model|answer|response|final answer|well|oh|hmm|um|so|ah)\b[\s.,:;!-]*"
+    r"|i (?:think|believe|would say|guess)\b(?: that)?[\s,:]*"
+    r"|(?:the |my |your )?(?:final |correct |short )?answer(?: is| would be)?[\s,:]*"
+    r"|(?:it|that|this|she|he|they|these|those|there|you)(?: is| are| was| were|'s|'re)\b[\s,:]*)*"
+)
+_KNOWING = (
+    r"(?:know|sure|certain|tell|say|clear|determined?|specif(?:y|ied)|provided?|possible|enough|able|answer(?:ed)?"
+    r"|confirm(?:ed)?|verif(?:y|ied)|told|known|inferred|identif(?:y|ied)|discern(?:ed)?|stated?|mention(?:ed)?"
+    r"|indicated?|(?:see|view|access|open) (?:the |this |any |your )?(?:image|picture|photo)s?)"
+)
+_NEITHER = re.compile(
+    rf"\bnot (?:be |have |really |entirely |quite |completely |very |even |yet |to )*{_KNOWING}\b"
+    r"|\bun(?:clear|known|certain|sure|able)\b|\bno (?:idea|clue|information|context|way (?:to|of)|answer)\b"
+    r"|\b(?:hard|difficult|impossible) to (?:tell|say|know|determine|see|judge)\b|\binsufficient\b|\binconclusive\b"
+    r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b"
+)
+_STARTS = re.compile(rf"(?:(?P<yes>{_YES}|(?:right|sure|okay|ok)(?=[.,;:!]|$))|(?P<no>{_NO}))\b")
+_TURNED = (
+    (re.compile(r"\bnot (?:false|wrong|incorrect)\b"), "yes"),
+    (re.compile(r"\bnot (?:correct|true|right)\b"), "no"),
+)
+_SAYS_YES = re.compile(rf"\b{_YES}\b|{_LOOSE_YES}")
+_SAYS_NO = re.compile(rf"\b{_NO}\b")
+
+
+def polarity(reply: str) -> Polarity | None:
+    """What the reply says, None where it says neither or both."""
+    text = _plain(reply)
+    opened = text[_end_of_opening(text) :]
+    starts = _STARTS.match(opened)
+    if starts and not _NEITHER.match(opened):
+        return "yes" if starts["yes"] else "no"
+    if _NEITHER.search(text):
+        return None
+    yes, no = bool(_SAYS_YES.search(text)), bool(_SAYS_NO.search(text))
+    if yes == no:
+        return None
+    return "yes" if yes else "no"
+
+
+def _plain(reply: str) -> str:
+    text = folded(_DECORATION.sub(" ", reply.rpartition("</think>")[2]))
+    text = _NOT.sub(" not", _CAN_NOT.sub("can not", text))
+    for phrase, meaning in _TURNED:
+        text = phrase.sub(meaning, text)
+    return text
+
+
+def _end_of_opening(text: str) -> int:
+    found = _OPENING.match(text)
+    return found.end() if found else 0

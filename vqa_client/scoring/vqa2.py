@@ -1,0 +1,121 @@
+"""The two scores of the published VQA 2.0 framework ("vqa2_enhanced_v1.2"), and both again by whole words.
+
+Published, both compare texts that went through `prepared`, with keywords and gold answers as substrings: "no" is in
+"another" and "0" in "10". They are kept for comparison with published numbers; their partial credit (0.1 to 0.3 for
+replies that say both or nothing) belongs to no standard. By whole words a yes/no question is read as `polarity` says
+and earns all or nothing, and numbers and words have to be whole. An empty reply earns nothing, and an empty gold answer
+is in no reply.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+from vqa_client.scoring.containment import folded
+from vqa_client.scoring.polarity import polarity
+
+VERSION: Final = "vqa2_enhanced_v1.2"
+_YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")
+_NO: Final = ("no", "nope", "not", "false", "wrong", "incorrect", "negative")
+_NUMBER_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty"""
+_NUMBERS: Final = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split())}
+_NO_WORD = re.compile(r"[^\w\s]")
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b")
+_TOKEN = re.compile(r"(?:(?<![\w.])-)?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+(?:'[^\W\d_]+)*|[^\W_]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LADDER: Final = ((1.0, 0.9), (0.7, 0.7), (0.3, 0.3))
+"""From this share of the gold answer's words on, this score."""
+_YES_NO: Final = ("yes", "no")
+
+
+class Vqa2Score(Struct, frozen=True, kw_only=True):
+    """Both published scores of one reply and what the published result file tells beside them."""
+
+    is_correct: bool
+    vqa_accuracy: float
+    model_answer_lower: str
+    gt_answer_lower: str
+    is_yes_no_question: bool
+
+
+def published_score(gold: str, reply: str) -> Vqa2Score:
+    """Score `reply` against the one gold answer as the published framework does."""
+    return Vqa2Score(
+        is_correct=simple_correct(gold, reply),
+        vqa_accuracy=enhanced_score(gold, reply),
+        model_answer_lower=prepared(reply),
+        gt_answer_lower=prepared(gold),
+        is_yes_no_question=gold.lower() in _YES_NO,
+    )
+
+
+@lru_cache(maxsize=1024)
+def prepared(text: str) -> str:
+    """Lower case, every sign that is no word a space, the words zero to twenty as digits."""
+    words = " ".join(_NO_WORD.sub(" ", text.lower().strip()).split())
+    return _NUMBER_WORD.sub(lambda found: _NUMBERS[found.group()], words)
+
+
+def simple_correct(gold: str, reply: str) -> bool:
+    """The published simple score: the gold answer is a substring, or only the right kind of yes/no keywords is."""
+    wanted, said = prepared(gold), prepared(reply)
+    if wanted not in _YES_NO:
+        return bool(wanted) and wanted in said
+    return _says(said) == (wanted == "yes", wanted == "no")
+
+
+def enhanced_score(gold: str, reply: str) -> float:
+    """The published enhanced score: 1, 0.9, 0.7, 0.5, 0.3 or 0 by shared words, 0.1 or 0.2 for an unclear yes/no."""
+    wanted, said = prepared(gold), prepared(reply)
+    if not reply.strip() or not wanted:
+        return 0.0
+    if wanted in _YES_NO:
+        yes, no = _says(said)
+        if yes == no:
+            return 0.1 if yes else 0.2
+        return float(yes == (wanted == "yes"))
+    if said == wanted:
+        return 1.0
+    return _by_shared_words(wanted.split(), said.split()) or (0.5 if wanted in said else 0.0)
+
+
+def simple_correct_by_words(gold: str, reply: str) -> bool:
+    """Whether the reply has the same polarity as a yes/no gold answer, or has another gold answer as whole words."""
+    wanted = _words(gold)
+    if wanted in (["yes"], ["no"]):
+        return polarity(reply) == wanted[0]
+    return _has_run(_words(reply), wanted)
+
+
+def enhanced_score_by_words(gold: str, reply: str) -> float:
+    """The enhanced ladder by whole words; a yes/no question earns 1 or 0, and nothing is earned by saying nothing."""
+    wanted, said = _words(gold), _words(reply)
+    if not wanted or not said:
+        return 0.0
+    if wanted in (["yes"], ["no"]):
+        return float(polarity(reply) == wanted[0])
+    return 1.0 if said == wanted else _by_shared_words(wanted, said)
+
+
+def _says(said: str) -> tuple[bool, bool]:
+    return any(word in said for word in _YES), any(word in said for word in _NO)
+
+
+def _by_shared_words(wanted: list[str], said: list[str]) -> float:
+    distinct = set(wanted)
+    shared = len(distinct.intersection(said)) / len(distinct)
+    return next((score for least, score in _LADDER if shared >= least), 0.0)
+
+
+def _words(text: str) -> list[str]:
+    """Words and whole numbers, with number words as digits: "3.5", "-1", "10:30" and "20%" are one each."""
+    plain = _NUMBER_WORD.sub(lambda found: _NUMBERS[found.group()], folded(text))
+    return _TOKEN.findall(_THOUSANDS.sub("", plain))
+
+
+def _has_run(said: list[str], wanted: list[str]) -> bool:
+    size = len(wanted)
+    return bool(wanted) and any(said[at : at + size] == wanted for at in range(len(said) - size + 1))

@@ -1,0 +1,159 @@
+"""VQA accuracy: the share of annotators who gave the answer, full marks from three on, over all sets of nine of ten.
+
+For each of the n answers, min(1, matches among the others / 3); the mean over the n. With ten answers, k of them equal
+to the prediction, that is 0, 0.3, 0.6, 0.9 and, from four on, 1. Two or three answers can't reach 1, and a single one
+is never matched. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evaluation.
+"""
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from math import fsum
+from typing import Any, Final, Literal, TypeVar, get_args
+
+from vqa_client.scoring.answers import Answers, HumanAnswer, texts
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line, without_punctuation
+
+Mode = Literal["normalised", "official", "official-2017", "raw"]
+"""What is done to prediction and answers before they are compared.
+
+"normalised" normalises both, always: the metric on the Hugging Face hub. "official" is VQAEval of 2021, which leaves
+both as they are when all annotators agree, so that "Yes." is wrong where ten say "yes". "official-2017" is VQAEval of
+2017: the prediction is normalised, the answers lose punctuation, and only where they differ. "raw" compares as given.
+"""
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+FULL_MARKS_AT: Final = 3
+FEWEST_FOR_FULL_MARKS: Final = FULL_MARKS_AT + 1
+"""With fewer answers no prediction reaches 1, since the annotator compared with is left out."""
+_Pair = tuple[str, list[str]]
+Key = TypeVar("Key")
+
+
+def question_accuracy(prediction: str, answers: Answers, mode: Mode = "normalised") -> float:
+    """The accuracy of one prediction in [0, 1], the same for any order of the answers.
+
+    The official modes leave out, with an annotator, all answers that equal theirs in text, `answer_id` and
+    `answer_confidence`, as VQAEval does: ten equal answers without ids score 0. Plain texts count as of different
+    annotators. A prediction that normalising empties equals an answer that it empties. ValueError without answers.
+    """
+    if not answers:
+        raise ValueError("without answers there is no accuracy")
+    said, given = _PREPARED[mode](prediction, texts(answers))
+    matches = given.count(said)
+    if matches > 1 and mode.startswith("official"):
+        return _by_identity([answer for answer, text in zip(answers, given, strict=True) if text == said], len(given))
+    return _accuracy(matches, len(given), matches * min(FULL_MARKS_AT, matches - 1))
+
+
+def vqa_accuracy(
+    predictions: Sequence[str],
+    references: Sequence[Answers],
+    answer_types: Sequence[str | None] | None = None,
+    question_types: Sequence[str | None] | None = None,
+    mode: Mode = "normalised",
+    precision: int | None = 2,
+) -> dict[str, Any]:
+    """The accuracy in per cent: `overall`, and `perAnswerType` and `perQuestionType` where these types are given.
+
+    Rounded to `precision` decimals as the official files are, or not at all (None). A question with a single reference
+    can't be answered right: that is warned of. Raises ValueError for lengths that differ and without predictions.
+    """
+    _check(predictions, mode, references=references, answer_types=answer_types, question_types=question_types)
+    _warn_of_single(references)
+    scores = [question_accuracy(said, given, mode) for said, given in zip(predictions, references, strict=True)]
+    report: dict[str, Any] = {"overall": _percent(scores, precision)}
+    for name, types in (("perAnswerType", answer_types), ("perQuestionType", question_types)):
+        groups = _grouped(zip(types or (), scores, strict=False))
+        if groups:
+            report[name] = {key: _percent(members, precision) for key, members in groups.items()}
+    return report
+
+
+def unanimous(answers: Answers) -> bool:
+    """Whether VQAEval of 2021 takes all answers for the same and so compares without normalising."""
+    return len({on_one_line(answer) for answer in texts(answers)}) == 1
+
+
+def contains_answer(prediction: str, answers: Answers) -> bool:
+    """Whether any of the answers stands in the prediction as whole words, both normalised: a diagnostic."""
+    said = f" {normalised(on_one_line(prediction))} "
+    return any(f" {given} " in said for given in {normalised(answer) for answer in texts(answers)} if given)
+
+
+def _grouped(pairs: Iterable[tuple[Key | None, float]]) -> dict[Key, list[float]]:
+    """The values of each key, in order of appearance; those of None are left out."""
+    groups: dict[Key, list[float]] = defaultdict(list)
+    for key, value in pairs:
+        if key is not None:
+            groups[key].append(value)
+    return dict(groups)
+
+
+def _by_identity(matching: Sequence[HumanAnswer | str], count: int) -> float:
+    """Where an annotator's answer takes all answers with it that are equal in everything."""
+    known = [a if isinstance(a, str) else (a.answer_id, a.answer_confidence) for a in matching]
+    alike = Counter(key for key in known if not isinstance(key, str))
+    matches = len(matching)
+    own = sum(min(FULL_MARKS_AT, matches - (1 if isinstance(key, str) else alike[key])) for key in known)
+    return _accuracy(matches, count, own)
+
+
+def _accuracy(matches: int, count: int, own: int) -> float:
+    """From how many of `count` answers match, and what the matching ones add when each is the one compared with.
+
+    Summed in whole thirds, so that the last bit does not depend on the order of the answers.
+    """
+    return ((count - matches) * min(FULL_MARKS_AT, matches) + own) / (FULL_MARKS_AT * count)
+
+
+def _always(prediction: str, answers: list[str]) -> _Pair:
+    return normalised(on_one_line(prediction)), [normalised(answer) for answer in answers]
+
+
+def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:
+    said, given = on_one_line(prediction), [on_one_line(answer) for answer in answers]
+    if len(set(given)) == 1:
+        return said, given
+    return normalised(said), [normalised(answer) for answer in given]
+
+
+def _prediction_always(prediction: str, answers: list[str]) -> _Pair:
+    given = [without_punctuation(answer) for answer in answers] if len(set(answers)) > 1 else answers
+    return normalised(on_one_line(prediction)), given
+
+
+def _as_given(prediction: str, answers: list[str]) -> _Pair:
+    return prediction, answers
+
+
+_PREPARED: Final[dict[str, Callable[[str, list[str]], _Pair]]] = {
+    "normalised": _always,
+    "official": _where_they_differ,
+    "official-2017": _prediction_always,
+    "raw": _as_given,
+}
+
+
+def _check(predictions: Sequence[str], mode: str, **others: Sequence[Any] | None) -> None:
+    for name, values in others.items():
+        if values is not None and len(values) != len(predictions):
+            raise ValueError(f"there are {len(predictions)} predictions and {len(values)} {name}")
+    if not predictions:
+        raise ValueError("without predictions there is no accuracy")
+    if mode not in _PREPARED:
+        raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
+
+
+def _percent(scores: Sequence[float], precision: int | None) -> float:
+    mean = 100 * fsum(scores) / len(scores)
+    return mean if precision is None else round(mean, precision)
+
+
+def _warn_of_single(references: Sequence[Answers]) -> None:
+    single = sum(len(answers) == 1 for answers in references)
+    if single:
+        warnings.warn(
+            f"{single} of {len(references)} questions have a single reference and score 0 whatever the prediction: "
+            "an annotator is compared with the others",
+            stacklevel=3,
+        )

@@ -1,0 +1,75 @@
+"""How VQA's evaluator makes answers comparable: punctuation, then number words, articles and contractions.
+
+The rules are those of VQAEval (visualqa.org, 2017 and 2021), with every quirk that its scores depend on:
+
+* a mark vanishes if it stands beside a space anywhere in the text, or if any digit,digit does; else it becomes a space;
+* a full stop goes unless a digit follows ("5." is "5", ".5" stays), and only the first 32 go;
+* ":", "'", "$", "%", "&" and "*" are kept, and a minus is a mark ("-1" is "1");
+* articles are dropped even if nothing is left, and "somebody'd" loses its apostrophe.
+
+Normalising twice may change a text once more ("1,000 a-b" only once), so it is done exactly once.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
+_DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
+_FULL_STOP = re.compile(r"\.(?!\d)")
+_MOST_STOPS: Final = 32
+"""VQAEval passes a flag where re.sub expects how many to replace."""
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+_NUMBERS: Final = "zero one two three four five six seven eight nine ten"
+_STEMS: Final = {
+    "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
+    "n't've": "could had might should would",
+    "'ve": "could might must not should they we what where who would you",
+    "'d": "he how it someone something there they where who you",
+    "'d've": "he it she somebody someone something there they we who you y'all",
+    "'s": "he how somebody someone that there what when where who why",
+    "'ll": "how it somebody someone something they what who why you y'all",
+    "'re": "there they what why you",
+    "": "ma'am o'clock 'ow's'at 'twas y'all",
+}
+
+
+def _mended() -> dict[str, str]:
+    """Each contraction by what is left of it when any one of its apostrophes is missing."""
+    whole = [stem + ending for ending, stems in _STEMS.items() for stem in stems.split()]
+    return {word[:at] + word[at + 1 :]: word for word in whole for at, sign in enumerate(word) if sign == "'"}
+
+
+_WORDS: Final = {
+    **_mended(),
+    "somebody'd": "somebodyd",
+    "none": "0",
+    **{word: str(value) for value, word in enumerate(_NUMBERS.split())},
+}
+
+
+@lru_cache(maxsize=1 << 16)
+def normalised(text: str) -> str:
+    """Both steps of VQAEval, once."""
+    return with_plain_words(without_punctuation(text))
+
+
+def without_punctuation(text: str) -> str:
+    """The first step alone; letters keep their case and spaces stay."""
+    marks = set(_MARK.findall(text))
+    if marks:
+        number = _DIGIT_COMMA_DIGIT.search(text) is not None
+        gone = {mark for mark in marks if number or f"{mark} " in text or f" {mark}" in text}
+        text = text.translate({ord(mark): "" if mark in gone else " " for mark in marks})
+    return _FULL_STOP.sub("", text, count=_MOST_STOPS) if "." in text else text
+
+
+def with_plain_words(text: str) -> str:
+    """The second step alone: lower case, digits for zero to ten and none, no articles, contractions mended."""
+    return " ".join([_WORDS.get(word, word) for word in text.lower().split() if word not in _ARTICLES])
+
+
+@lru_cache(maxsize=1 << 16)
+def on_one_line(text: str) -> str:
+    """What VQAEval does to a text before anything else: line feeds and tabs are spaces, and none at the ends."""
+    return text.replace("\n", " ").replace("\t", " ").strip()

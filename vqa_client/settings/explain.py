@@ -1,0 +1,128 @@
+"""Settings of the command for benchmarks with explanations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter, Token
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.run import DATA, SERVER, ConfiguredSettings
+
+_ALL = ("none", "null", "all")
+_CHOICES = {
+    "task": ("vqax", "actx", "esnlive", "vcr"),
+    "split": ("train", "val", "test"),
+    "prompt_mode": ("zero", "1shot", "3shot"),
+    "vcr_mode": ("free", "q2a", "qa2r", "q2ar"),
+    "parsing": ("robust", "seed", "seed_head"),
+}
+_PATHS = ("data_root", "results_dir")
+
+
+def number_of_samples(value: Any) -> int | None:
+    """Read how many samples are asked: a number, or None, none or all; raises ValueError."""
+    if value is None or str(value).strip().lower() in _ALL:
+        return None
+    if int(value) < 0:
+        raise ValueError(f"{value!r} is below 0")
+    return int(value)
+
+
+def _from_command_line(type_: Any, tokens: Sequence[Token]) -> int | None:
+    del type_
+    return number_of_samples(tokens[0].value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExplainSettings(ConfiguredSettings):
+    """Settings of `vqa-client explain`: answers with an explanation, `<answer> because <explanation>`."""
+
+    task: Annotated[
+        Literal["vqax", "actx", "esnlive", "vcr"], Parameter(group=DATA, help="VQA-X, ACT-X, e-SNLI-VE or VCR.")
+    ] = "vqax"
+    split: Annotated[
+        Literal["train", "val", "test"],
+        Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val: test stands in for it."),
+    ] = "val"
+    n_samples: Annotated[
+        int | None,
+        Parameter(
+            group=DATA,
+            converter=_from_command_line,
+            help="Ask the first N samples that have an image; None or all: every one.",
+        ),
+    ] = 10
+    data_root: Annotated[Path, Parameter(group=DATA, help="Folder that holds images/ and nle_data/.")] = Path(".")
+    results_dir: Annotated[
+        Path,
+        Parameter(
+            alias=("--output", "-o"),
+            group=DATA,
+            help="Folder for {model}_results/{task}_{split}_eval.csv and accuracy_grid.csv.",
+        ),
+    ] = Path("results")
+    require_images: Annotated[
+        bool,
+        Parameter(group=DATA, negative="", help="Stop if an image is missing. Default: count and report them."),
+    ] = False
+    prompt_mode: Annotated[
+        Literal["zero", "1shot", "3shot"] | None,
+        Parameter(group=DATA, help="Examples in the prompt. Default: 3shot for e-SNLI-VE, zero for the others."),
+    ] = None
+    vcr_mode: Annotated[
+        Literal["free", "q2a", "qa2r", "q2ar"],
+        Parameter(group=DATA, help="VCR in words, or by letter: the answer's, the rationale's, or both in one reply."),
+    ] = "free"
+    parsing: Annotated[
+        Literal["robust", "seed", "seed_head"],
+        Parameter(
+            group=DATA,
+            help="Which reading of a reply is the headline; all are reported. seed is the published script as first "
+            "described, seed_head its last version.",
+        ),
+    ] = "robust"
+    csv_safe: Annotated[
+        bool,
+        Parameter(group=DATA, negative="", help="Put a ' before cells that a spreadsheet would take for a formula."),
+    ] = False
+    coco_captions: Annotated[
+        bool,
+        Parameter(group=DATA, negative="", help="Write references and explanations as COCO captions too, for scorers."),
+    ] = False
+    model: Annotated[
+        str, Parameter(group=SERVER, help="The model's settings: llava, qwen, another shipped config, or a JSON file.")
+    ] = "llava"
+
+    def __post_init__(self) -> None:
+        for name in _PATHS:
+            value = getattr(self, name)
+            if isinstance(value, str):  # as people write them in Python
+                object.__setattr__(self, name, Path(value))
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(allowed)}")
+        try:
+            object.__setattr__(self, "n_samples", number_of_samples(self.n_samples))
+        except ValueError:
+            raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a number of at least 0, or None") from None
+        super(ExplainSettings, self).__post_init__()
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The one config."""
+        return (self.model,)
+
+    @property
+    def model_label(self) -> str:
+        """What results go by: the config's name without folder and suffix."""
+        return Path(self.model).stem if self.model.endswith(".json") else self.model
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What is asked otherwise than published, as file names and the grid's columns tell it."""
+        published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
+        given = {name: getattr(self, name) for name in published}
+        return tuple(value for name, value in given.items() if value not in (None, published[name]))

@@ -1,0 +1,101 @@
+"""Settings of the command that draws documents as page images."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.parallel import usable_cpus
+from vqa_client.settings.checks import check
+
+DATA = Group("Data", sort_key=0)
+STYLE = Group("Style", sort_key=1)
+RUN = Group("Run", sort_key=2)
+
+PAPERS_PT = {"a4": (595.0, 842.0), "letter": (612.0, 792.0)}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)")
+_LEAST_PT = 3.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenderSettings:
+    """Settings of `vqa-client render`: documents drawn as page images."""
+
+    data_json: Annotated[
+        Path,
+        Parameter(
+            group=DATA, help="Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files."
+        ),
+    ]
+    output: Annotated[
+        Path, Parameter(alias="-o", group=DATA, help="Folder for images/{_id}_page_{NNN}.png and metadata.json.")
+    ]
+    line_bbox: Annotated[
+        bool,
+        Parameter(group=DATA, negative="", help="Also write line_bbox.jsonl: where each line stands, in pixels."),
+    ] = False
+    dpi: Annotated[int, Parameter(group=STYLE, help="Pixels an inch.")] = 96
+    font: Annotated[
+        Path | None,
+        Parameter(group=STYLE, help="A .ttf or .otf file. Default: Noto Sans, and other free fonts behind either."),
+    ] = None
+    font_size: Annotated[float, Parameter(group=STYLE, help="Type size in points.")] = 11.0
+    line_height: Annotated[
+        float | None, Parameter(group=STYLE, help="Points from line to line. Default: the type size and 1.")
+    ] = None
+    page_size: Annotated[str, Parameter(group=STYLE, help="a4, letter, or WIDTHxHEIGHT in points.")] = "a4"
+    margins: Annotated[str, Parameter(group=STYLE, help="In points: one number, or SIDESxTOP_AND_BOTTOM.")] = "10"
+    crop: Annotated[
+        Literal["both", "width", "last_page", "none"],
+        Parameter(
+            group=STYLE,
+            help="White that is cut away: right of each page's text, below the text of a document's last page.",
+        ),
+    ] = "both"
+    remove_line_breaks: Annotated[
+        bool, Parameter(group=STYLE, negative="", help="Set each document as one paragraph.")
+    ] = False
+    max_pages: Annotated[int | None, Parameter(group=STYLE, help="Draw only the first N pages of a document.")] = None
+    workers: Annotated[
+        int, Parameter(group=RUN, help="Processes. Default: one for each processor.", show_default=False)
+    ] = field(default_factory=usable_cpus)
+    dry_run: Annotated[
+        bool, Parameter(group=RUN, negative="", help="Say how many pages, megabytes and image tokens to expect.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+        (width_pt, height_pt), (x_pt, y_pt) = self.page_size_pt, self.margins_pt
+        least_pt = max(_LEAST_PT, 2 * self.font_size)
+        if width_pt - 2 * x_pt < least_pt or height_pt - 2 * y_pt < least_pt:
+            raise UsageError(
+                f"--page_size {self.page_size} leaves no room for text of {self.font_size:g} points between "
+                f"--margins {self.margins}",
+                hint="give a larger page, smaller margins or a smaller --font_size",
+            )
+
+    @property
+    def page_size_pt(self) -> tuple[float, float]:
+        """Width and height in points; raises UsageError."""
+        return PAPERS_PT.get(self.page_size.lower()) or _two("page_size", self.page_size, "a4, letter or 595x842")
+
+    @property
+    def margins_pt(self) -> tuple[float, float]:
+        """At the sides, and at top and bottom, in points; raises UsageError."""
+        one = self.margins if _SIZE.fullmatch(self.margins) else f"{self.margins}x{self.margins}"
+        return _two("margins", one, "10 or 10x20")
+
+    @property
+    def line_height_pt(self) -> float:
+        """Points from line to line."""
+        return self.font_size + 1 if self.line_height is None else self.line_height
+
+
+def _two(name: str, value: str, example: str) -> tuple[float, float]:
+    found = _SIZE.fullmatch(value)
+    if not found:
+        raise UsageError(f"--{name} is {value!r}; it must be like {example}")
+    return float(found[1]), float(found[2])

@@ -1,0 +1,50 @@
+"""Settings of the robustness commands."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from cyclopts import Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.parallel import usable_cpus
+from vqa_client.settings.checks import check
+
+Profile = Literal["vqa-vrb", "imagenet-c"]
+FileFormat = Literal["png", "jpeg"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateSettings:
+    """Settings of `vqa-client robustness generate`: corrupted copies of a folder of images."""
+
+    images: Annotated[Path, Parameter(alias="-i", help="A folder of images; its sub-folders are kept.")]
+    output: Annotated[Path, Parameter(alias="-o", help="Folder for {Corruption_Lk}/... and metadata.json.")]
+    corruptions: Annotated[
+        str, Parameter(help="all (the fourteen), or names with commas, such as snow,Zoom-Blur,grayscale.")
+    ] = "all"
+    levels: Annotated[str, Parameter(help="Levels, such as 1-5 or 1,3.")] = "1-5"
+    profile: Annotated[
+        Profile,
+        Parameter(help="Whose constants: VQA-VRB's or ImageNet-C's; they differ in shot noise and pixelate."),
+    ] = "vqa-vrb"
+    seed: Annotated[
+        int, Parameter(help="Each file's own seed comes from it, the image, the corruption and the level.")
+    ] = 0
+    format: Annotated[FileFormat, Parameter(help="png loses nothing; jpeg takes part of the noise away again.")] = "png"
+    quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
+    max_workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = (
+        field(default_factory=usable_cpus)
+    )
+    dry_run: Annotated[
+        bool, Parameter(negative="", help="Make nothing; say how many files and megabytes to expect.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+        for name, kind in (("profile", Profile), ("format", FileFormat)):
+            value, allowed = getattr(self, name), get_args(kind)
+            if value not in allowed:
+                raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(allowed)}")
+        if not 1 <= self.quality <= 100:
+            raise UsageError(f"--quality is {self.quality}; it must be a number from 1 to 100")

@@ -1,0 +1,65 @@
+"""Settings of the score command."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.checks import check
+
+DATA = Group("Data", sort_key=0)
+METRICS = (
+    "normalised",
+    "official",
+    "official-2017",
+    "raw",
+    "simple",
+    "simple-words",
+    "enhanced",
+    "enhanced-words",
+    "contains",
+)
+"""The names in the table of scorefiles.metrics."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreSettings:
+    """Settings of `vqa-client score`: predictions in a file against annotations in another, without a server."""
+
+    predictions: Annotated[
+        Path,
+        Parameter(
+            alias="-p",
+            group=DATA,
+            help="An official result JSON, a CSV or JSONL with question_id and answer, or a *.records.jsonl.",
+        ),
+    ]
+    annotations: Annotated[
+        Path, Parameter(alias="-a", group=DATA, help="VQA annotations; a question file gives no accuracy.")
+    ]
+    output: Annotated[
+        Path | None,
+        Parameter(alias="-o", group=DATA, help="Folder for the official evaluation files. Default: none are written."),
+    ] = None
+    metrics: Annotated[
+        tuple[str, ...],
+        Parameter(group=DATA, consume_multiple=True, negative="", help=f"Any of {', '.join(METRICS)}."),
+    ] = ("normalised", "official", "contains")
+    variant: Annotated[
+        str | None, Parameter(group=DATA, help="Which variant of a record log with several is scored.")
+    ] = None
+    json: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Print the scores as JSON, alone on standard output.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+        for name in ("predictions", "annotations"):
+            object.__setattr__(self, name, Path(getattr(self, name)))
+        unknown = [name for name in self.metrics if name not in METRICS]
+        if unknown or not self.metrics:
+            named = ", ".join(map(repr, unknown)) or "empty"
+            raise UsageError(f"--metrics is {named}; it must be any of {', '.join(METRICS)}")
+        object.__setattr__(self, "metrics", tuple(dict.fromkeys(self.metrics)))

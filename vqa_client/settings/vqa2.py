@@ -1,0 +1,100 @@
+"""Settings of the VQA 2.0 command."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.run import DATA, IMAGES, SERVER, ConfiguredSettings
+
+MODES = ("coco", "sample")
+_PATHS = ("data_dir", "questions_file", "annotations_file", "results_dir")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vqa2Settings(ConfiguredSettings):
+    """Settings of `vqa-client vqa2`: open questions on photographs, each answered by ten people."""
+
+    mode: Annotated[
+        Literal["coco", "sample"],
+        Parameter(group=DATA, help="VQA 2.0's own questions, or twenty of ours on drawn pictures."),
+    ] = "coco"
+    num_questions: Annotated[
+        int | None,
+        Parameter(
+            alias="--questions", group=DATA, help="How many questions are drawn from all; 0: every one is asked."
+        ),
+    ] = 20
+    seed: Annotated[
+        int, Parameter(group=DATA, help="Seed of the draw; 42 gives the published framework's questions.")
+    ] = 42
+    data_dir: Annotated[Path, Parameter(group=DATA, help="Folder with the questions, the annotations and images/.")] = (
+        Path("materials/vqa2")
+    )
+    questions_file: Annotated[
+        Path | None, Parameter(group=DATA, help="Questions in VQA 2.0's form. Default: those in --data_dir.")
+    ] = None
+    annotations_file: Annotated[
+        Path | None,
+        Parameter(group=DATA, help="Their annotations. Default: those beside the questions; without: no scores."),
+    ] = None
+    images: Annotated[
+        Path | None, Parameter(group=DATA, help="Folder of the images, or of val2014/. Default: images/ in --data_dir.")
+    ] = None
+    results_dir: Annotated[
+        Path, Parameter(alias=("--output", "-o"), group=DATA, help="Folder for vqa2_results_*.json.")
+    ] = Path("results")
+    verbose: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Show the single questions and answers, at most 100.")
+    ] = False
+    model: Annotated[
+        tuple[str, ...],
+        Parameter(
+            alias="--models",
+            group=SERVER,
+            consume_multiple=True,
+            negative="",
+            help="Configs of the models that are asked one after the other: names of shipped ones, or JSON files. "
+            "Default: the model that the server serves.",
+        ),
+    ] = ()
+    raw_images: Annotated[
+        bool,
+        Parameter(
+            group=IMAGES,
+            negative="",
+            help="Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published.",
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        for name in _PATHS:
+            value = getattr(self, name)
+            if isinstance(value, str):  # as people write them in Python
+                object.__setattr__(self, name, Path(value))
+        models = (self.model,) if isinstance(self.model, str) else tuple(self.model)
+        object.__setattr__(self, "model", models)
+        if self.mode not in MODES:
+            raise UsageError(f"--mode is {self.mode!r}; it must be one of {', '.join(MODES)}")
+        if self.num_questions is not None and self.num_questions < 0:
+            raise UsageError(f"--num_questions is {self.num_questions}; it must be a number of at least 0")
+        _refuse_twins(self.model)
+        if self.model_name and len(self.model) > 1:
+            raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
+        super(Vqa2Settings, self).__post_init__()
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The configs of the models; None asks what the server serves."""
+        return self.model or (None,)
+
+
+def _refuse_twins(configs: Sequence[str]) -> None:
+    """Results go by the config's name: two of one name would be one model's."""
+    names = [Path(config).stem if config.endswith(".json") else config for config in configs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"--model names {name!r} twice", hint="name each once; configs of one name need another")

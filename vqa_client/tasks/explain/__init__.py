@@ -1,0 +1,17 @@
+"""Benchmarks whose answers come with an explanation: `<answer> because <explanation>`."""
+
+from vqa_client.tasks.explain.asking import PARSINGS, prompt_mode_of, task
+from vqa_client.tasks.explain.loading import find_file, load
+from vqa_client.tasks.explain.table import EXPLAIN_TASKS, FREE, benchmark_of, split_read
+
+__all__ = [
+    "EXPLAIN_TASKS",
+    "FREE",
+    "PARSINGS",
+    "benchmark_of",
+    "find_file",
+    "load",
+    "prompt_mode_of",
+    "split_read",
+    "task",
+]

@@ -1,0 +1,62 @@
+"""ACT-X: what a person in a photograph does, of some 400 activities, with the explanations of people."""
+
+import os
+
+from vqa_client.scoring.explained.phrase import read_phrase
+from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.nle_files import Id, NleRow
+from vqa_client.tasks.explain.prompts import ACTX
+from vqa_client.types import Question
+
+_FOLDER = "mpi"
+_ASKED = "What is the person doing?"
+
+
+class ActxRow(NleRow, frozen=True, kw_only=True):
+    """One photograph and its activity, which goes by one of several names."""
+
+    answers: str | None = None
+    label: str | None = None
+    activity: str | None = None
+    image_id: Id = None
+    image_name: str | None = None
+    image: str | None = None
+    filename: str | None = None
+
+    def gold(self) -> str:
+        """The activity, or ""."""
+        return next((each for each in (self.answers, self.label, self.activity) if each and each.strip()), "").strip()
+
+
+def _images(row: ActxRow, split: str) -> tuple[str, ...]:
+    del split
+    name = (row.image_name or row.image or row.filename or "").lstrip("/")
+    return (f"{_FOLDER}/{name}" if name else "",)
+
+
+def _question(sample_id: str, row: ActxRow, path: str) -> Question | str:
+    gold = row.gold()
+    if not gold:
+        return "no_answer"
+    return Question(
+        id=sample_id,
+        text=_ASKED,
+        images=(path,),
+        references=(gold,),
+        rationales=row.gold_explanations(),
+        cluster=os.path.basename(path),
+        extra={"gold": gold, "columns": {"image_id": str(row.image_id or ""), "gt_label": gold}},
+    )
+
+
+ACTX_TASK = Benchmark(
+    name="actx",
+    title="ACT-X",
+    folders=("ACT-X",),
+    files={split: (f"actX_{split}.json",) for split in ("train", "test")},
+    row=ActxRow,
+    images=_images,
+    question=_question,
+    wording=ACTX,
+    read=lambda completion, question: read_phrase(completion),
+)

@@ -1,0 +1,44 @@
+"""What a benchmark with explanations is: a row of functions."""
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from vqa_client.tasks.explain.nle_files import NleRow
+from vqa_client.tasks.explain.prompts import Wording
+from vqa_client.types import Answer, Completion, Question
+
+AnyRow = TypeVar("AnyRow", bound=NleRow)
+
+
+def no_parts(answer: Answer, question: Question) -> dict[str, float]:
+    """No metric but the accuracies."""
+    del answer, question
+    return {}
+
+
+class Benchmark(Struct, Generic[AnyRow], frozen=True, kw_only=True):
+    """The functions of one benchmark.
+
+    `title` is its row in the accuracy grid, `folders` and `files` say where below nle_data/ its file of a split may
+    lie, tried in order; one without a val split takes its test split. `images` gives the places, relative to images/,
+    where a record's image may lie. `question` takes an id, a record and the path of its image, or gives the reason why
+    the record can't be asked; `lacking` says what to do where that holds for the whole file. A question's `extra` has
+    "gold" (the right answer as `read` gives it), "gold_text" where the published readings give it otherwise, and
+    "columns" of the published table. `parts` are metrics beside the accuracies of all readings.
+    """
+
+    name: str
+    title: str
+    folders: tuple[str, ...]
+    files: Mapping[str, tuple[str, ...]]
+    row: type[AnyRow]
+    images: Callable[[AnyRow, str], tuple[str, ...]]
+    question: Callable[[str, AnyRow, str], Question | str]
+    wording: Wording
+    read: Callable[[Completion, Question], Answer]
+    parts: Callable[[Answer, Question], dict[str, float]] = no_parts
+    lacking: Mapping[str, tuple[str, str]] = {}
+    prompt_mode: str = "zero"
+    published: bool = True

@@ -1,0 +1,78 @@
+"""e-SNLI-VE: does a photograph entail a sentence, contradict it, or leave it open."""
+
+import os
+import re
+
+from vqa_client.scoring.explained.entailment import LABELS, read_label
+from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.nle_files import NleRow
+from vqa_client.tasks.explain.prompts import ESNLIVE
+from vqa_client.types import Question
+
+_FOLDER = "flickr30k"
+_NUMBER = re.compile(r"\d+")
+
+
+class EsnliveRow(NleRow, frozen=True, kw_only=True):
+    """One sentence about a photograph; the label goes by one of several names."""
+
+    hypothesis: str = ""
+    answers: str | None = None
+    label: str | None = None
+    gold_label: str | None = None
+    relation: str | None = None
+    image_name: str | None = None
+    image: str | None = None
+    filename: str | None = None
+
+    def gold(self) -> str:
+        """The label, or "" where the record has none of the three."""
+        given = next((each for each in (self.answers, self.label, self.gold_label, self.relation) if each), "")
+        return given.strip().lower() if given.strip().lower() in LABELS else ""
+
+    def name(self) -> str:
+        """The image's file."""
+        return (self.image_name or self.image or self.filename or "").lstrip("/")
+
+
+def _images(row: EsnliveRow, split: str) -> tuple[str, ...]:
+    del split
+    return (f"{_FOLDER}/{row.name()}" if row.name() else "",)
+
+
+def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:
+    gold = row.gold()
+    if not gold:
+        return "no_label"
+    name = os.path.basename(row.name())
+    number = _NUMBER.search(name)
+    columns = {
+        "image_name": name,
+        "image_numeric_id": number[0] if number else "",
+        "hypothesis": row.hypothesis,
+        "gt_label": gold,
+    }
+    return Question(
+        id=sample_id,
+        text=row.hypothesis,
+        images=(path,),
+        references=(gold,),
+        rationales=row.gold_explanations(),
+        groups={"label": gold},
+        cluster=name,
+        extra={"gold": gold, "columns": columns},
+    )
+
+
+ESNLIVE_TASK = Benchmark(
+    name="esnlive",
+    title="ESNLI-VE",
+    folders=("eSNLI-VE",),
+    files={split: (f"esnlive_{split}.json",) for split in ("train", "test")},
+    row=EsnliveRow,
+    images=_images,
+    question=_question,
+    wording=ESNLIVE,
+    read=lambda completion, question: read_label(completion),
+    prompt_mode="3shot",
+)

@@ -1,0 +1,121 @@
+"""Load the questions of a benchmark with explanations: one split's file, and the images of its records."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.image_files import ImageFiles
+from vqa_client.tasks.explain.nle_files import NleRow, read_rows
+from vqa_client.tasks.explain.table import FREE, benchmark_of, split_read
+from vqa_client.tasks.task import Loaded
+from vqa_client.types import Question
+
+_LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
+_NO_IMAGE = "no_image"
+
+
+class _Questions(Struct, frozen=True, kw_only=True):
+    benchmark: Benchmark[Any]
+    chosen: Sequence[tuple[str, NleRow, str]]
+
+    def __iter__(self) -> Iterator[Question]:
+        for sample_id, row, path in self.chosen:
+            question = self.benchmark.question(sample_id, row, path)
+            if isinstance(question, Question):  # the others were left out
+                yield question
+
+
+class _Chosen:
+    """The samples that are asked, and those left out by reason; `missing` are the places of images not found."""
+
+    def __init__(self) -> None:
+        self.samples: list[tuple[str, NleRow, str]] = []
+        self.left_out: dict[str, list[str]] = {}
+        self.missing: list[str] = []
+
+    def leave_out(self, reason: str, sample_id: str) -> None:
+        self.left_out.setdefault(reason, []).append(sample_id)
+
+
+def find_file(task: str, split: str, data_root: str | os.PathLike[str], *, vcr_mode: str = FREE) -> Path:
+    """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
+    benchmark = benchmark_of(task, vcr_mode)
+    names = benchmark.files.get(split_read(task, split), ())
+    places = [Path(data_root, "nle_data", folder, name) for name in names for folder in benchmark.folders]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        looked = " or ".join(map(str, places)) or f"a file of the split {split!r}"
+        raise DataError(f"{benchmark.title}: there is no {looked}", hint=_LAYOUT)
+    return found
+
+
+def load(
+    task: str,
+    split: str,
+    data_root: str | os.PathLike[str],
+    *,
+    n_samples: int | None = None,
+    require_images: bool = False,
+    vcr_mode: str = FREE,
+) -> Loaded:
+    """Read a split and find its images; of the samples that have one, the first `n_samples` are asked.
+
+    Left out are, by id, those met before the last one asked that have no image ("no_image"), no gold answer
+    ("no_answer", "no_label") or no choices that the mode asks for. Raises DataError where no image is found, or one is
+    missing and `require_images`; UsageError where the file has nothing that the mode asks for.
+    """
+    benchmark = benchmark_of(task, vcr_mode)
+    path = find_file(task, split, data_root, vcr_mode=vcr_mode)
+    rows, sha256 = read_rows(path, benchmark.row)
+    images = Path(data_root, "images")
+    chosen = _choose(benchmark, rows, split_read(task, split), ImageFiles(images), n_samples)
+    _check_reasons(benchmark, path, chosen)
+    if chosen.missing and (require_images or not chosen.samples):
+        looked_for = len(chosen.missing) + len(chosen.samples)
+        raise DataError(
+            f"{benchmark.title}: {len(chosen.missing)} of {looked_for} images are missing in {images}, the first is "
+            f"{chosen.missing[0] or 'not named in its record'}",
+            hint=_LAYOUT,
+        )
+    return Loaded(
+        questions=_Questions(benchmark=benchmark, chosen=chosen.samples),
+        count=len(chosen.samples),
+        left_out={reason: tuple(ids) for reason, ids in chosen.left_out.items()},
+        data_sha256=sha256,
+    )
+
+
+def _choose(
+    benchmark: Benchmark[Any],
+    rows: Iterable[tuple[str, NleRow]],
+    split: str,
+    images: ImageFiles,
+    n_samples: int | None,
+) -> _Chosen:
+    chosen = _Chosen()
+    for sample_id, row in rows:
+        if n_samples is not None and len(chosen.samples) >= n_samples:
+            break
+        question = benchmark.question(sample_id, row, "")
+        if isinstance(question, str):
+            chosen.leave_out(question, sample_id)
+            continue
+        places = benchmark.images(row, split)
+        path = images.find(places)
+        if path is None:
+            chosen.leave_out(_NO_IMAGE, sample_id)
+            chosen.missing.append(places[0])
+        else:
+            chosen.samples.append((sample_id, row, path))
+    return chosen
+
+
+def _check_reasons(benchmark: Benchmark[Any], path: Path, chosen: _Chosen) -> None:
+    for reason, (what, hint) in benchmark.lacking.items():
+        if reason in chosen.left_out and not chosen.samples and not chosen.missing:
+            raise UsageError(f"{path} {what}", hint=hint)

@@ -1,0 +1,35 @@
+"""The benchmarks with explanations by their short names, and which split of one stands in for another."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vqa_client.errors import UsageError
+from vqa_client.tasks.explain.actx import ACTX_TASK
+from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.esnlive import ESNLIVE_TASK
+from vqa_client.tasks.explain.vcr import VCR_TASKS
+from vqa_client.tasks.explain.vqax import VQAX_TASK
+
+FREE: Final = "free"
+EXPLAIN_TASKS: Final[Mapping[str, Benchmark[Any]]] = {
+    "vqax": VQAX_TASK,
+    "actx": ACTX_TASK,
+    "esnlive": ESNLIVE_TASK,
+    "vcr": VCR_TASKS[FREE],
+}
+
+
+def benchmark_of(task: str, vcr_mode: str = FREE) -> Benchmark[Any]:
+    """Give a benchmark by its short name; raises UsageError for an unknown one and for another's mode."""
+    if task not in EXPLAIN_TASKS:
+        raise UsageError(f"unknown task {task!r}", hint=f"known are {', '.join(EXPLAIN_TASKS)}")
+    if vcr_mode not in VCR_TASKS:
+        raise UsageError(f"unknown VCR mode {vcr_mode!r}", hint=f"known are {', '.join(VCR_TASKS)}")
+    if task != "vcr" and vcr_mode != FREE:
+        raise UsageError(f"--vcr_mode {vcr_mode} is for --task vcr, not {task}", hint="leave it out")
+    return VCR_TASKS[vcr_mode] if task == "vcr" else EXPLAIN_TASKS[task]
+
+
+def split_read(task: str, split: str) -> str:
+    """Give the split whose file is read: test stands in for a val that a benchmark does not have."""
+    return split if split in EXPLAIN_TASKS[task].files or split != "val" else "test"

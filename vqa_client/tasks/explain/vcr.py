@@ -1,0 +1,153 @@
+"""VCR: questions on film stills, answered in free text or, where there are choices, by letter.
+
+`free` asks for an answer and an explanation in words. `q2a` asks for the letter of the answer and an explanation,
+`qa2r` gives the right answer and asks for the letter of the rationale. `q2ar` asks for both letters in one reply, the
+answers being A to D and the rationales E to H, and counts what has both right; the model sees the rationales while it
+chooses an answer, which the benchmark's own two-step protocol does not let it.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from vqa_client.scoring.explained.lettered import read_letter, read_two_letters, two_letters
+from vqa_client.scoring.explained.phrase import read_sentence
+from vqa_client.tasks.explain.benchmark import Benchmark, no_parts
+from vqa_client.tasks.explain.prompts import Wording
+from vqa_client.tasks.explain.vcr_prompts import FREE, Q2A, Q2AR, QA2R, lettered
+from vqa_client.tasks.explain.vcr_rows import VcrRow
+from vqa_client.types import Answer, Completion, Question
+
+_FOLDER = "vcr1images"
+_NLX = {split: f"vcr_{split}.json" for split in ("train", "val", "test")}
+_EVIL = {"train": "vcr_train_split.json", "val": "vcr_dev_split.json", "test": "vcr_valtest.json"}
+_OWN = {"train": "train.jsonl", "val": "val.jsonl", "test": ""}
+_NO_CHOICES = (
+    "has no answer_choices, so there are no letters to ask for",
+    "files of the e-ViL form (vcr_dev_split.json) have them; or --vcr_mode free",
+)
+_NO_REASONS = (
+    "has no rationale_choices and rationale_label: it holds right explanations and no wrong ones to choose from",
+    "put the benchmark's own train.jsonl or val.jsonl into nle_data/VCR; or --vcr_mode q2a or free",
+)
+
+
+def _images(row: VcrRow, split: str) -> tuple[str, ...]:
+    del split
+    return (f"{_FOLDER}/{row.image()}" if row.image() else "",)
+
+
+def _free(sample_id: str, row: VcrRow, path: str) -> Question | str:
+    answer = row.answer()
+    return _made(sample_id, row, path, references=(answer,), extra={"gold": answer}) if answer else "no_answer"
+
+
+def _q2a(sample_id: str, row: VcrRow, path: str) -> Question | str:
+    right = row.right_choice()
+    if right is None:
+        return "no_answer" if row.answer_choices else "no_choices"
+    choices = lettered(row.choices())
+    gold = list(choices)[right]
+    extra = {"gold": gold, "gold_text": row.answer()}
+    return _made(sample_id, row, path, references=(gold,), choices=choices, extra=extra)
+
+
+def _qa2r(sample_id: str, row: VcrRow, path: str) -> Question | str:
+    right, answer = row.right_reason(), row.answer()
+    if right is None:
+        return "no_rationale" if row.rationale_choices else "no_rationale_choices"
+    if not answer:
+        return "no_answer"
+    choices = lettered(row.reasons())
+    gold = list(choices)[right]
+    return _made(
+        sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "given_answer": answer}
+    )
+
+
+def _q2ar(sample_id: str, row: VcrRow, path: str) -> Question | str:
+    right, reason = row.right_choice(), row.right_reason()
+    if reason is None:
+        return "no_rationale" if row.rationale_choices else "no_rationale_choices"
+    if right is None:
+        return "no_answer" if row.answer_choices else "no_choices"
+    choices = lettered(row.choices())
+    reasons = lettered(row.reasons(), after=len(choices))
+    gold = two_letters(list(choices)[right], list(reasons)[reason])
+    return _made(sample_id, row, path, references=(gold,), choices=choices, extra={"gold": gold, "reasons": reasons})
+
+
+def _made(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fields: Any) -> Question:
+    columns = {
+        "image_name": os.path.basename(row.image()),
+        "gt_answer": row.answer(),
+        "options": " || ".join(row.choices()),
+    }
+    return Question(
+        id=sample_id,
+        text=row.asked(),
+        images=(path,),
+        rationales=row.all_explanations(),
+        cluster=row.image(),
+        extra=extra | {"columns": columns},
+        **fields,
+    )
+
+
+def _read_reason(completion: Completion, question: Question) -> Answer:
+    answer = read_letter(completion, question.choices)
+    return Answer(
+        text=answer.text,
+        status=answer.status,
+        rule=answer.rule,
+        rivals=answer.rivals,
+        rationale=question.choices.get(answer.text or ""),
+    )
+
+
+def _both(answer: Answer, question: Question) -> dict[str, float]:
+    """The two halves of Q->AR, each by itself."""
+    said, gold = ((text or "").partition(" because ") for text in (answer.text, question.extra["gold"]))
+    return {"q2a": float(said[0] == gold[0]), "qa2r": float(said[2] == gold[2])}
+
+
+def _vcr(
+    wording: Wording,
+    question: Callable[[str, VcrRow, str], Question | str],
+    read: Callable[[Completion, Question], Answer],
+    forms: tuple[Mapping[str, str], ...],
+    *,
+    parts: Callable[[Answer, Question], dict[str, float]] = no_parts,
+    published: bool = True,
+) -> Benchmark[VcrRow]:
+    files = {split: tuple(form[split] for form in forms if form[split]) for split in ("train", "val", "test")}
+    return Benchmark(
+        name="vcr",
+        title="VCR",
+        folders=("VCR", "VCR_original"),
+        files=files,
+        row=VcrRow,
+        images=_images,
+        question=question,
+        wording=wording,
+        read=read,
+        parts=parts,
+        lacking={"no_choices": _NO_CHOICES, "no_rationale_choices": _NO_REASONS},
+        published=published,
+    )
+
+
+VCR_TASKS: Final[Mapping[str, Benchmark[VcrRow]]] = {
+    "free": _vcr(FREE, _free, lambda completion, question: read_sentence(completion), (_NLX, _EVIL, _OWN)),
+    "q2a": _vcr(Q2A, _q2a, lambda completion, question: read_letter(completion, question.choices), (_EVIL, _OWN, _NLX)),
+    "qa2r": _vcr(QA2R, _qa2r, _read_reason, (_OWN, _EVIL, _NLX), published=False),
+    "q2ar": _vcr(
+        Q2AR,
+        _q2ar,
+        lambda completion, question: read_two_letters(completion, question.choices, question.extra["reasons"]),
+        (_OWN, _EVIL, _NLX),
+        parts=_both,
+        published=False,
+    ),
+}
+"""By mode; the file with the most that the mode needs is looked for first."""

@@ -1,0 +1,91 @@
+"""VQA-X: open questions on COCO photographs, with ten answers and the explanations of people."""
+
+import os
+
+from msgspec import Struct
+
+from vqa_client.scoring.explained.normalise import majority as most_frequent
+from vqa_client.scoring.explained.normalise import normalise, same
+from vqa_client.scoring.explained.phrase import read_phrase
+from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.nle_files import Id, NleRow
+from vqa_client.tasks.explain.prompts import VQAX
+from vqa_client.types import Answer, Question
+
+
+class _Given(Struct, frozen=True):
+    answer: str | None = None
+
+
+class VqaxRow(NleRow, frozen=True, kw_only=True):
+    """One question; the name of its image says to which half of COCO it belongs."""
+
+    question: str = ""
+    answers: str | list[str | _Given] | None = None
+    image_id: Id = None
+    image_name: str | None = None
+    image: str | None = None
+    filename: str | None = None
+
+    def given_answers(self) -> tuple[str, ...]:
+        """The answers of all annotators, as they wrote them."""
+        given = [self.answers] if isinstance(self.answers, str) else self.answers or []
+        texts = (each if isinstance(each, str) else each.answer for each in given)
+        return tuple(text for text in texts if text and text.strip())
+
+
+def _images(row: VqaxRow, split: str) -> tuple[str, ...]:
+    """By the name, in the folder it names or the split's, then by the image's number in the split's."""
+    own = "train2014" if split == "train" else "val2014"
+    name = os.path.basename(row.image_name or row.image or row.filename or "")
+    folder = next((each for each in ("train2014", "val2014") if each in name), own)
+    number = "".join(filter(str.isdecimal, str(row.image_id or "")))
+    by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if number else ""
+    return (f"{folder}/{name}" if name else "", by_number)
+
+
+def _question(sample_id: str, row: VqaxRow, path: str) -> Question | str:
+    answers = row.given_answers()
+    gold = most_frequent(answers)
+    if gold is None:
+        return "no_answer"
+    return Question(
+        id=sample_id,
+        text=row.question,
+        images=(path,),
+        references=answers,
+        rationales=row.gold_explanations(),
+        groups={"answer_kind": _kind(gold.answer), "majority": "tied" if gold.tied else "clear"},
+        cluster=os.path.basename(path),
+        extra={"gold": gold.answer, "columns": {"image_id": str(row.image_id or ""), "gt_answer": gold.answer}},
+    )
+
+
+def _kind(answer: str) -> str:
+    if answer in ("yes", "no"):
+        return "yes/no"
+    return "number" if answer.isdecimal() else "other"
+
+
+def _parts(answer: Answer, question: Question) -> dict[str, float]:
+    """VQA accuracy, and NLX-GPT's: any of the ten."""
+    said = answer.text or ""
+    return {
+        "soft_vqa": question_accuracy(said, question.references) if normalise(said) else 0.0,
+        "any_of_ten": float(any(same(said, given) for given in question.references)),
+    }
+
+
+VQAX_TASK = Benchmark(
+    name="vqax",
+    title="VQA-X",
+    folders=("VQA-X",),
+    files={split: (f"vqaX_{split}.json",) for split in ("train", "val", "test")},
+    row=VqaxRow,
+    images=_images,
+    question=_question,
+    wording=VQAX,
+    read=lambda completion, question: read_phrase(completion),
+    parts=_parts,
+)

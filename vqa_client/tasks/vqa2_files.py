@@ -1,0 +1,106 @@
+"""Where the questions, annotations and images of VQA 2.0 lie: the official file names and the short ones."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+
+DEFAULT_SUBTYPE = "val2014"
+_OFFICIAL = re.compile(r"v2_OpenEnded_mscoco_(.+)_questions\.json")
+_SUFFIXES = (".jpg", ".jpeg", ".png")
+_NAMES = ("COCO_{0}_{1:012d}", "COCO_{0}_{1:06d}", "{0}_{1:012d}", "{1:012d}", "{1}")
+"""Image files by split and id; the published framework knows the first two."""
+_LAYOUT = (
+    "expected are v2_OpenEnded_mscoco_val2014_questions.json and v2_mscoco_val2014_annotations.json, or questions.json "
+    "and annotations.json, beside images/; or give --questions_file, --annotations_file and --images"
+)
+
+
+class Vqa2Files(Struct, frozen=True, kw_only=True):
+    """The files of one split; without annotations replies are kept unscored. `image_roots` are looked into in order."""
+
+    questions: Path
+    annotations: Path | None
+    image_roots: tuple[Path, ...]
+
+
+def find_files(
+    data_dir: Path, questions_file: Path | None = None, annotations_file: Path | None = None, images: Path | None = None
+) -> Vqa2Files:
+    """Find what is not given in `data_dir`; raises DataError that says what is there and what is missing.
+
+    Questions that are given by hand need no annotations, nor do those of a test split, which has none.
+    """
+    questions = questions_file or _questions_in(data_dir)
+    annotations = annotations_file or _annotations_of(questions)
+    unlabelled = questions_file is not None or "test" in questions.name
+    if annotations is None and not unlabelled:
+        raise DataError(
+            f"{questions} has no annotations beside it", hint=f"{_LAYOUT}; --questions_file alone: unscored"
+        )
+    roots = (images,) if images else (questions.parent / "images", questions.parent, data_dir / "images", data_dir)
+    return Vqa2Files(questions=questions, annotations=annotations, image_roots=tuple(dict.fromkeys(roots)))
+
+
+def _questions_in(folder: Path) -> Path:
+    for name in (f"v2_OpenEnded_mscoco_{DEFAULT_SUBTYPE}_questions.json", "questions.json"):
+        if (folder / name).is_file():
+            return folder / name
+    others = sorted(path for path in _listed(folder) if _OFFICIAL.fullmatch(path))
+    if len(others) == 1:
+        return folder / others[0]
+    splits = ", ".join(_OFFICIAL.sub(r"\1", name) for name in others)
+    if splits:
+        raise DataError(
+            f"{folder} has no questions of {DEFAULT_SUBTYPE}, but of {splits}", hint="--questions_file FILE"
+        )
+    raise DataError(f"{folder} has no questions of VQA 2.0", hint=_LAYOUT)
+
+
+def _annotations_of(questions: Path) -> Path | None:
+    name = questions.name.replace("OpenEnded_", "").replace("questions", "annotations")
+    path = questions.with_name(name)
+    return path if name != questions.name and path.is_file() else None
+
+
+class ImageFolders:
+    """The image files of a split, listed once; an image is found by its id."""
+
+    def __init__(self, roots: Sequence[Path], subtype: str) -> None:
+        self._subtype = subtype or DEFAULT_SUBTYPE
+        inner = [root / name for root in roots for name in (f"{self._subtype}_sample", self._subtype, "")]
+        self._folders = {os.fspath(path): frozenset(_listed(path)) for path in inner}
+
+    def path(self, image_id: int | str) -> str:
+        """Give the path of an image, "" where there is none.
+
+        Of several the one with the longer number, in the folder that comes first, is taken.
+        """
+        for name in self._names(image_id):
+            for folder, names in self._folders.items():
+                if name in names:
+                    return os.path.join(folder, name)
+        return ""
+
+    def _names(self, image_id: int | str) -> Iterable[str]:
+        if isinstance(image_id, str) and not image_id.isdecimal():
+            return (image_id, *(image_id + suffix for suffix in _SUFFIXES))
+        return self._numbered(int(image_id))
+
+    def _numbered(self, number: int) -> Iterator[str]:
+        for template in _NAMES:
+            for suffix in _SUFFIXES:
+                yield template.format(self._subtype, number) + suffix
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise DataError(f"{folder}: {error.strerror}", hint="give a folder that may be read") from None
