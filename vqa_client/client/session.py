@@ -95,7 +95,7 @@ def _served_model(
     if settled is None and served.loaded is None:
         raise ServerUnusable(
             f"{without_secrets(served.base)} lists no models",
-            hint=f"name one with {settings.name_option}, or give a config",
+            hint=f"name it with {settings.name_option}",
         )
     settled = settled or _settled(settings, None, served.loaded or "")
     name = settled.model_name

@@ -11,14 +11,6 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, SERVER, ConfiguredSettings
 
 _ALL = ("none", "null", "all")
-_CHOICES = {
-    "task": ("vqax", "actx", "esnlive", "vcr"),
-    "split": ("train", "val", "test"),
-    "prompt_mode": ("zero", "1shot", "3shot"),
-    "vcr_mode": ("free", "q2a", "qa2r", "q2ar"),
-    "parsing": ("robust", "seed", "seed_head"),
-}
-_PATHS = ("data_root", "results_dir")
 
 
 def number_of_samples(value: Any) -> int | None:
@@ -96,14 +88,6 @@ class ExplainSettings(ConfiguredSettings):
     ] = "llava"
 
     def __post_init__(self) -> None:
-        for name in _PATHS:
-            value = getattr(self, name)
-            if isinstance(value, str):  # as people write them in Python
-                object.__setattr__(self, name, Path(value))
-        for name, allowed in _CHOICES.items():
-            value = getattr(self, name)
-            if value is not None and value not in allowed:
-                raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(allowed)}")
         try:
             object.__setattr__(self, "n_samples", number_of_samples(self.n_samples))
         except ValueError:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.errors import UsageError
 from vqa_client.parallel import usable_cpus
 from vqa_client.settings.checks import check
 
@@ -42,9 +41,3 @@ class GenerateSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        for name, kind in (("profile", Profile), ("format", FileFormat)):
-            value, allowed = getattr(self, name), get_args(kind)
-            if value not in allowed:
-                raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(allowed)}")
-        if not 1 <= self.quality <= 100:
-            raise UsageError(f"--quality is {self.quality}; it must be a number from 1 to 100")

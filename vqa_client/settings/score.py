@@ -56,8 +56,6 @@ class ScoreSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        for name in ("predictions", "annotations"):
-            object.__setattr__(self, name, Path(getattr(self, name)))
         unknown = [name for name in self.metrics if name not in METRICS]
         if unknown or not self.metrics:
             named = ", ".join(map(repr, unknown)) or "empty"

@@ -10,9 +10,6 @@ from cyclopts import Parameter
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, IMAGES, SERVER, ConfiguredSettings
 
-MODES = ("coco", "sample")
-_PATHS = ("data_dir", "questions_file", "annotations_file", "results_dir")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vqa2Settings(ConfiguredSettings):
@@ -71,16 +68,8 @@ class Vqa2Settings(ConfiguredSettings):
     ] = False
 
     def __post_init__(self) -> None:
-        for name in _PATHS:
-            value = getattr(self, name)
-            if isinstance(value, str):  # as people write them in Python
-                object.__setattr__(self, name, Path(value))
         models = (self.model,) if isinstance(self.model, str) else tuple(self.model)
         object.__setattr__(self, "model", models)
-        if self.mode not in MODES:
-            raise UsageError(f"--mode is {self.mode!r}; it must be one of {', '.join(MODES)}")
-        if self.num_questions is not None and self.num_questions < 0:
-            raise UsageError(f"--num_questions is {self.num_questions}; it must be a number of at least 0")
         _refuse_twins(self.model)
         if self.model_name and len(self.model) > 1:
             raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
