@@ -10,11 +10,12 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from vqa_client.errors import VqaClientError
 
@@ -50,6 +51,46 @@ def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers:
         yield from crew.results(jobs)
     finally:
         crew.end()
+
+
+class Processes(Generic[Job, Result]):
+    """Jobs as they come, each done in one of `workers` processes; these start when they are needed.
+
+    A thread waits for each process, so whoever submits never does. `close` ends the processes at once.
+    """
+
+    def __init__(self, work: Callable[[Job], Result], workers: int) -> None:
+        self._work = work
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="processes")
+        self._workers: list[_Worker] = []
+        self._idle: list[_Worker] = []
+        self._closed = False
+
+    def submit(self, job: Job) -> "Future[Result]":
+        """Begin a job; its future raises what the job raised, or VqaClientError where the system killed its process."""
+        return self._threads.submit(self._done, job)
+
+    def _done(self, job: Job) -> Result:
+        worker = self._idle.pop() if self._idle else self._hire()
+        worker.give(0, job)
+        succeeded, result = worker.take()
+        self._idle.append(worker)
+        if not succeeded:
+            raise result
+        return cast(Result, result)
+
+    def _hire(self) -> "_Worker":
+        if self._closed:
+            raise CancelledError
+        worker = _Worker(self._work)
+        self._workers.append(worker)
+        return worker
+
+    def close(self) -> None:
+        """Give up what is queued and what is being done."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        _end(self._workers)
 
 
 class _Worker:
@@ -130,16 +171,20 @@ class _Crew:
         return worker
 
     def end(self) -> None:
-        """Stop them at once; each removes the file it was writing, or is killed when that takes too long."""
-        for worker in self.workers:
-            worker.process.terminate()
-        until_s = time.monotonic() + _FAREWELL_S
-        for worker in self.workers:
-            worker.process.join(max(0.0, until_s - time.monotonic()))
-            worker.process.kill()
-            worker.process.join()
-            worker.process.close()
-            worker.wire.close()
+        _end(self.workers)
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    """Stop them at once; each removes the file it was writing, or is killed when that takes too long."""
+    for worker in workers:
+        worker.process.terminate()
+    until_s = time.monotonic() + _FAREWELL_S
+    for worker in workers:
+        worker.process.join(max(0.0, until_s - time.monotonic()))
+        worker.process.kill()
+        worker.process.join()
+        worker.process.close()
+        worker.wire.close()
 
 
 @contextlib.contextmanager

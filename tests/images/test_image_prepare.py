@@ -8,9 +8,10 @@ import pytest
 from PIL import Image as Pillow
 
 from tests.images.pictures import encoded, spotted, turned, veiled
-from vqa_client.errors import QuestionFailed, UsageError
-from vqa_client.images.prepare import ImagePreparer
+from vqa_client.errors import QuestionFailed
+from vqa_client.images.prepare import ImagePreparer, made_images
 from vqa_client.images.settle import MAX_FILE_BYTES
+from vqa_client.images.steps import Recipe
 
 
 def written(folder: Path, name: str, data: bytes) -> str:
@@ -70,7 +71,7 @@ async def test_a_bad_file_that_was_mended_is_sent(tmp_path: Path) -> None:
 async def test_made_images_are_forgotten_beyond_the_byte_limit(tmp_path: Path) -> None:
     first, second = (written(tmp_path, name, turned("PNG", 6 if name == "a" else 8)) for name in "ab")
     size = (await ImagePreparer().prepare(first)).size_bytes
-    preparer = ImagePreparer(cache_bytes=size + size // 2)
+    preparer = ImagePreparer(made=made_images(size + size // 2))
     image = await preparer.prepare(first)
     assert await preparer.prepare(first) is image
     await preparer.prepare(second)
@@ -185,7 +186,7 @@ async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -
     photo = spotted().resize((4000, 3000))
     paths = [written(tmp_path, f"{at}.jpg", encoded(photo, "JPEG", exif=exif)) for at in range(4)]
     big = written(tmp_path, "big.jpg", encoded(photo, "JPEG", quality=95) + bytes(5_000_000))
-    preparer = ImagePreparer(image_format="jpeg")
+    preparer = ImagePreparer(Recipe(image_format="jpeg"))
     before = time.thread_time()
     images = await asyncio.gather(*(preparer.prepare(path) for path in (*paths, big)))
     assert time.thread_time() - before < 0.1
@@ -201,9 +202,3 @@ async def test_closing_gives_up_what_is_queued(tmp_path: Path) -> None:
     preparer.close()
     results = await asyncio.gather(*asking, return_exceptions=True)
     assert any(isinstance(result, BaseException) for result in results)
-
-
-@pytest.mark.parametrize("setting", [{"max_pixels": 0}, {"image_quality": 0}, {"image_quality": 101}])
-def test_a_setting_that_means_nothing_is_refused(setting: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match=next(iter(setting))):
-        ImagePreparer(**setting)  # type: ignore[arg-type]

@@ -2,14 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from vqa_client.errors import UsageError
 from vqa_client.images.recent import Recent
 from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
-from vqa_client.images.steps import ImageFormat, Recipe
+from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
@@ -21,6 +20,16 @@ MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
 _Making = asyncio.Future[tuple[FileKey | None, Settled | None]]
+Elsewhere = Callable[[str], Future[tuple[FileKey | None, Settled | None]]]
+"""Settles the file at a path in a way and a place of its own."""
+
+MadeImages = Recent[tuple[str, FileKey], Settled]
+"""Images encoded anew, by variant and file."""
+
+
+def made_images(limit_bytes: int = CACHE_BYTES) -> MadeImages:
+    """Give a place that keeps what was made and used last, up to `limit_bytes`."""
+    return Recent(limit_bytes, lambda made: getattr(made, "size_bytes", 0))
 
 
 class ImagePreparer:
@@ -28,30 +37,29 @@ class ImagePreparer:
 
     A file without oddities (see `ImageFacts`) and without an asked transform is sent unchanged. Any other is decoded,
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
-    `image_format` encodes every file, at `image_quality` in 1..100. What was made is kept under `cache_bytes`.
+    `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
+    preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
     """
 
     def __init__(
         self,
+        recipe: Recipe | None = None,
         *,
-        max_pixels: int | None = None,
-        image_format: ImageFormat | None = None,
-        image_quality: int = 90,
-        cache_bytes: int = CACHE_BYTES,
+        made: MadeImages | None = None,
         threads: int | None = None,
+        elsewhere: Elsewhere | None = None,
+        variant: str = "",
     ) -> None:
-        if max_pixels is not None and max_pixels < 1:
-            raise UsageError(f"max_pixels is {max_pixels}", hint="give at least 1")
-        if not 1 <= image_quality <= 100:
-            raise UsageError(f"image_quality is {image_quality}", hint="give a number from 1 to 100")
-        self._recipe = Recipe(max_pixels=max_pixels, image_format=image_format, image_quality=image_quality)
+        self._recipe = recipe or Recipe()
+        self._variant = variant
         self._known: Recent[FileKey, Settled] = Recent(KNOWN_FILES, lambda _: 1)
-        self._made: Recent[FileKey, Settled] = Recent(cache_bytes, lambda made: getattr(made, "size_bytes", 0))
+        self._made = made_images() if made is None else made  # an empty one is false
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
         workers = threads or min(MAX_THREADS, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="images")
+        self._elsewhere = elsewhere
 
     async def prepare(self, path: str) -> Image:
         """Give the image at `path` as it is sent; raises `QuestionFailed` "bad_image" where it can't be."""
@@ -81,7 +89,7 @@ class ImagePreparer:
         if isinstance(key, Refused):
             return key
         found = self._found(key)
-        if found is None and key[1] <= INLINE_BYTES:
+        if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None:
             actual, found = settle(path, self._recipe, decode=False)  # None where its pixels must be looked at
             self._keep(actual, found)
             await self._breathe(key[1])
@@ -95,15 +103,20 @@ class ImagePreparer:
             await asyncio.sleep(0)
 
     def _found(self, key: FileKey) -> Settled | _Making | None:
-        return self._known.get(key) or self._made.get(key) or self._making.get(key)
+        return self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
 
     def _in_pool(self, path: str, key: FileKey) -> _Making:
         making = self._making.get(key)
         if making is None:
-            making = asyncio.wrap_future(self._pool.submit(settle, path, self._recipe, decode=True))
+            making = asyncio.wrap_future(self._submit(path))
             self._making[key] = making
             making.add_done_callback(partial(self._done, key))
         return making
+
+    def _submit(self, path: str) -> "Future[tuple[FileKey | None, Settled | None]]":
+        if self._elsewhere is not None:
+            return self._elsewhere(path)
+        return self._pool.submit(settle, path, self._recipe, decode=True)
 
     def _done(self, key: FileKey, making: _Making) -> None:
         del self._making[key]
@@ -112,8 +125,10 @@ class ImagePreparer:
 
     def _keep(self, key: FileKey | None, settled: Settled | None) -> None:
         if key is not None and settled is not None:
-            made = isinstance(settled, Image) and settled.data is not None
-            (self._made if made else self._known).put(key, settled)
+            if isinstance(settled, Image) and settled.data is not None:
+                self._made.put((self._variant, key), settled)
+            else:
+                self._known.put(key, settled)
 
 
 async def _finished(started: Settled | _Making) -> Image:

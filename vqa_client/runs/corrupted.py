@@ -7,31 +7,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
+from vqa_client.images.corruptions.choice import chosen, numbers
 from vqa_client.reports.run import Write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
+from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.types import Question
 
 CLEAN = "clean"
 
 
-class Variants(Struct, frozen=True, kw_only=True):
-    """Which corruptions at which levels, of which profile, drawn from which seed; level 0 is the clean image."""
-
-    corruptions: tuple[str, ...]
-    levels: tuple[int, ...]
-    profile: str
-    seed: int
-
-    def all(self) -> list[tuple[str, int]]:
-        """Name every (corruption, level), the clean image once and first."""
-        clean = [("", 0)] if 0 in self.levels else []
-        return clean + [(name, level) for name in self.corruptions for level in self.levels if level]
-
-
-def corrupted_plans(plans: Sequence[Plan], variants: Variants, write: Write) -> list[Plan]:
+def corrupted_plans(plans: Sequence[Plan], run: RobustnessRun, write: Write) -> list[Plan]:
     """The same plans over every variant, each with one log and one report of all; raises UsageError without images."""
-    return [_corrupted(plan, variants, write) for plan in plans]
+    variants = _variants(run)
+    return [_corrupted(plan, run, variants, write) for plan in plans]
+
+
+def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
+    """Every corruption and level, the clean image once and first."""
+    levels = numbers(run.levels, least=0)
+    above = ",".join(str(level) for level in levels if level)
+    corrupted = [(one.name, one.level) for one in chosen(run.corruptions, above)] if above else []
+    return (*([("", 0)] if 0 in levels else []), *corrupted)
 
 
 def variant_name(corruption: str, level: int) -> str:
@@ -39,21 +36,21 @@ def variant_name(corruption: str, level: int) -> str:
     return f"{corruption}/{level}" if level else CLEAN
 
 
-def _corrupted(plan: Plan, variants: Variants, write: Write) -> Plan:
+def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], ...], write: Write) -> Plan:
     if plan.images_dir is None:
         raise UsageError("there are no images to corrupt in a text-only run", hint="leave out --text_only")
     report = plan.paths.report
     loaded = replace(
         plan.loaded,
         questions=_Corrupted(questions=plan.loaded.questions, variants=variants),
-        count=plan.loaded.count * len(variants.all()),
+        count=plan.loaded.count * len(variants),
     )
     return replace(
         plan,
         loaded=loaded,
         paths=RunPaths.beside(report.with_name(f"{report.stem}_robustness.json")),
         write=write,
-        identity={**plan.identity, "profile": variants.profile, "corruption_seed": variants.seed},
+        identity={**plan.identity, "profile": run.profile, "corruption_seed": run.corruption_seed},
     )
 
 
@@ -61,12 +58,12 @@ class _Corrupted(Struct, frozen=True, kw_only=True):
     """Neighbours that show the same images are asked together, so that each variant of these is made once."""
 
     questions: Iterable[Question]
-    variants: Variants
+    variants: tuple[tuple[str, int], ...]
 
     def __iter__(self) -> Iterator[Question]:
         for _, neighbours in groupby(self.questions, key=lambda question: question.images):
             group = list(neighbours)
-            for corruption, level in self.variants.all():
+            for corruption, level in self.variants:
                 for question in group:
                     yield _shown(question, corruption, level)
 

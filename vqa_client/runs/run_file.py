@@ -73,6 +73,7 @@ def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
         "model": model.model_dump(mode="json", exclude=set(NOT_GENERATION)),
         "images": {
             "max_pixels": settings.max_pixels,
+            **({"max_side": settings.max_side} if settings.max_side else {}),
             "image_format": settings.image_format,
             "image_quality": quality,
             "max_pages": settings.max_pages,

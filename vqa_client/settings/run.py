@@ -15,6 +15,7 @@ RUN = Group("Run", sort_key=2)
 IMAGES = Group("Images", sort_key=3)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
+DEFAULT_MAX_TOKENS = 1024
 
 
 def _key_from_environment() -> str | None:
@@ -105,9 +106,24 @@ class RunSettings:
         return None
 
     @property
+    def max_side(self) -> int | None:
+        """The longest side that an image is sent with, in pixels; None for any."""
+        return None
+
+    @property
     def name_option(self) -> str:
         """The option that gives this name."""
         return "--model"
+
+    @property
+    def usual_max_tokens(self) -> int:
+        """How many tokens a reply may have where no config says."""
+        return DEFAULT_MAX_TOKENS
+
+    @property
+    def usual_timeout_s(self) -> float | None:
+        """Seconds a request may take where no config says; None is the time that holds for a config without one."""
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

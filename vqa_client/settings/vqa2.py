@@ -10,6 +10,11 @@ from cyclopts import Parameter
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, IMAGES, SERVER, ConfiguredSettings
 
+MAX_TOKENS = 100
+TIMEOUT_S = 180.0
+
+PUBLISHED_MAX_SIDE = 1024
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Vqa2Settings(ConfiguredSettings):
@@ -58,6 +63,14 @@ class Vqa2Settings(ConfiguredSettings):
             "Default: the model that the server serves.",
         ),
     ] = ()
+    timeout: Annotated[
+        float | None,
+        Parameter(
+            group=SERVER,
+            help="Seconds a request may take from its first byte sent. Default: the config's, else "
+            f"{TIMEOUT_S:.0f}, the published framework's for large models.",
+        ),
+    ] = None
     raw_images: Annotated[
         bool,
         Parameter(
@@ -76,9 +89,24 @@ class Vqa2Settings(ConfiguredSettings):
         super(Vqa2Settings, self).__post_init__()
 
     @property
+    def max_side(self) -> int | None:
+        """The published framework's, unless images are sent as they are."""
+        return None if self.raw_images else PUBLISHED_MAX_SIDE
+
+    @property
     def configs(self) -> tuple[str | None, ...]:
         """The configs of the models; None asks what the server serves."""
         return self.model or (None,)
+
+    @property
+    def usual_max_tokens(self) -> int:
+        """As many as the published framework lets a model say."""
+        return MAX_TOKENS
+
+    @property
+    def usual_timeout_s(self) -> float | None:
+        """The published time for large models: nobody knows how large one is that the server serves."""
+        return TIMEOUT_S
 
 
 def _refuse_twins(configs: Sequence[str]) -> None:

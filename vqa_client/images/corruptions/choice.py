@@ -25,7 +25,7 @@ def chosen(corruptions: str, levels: str) -> tuple[Variant, ...]:
     "all" means the fourteen with five levels; one of a single level, such as grayscale, has that one whatever
     `levels` says. Raises UsageError for a name or level that there is not.
     """
-    wanted_levels = _levels(levels)
+    wanted_levels = numbers(levels)
     names = {part.strip() for part in corruptions.split(",") if part.strip()}
     wanted = {named(name).name for name in names - {"all"}} | {name for name in FOURTEEN if "all" in names}
     if not wanted:
@@ -42,14 +42,16 @@ def _of(row: Corruption, levels: tuple[int, ...]) -> tuple[int, ...]:
     return levels if len(row.levels()) > 1 else (1,)
 
 
-def _levels(text: str) -> tuple[int, ...]:
+def numbers(text: str, *, least: int = 1) -> tuple[int, ...]:
+    """Read levels such as "1-5" or "1,3"; raises UsageError."""
     found: set[int] = set()
     for part in text.split(","):
         bounds = _LEVELS.fullmatch(part.strip())
-        first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (0, 0)
-        if not 1 <= first <= last <= _MOST:
+        first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (-1, -1)
+        if not least <= first <= last <= _MOST:
             raise UsageError(
-                f"--levels is {text!r}", hint=f"levels go from 1 to {_MOST}, as in 1-5 or 1,3; level 0 is the original"
+                f"--levels is {text!r}",
+                hint=f"levels go from {least} to {_MOST}, as in {least}-5 or 1,3; level 0 is the original",
             )
         found.update(range(first, last + 1))
     return tuple(sorted(found))

@@ -1,0 +1,34 @@
+"""Who prepares the images of a run: one preparer for all, or one for each corruption and level."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from vqa_client.images.prepare import ImagePreparer
+from vqa_client.images.steps import Recipe
+from vqa_client.runner import Prepares
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
+
+
+@contextmanager
+def prepared_images(
+    settings: RunSettings, corrupted: RobustnessRun | None = None
+) -> Iterator[Callable[[str], Prepares]]:
+    """Give what prepares the images of a variant; what it started ends with the context."""
+    recipe = Recipe(
+        max_pixels=settings.max_pixels,
+        max_side=settings.max_side,
+        image_format=settings.image_format,
+        image_quality=settings.image_quality,
+    )
+    if corrupted is not None:
+        from vqa_client.images.corrupt import CorruptedImages
+
+        with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
+            yield images.of_variant
+        return
+    preparer = ImagePreparer(recipe)
+    try:
+        yield lambda variant: preparer
+    finally:
+        preparer.close()

@@ -1,0 +1,35 @@
+"""Settings of a robustness run, beside those of the benchmark that it runs."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from vqa_client.settings.checks import check
+
+CORRUPTIONS = Group("Corruptions", sort_key=0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RobustnessRun:
+    """Which corruptions a benchmark is asked under; level 0 is the clean image, asked once."""
+
+    corruptions: Annotated[
+        str,
+        Parameter(group=CORRUPTIONS, help="all (the fourteen), or names with commas, such as snow,gaussian_noise."),
+    ] = "all"
+    levels: Annotated[str, Parameter(group=CORRUPTIONS, help="Levels, such as 0-5 or 0,3.")] = "0-5"
+    profile: Annotated[
+        Literal["vqa-vrb", "imagenet-c"],
+        Parameter(group=CORRUPTIONS, help="Whose constants; they differ in shot noise and pixelate."),
+    ] = "vqa-vrb"
+    corruption_seed: Annotated[
+        int, Parameter(group=CORRUPTIONS, help="Each image's own seed comes from it, the file, corruption and level.")
+    ] = 0
+    published_files: Annotated[
+        bool,
+        Parameter(group=CORRUPTIONS, negative="", help="Write a result file a variant too, in the published form."),
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)
