@@ -34,7 +34,7 @@ class ModelSettings(BaseModel):
 
     @property
     def timeout_s(self) -> float:
-        """Seconds a request may take from its first byte sent."""
+        """Seconds a question may take from its first byte sent, repeats included."""
         return self.timeout if self.timeout is not None else DEFAULT_TIMEOUT_S
 
 

@@ -251,6 +251,30 @@ async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
     assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
 
 
+async def test_all_attempts_of_a_question_share_its_time() -> None:
+    server = Server(first(0))
+
+    async def slow_and_broken(request: httpx2.Request) -> httpx2.Response:
+        server.requests.append(json.loads(await request.aread()))
+        await asyncio.sleep(0.2)
+        return httpx2.Response(503, json={"message": "overloaded"})
+
+    client = server.client(timeout=0.5, max_retries=50)
+    client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
+    started_s = time.monotonic()
+    with pytest.raises(QuestionFailed, match="within 0.5 s in 3 attempts") as caught:
+        await client.complete((), "?")
+    assert caught.value.status == "timeout"
+    assert time.monotonic() - started_s == pytest.approx(0.5, abs=0.3)
+
+
+async def test_what_the_server_asks_to_wait_is_no_time_of_the_question() -> None:
+    wait = httpx2.Response(429, headers={"retry-after-ms": "300"}, json={"message": "slow down"})
+    server = Server(first(2, lambda: wait))
+    completion = await server.client(timeout=0.25).complete((), "?")
+    assert (completion.text, completion.attempts) == ("B", 3)
+
+
 async def test_a_key_that_the_server_echoes_is_not_kept() -> None:
     server = Server(
         lambda number, request: httpx2.Response(400, json={"message": f"bad: {request.headers['authorization']}"})

@@ -116,6 +116,7 @@ class _Asking:
         self._lost = 0
         self._put_off_s = 0.0
         self._started_s = 0.0
+        self._spent_s = 0.0
         self._size_bytes = 0
 
     async def complete(self) -> Completion:
@@ -139,20 +140,33 @@ class _Asking:
                     await self._refused(reply, response.headers, response.status_code)
 
     async def _send(self, body: Body) -> httpx2.Response:
+        """One attempt within what is left of the question's time, which runs from its first byte sent.
+
+        What the server asked to wait, and its absence, are no time of the question's: a Retry-After loses none.
+        """
         endpoint = self._chat.endpoint
-        timeout_s = self._chat.model.timeout_s
+        left_s = self._chat.model.timeout_s - self._spent_s
+        self._started_s = math.inf
         try:
             async with asyncio.timeout(None) as deadline:
 
                 def started() -> None:
                     self._started_s = time.monotonic()
-                    deadline.reschedule(asyncio.get_running_loop().time() + timeout_s)
+                    deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
                 return await endpoint.send(endpoint.chat_request(Upload(body, started), body.size_bytes))
         except (TimeoutError, httpx2.ReadTimeout):
             self._attempts += 1
-            hint = "raise --timeout or the config's timeout, or lower --max_workers"
-            raise self._failed("timeout", f"no complete reply within {timeout_s:g} s", hint=hint) from None
+            raise self._too_late() from None
+        finally:
+            self._spent_s += max(0.0, time.monotonic() - self._started_s)
+
+    def _too_late(self) -> QuestionFailed:
+        message = f"no complete reply within {self._chat.model.timeout_s:g} s"
+        if self._attempts > 1:
+            message += f" in {self._attempts} attempts"
+        hint = "raise --timeout or the config's timeout, or lower --max_workers"
+        return self._failed("timeout", message, hint=hint)
 
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
@@ -229,6 +243,9 @@ class _Asking:
         if wish_s is not None or verdict.status == "rate_limited":
             self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
         else:
+            self._spent_s += wait_s
+            if self._spent_s >= self._chat.model.timeout_s:
+                raise self._too_late()
             await asyncio.sleep(wait_s)
 
     def _failed(

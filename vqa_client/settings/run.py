@@ -45,7 +45,8 @@ class RunSettings:
         float | None,
         Parameter(
             group=SERVER,
-            help="Seconds a request may take from its first byte sent. Default: the config's, else 600.",
+            help="Seconds a question may take from its first byte sent, repeats included; what the server asks to wait "
+            "is not counted. Default: the config's, else 600.",
         ),
     ] = None
     wait_for_server: Annotated[
