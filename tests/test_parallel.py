@@ -139,6 +139,23 @@ def test_a_worker_killed_by_the_system_is_named_with_its_job() -> None:
     assert "memory" in raised.value.hint
 
 
+def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import operator
+            from vqa_client.parallel import in_processes
+            print(list(in_processes(operator.neg, [1, 2, 3], workers=2)), __file__)
+        """)
+    )
+    done = subprocess.run([sys.executable, script], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.stderr) == (f"[-1, -2, -3] {script}\n", "")
+
+
+def test_one_job_needs_no_process() -> None:
+    assert [pid for _, pid in in_processes(slow_first, [1], workers=2)] == [os.getpid()]
+
+
 def test_closing_the_iterator_ends_the_workers() -> None:
     results = in_processes(slow_first, range(100), workers=2)
     pids = {next(results)[1] for _ in range(20)}

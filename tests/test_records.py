@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,32 @@ def test_dropped_questions_are_as_if_never_asked(path: Path) -> None:
         assert ("1", "") not in log
         log.append(record("3"))
         assert [each.question_id for each in log] == ["2", "3"]
+
+
+def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.numbering.hash", lambda _: 7, raising=False)
+    variants = [f"blur/{level}" for level in range(5)]
+    fill(path, *(record(str(n), variant=one, output=f"{n} {one}") for n in range(20) for one in variants))
+    with RecordLog(path) as log:
+        assert all(log.read((str(n), one)).output == f"{n} {one}" for n in range(20) for one in variants)
+        assert ("20", "blur/0") not in log
+        log.append(record("3", "timeout", variant="blur/1"))
+        assert not log.is_done(("3", "blur/1"), retry_failed=False)
+        assert (len(log), log.answered) == (100, 99)
+
+
+def test_lines_that_were_written_otherwise_are_found_too(path: Path) -> None:
+    path.write_text('{"status": "ok", "output": "B", "question_id": "\\u0031"}\n')
+    with RecordLog(path) as log:
+        assert log.read(("1", "")).output == "B"
+        assert ("1", "other") not in log
+
+
+def test_a_record_takes_a_few_bytes_of_memory(path: Path) -> None:
+    fill(path, *(record(f"{n:024x}", output="x" * 200) for n in range(10_000)))
+    tracemalloc.start()
+    with RecordLog(path) as log:
+        assert len(log) == 10_000
+        held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held / 10_000 < 30

@@ -3,28 +3,30 @@
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx2
+from msgspec import Struct
 
 from vqa_client.client.file_limit import affordable_workers
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, named_model, open_session
-from vqa_client.errors import VqaClientError
+from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
-from vqa_client.images.prepare import ImagePreparer
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
+from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
 from vqa_client.settings import RunSettings
+from vqa_client.settings.corrupted import RobustnessRun
 
 Result = TypeVar("Result")
 
@@ -37,22 +39,48 @@ class Interrupted(VqaClientError):
         self.reports = reports
 
 
-def run(settings: RunSettings, *, progress: Progress | None = None) -> list[Report]:
+class ModelsFailed(ServerUnusable):
+    """Of several models some could not be asked to the end: `errors` by config; `reports` are those of the others."""
+
+    def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report]) -> None:
+        said = "; ".join(f"{config}: {error}" for config, error in errors.items())
+        hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
+        super().__init__(f"not asked to the end: {said}", hint="; ".join(hints))
+        self.errors = errors
+        self.reports = reports
+
+
+class _Given(Struct, frozen=True, kw_only=True):
+    """What a command was given, whatever model is being asked."""
+
+    settings: RunSettings
+    corrupted: RobustnessRun | None
+    progress: Progress
+    stop: asyncio.Event
+    transport: httpx2.AsyncBaseTransport | None
+
+
+def run(
+    settings: RunSettings, *, corrupted: RobustnessRun | None = None, progress: Progress | None = None
+) -> list[Report]:
     """Ask everything that the settings name and return one report a model and image folder.
 
     Blocks until done. Where an event loop is running already, as in a notebook, it uses a thread and a loop of its
-    own. Raises the errors of vqa_client.errors; a failed question raises nothing and is counted in its report.
+    own. Raises the errors of vqa_client.errors; a failed question raises nothing and is counted in its report. Of
+    several models one that fails keeps none of the others from being asked: ModelsFailed has their reports.
+    `corrupted` asks everything under each of its corruptions and levels.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(arun(settings, progress=progress))
-    return _in_own_loop(settings, progress)
+        return asyncio.run(arun(settings, corrupted=corrupted, progress=progress))
+    return _in_own_loop(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop))
 
 
 async def arun(
     settings: RunSettings,
     *,
+    corrupted: RobustnessRun | None = None,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
@@ -61,28 +89,53 @@ async def arun(
 
     `transport` replaces the wire, as in tests.
     """
-    progress = progress or Progress()
-    stop = stop or asyncio.Event()
-    loading = _in_daemon_thread(partial(_planned, settings, progress.note))
-    planned = await _unless(stop, loading)
-    settings = dataclasses.replace(settings, max_workers=affordable_workers(settings.max_workers, progress.note))
-    reports: list[Report] = []
-    for config, plans in planned:
-        try:
-            reports += await _one_model(settings, config, plans, progress, stop, transport)
-        except Interrupted as interrupted:
-            raise Interrupted([*reports, *interrupted.reports]) from None
-        if stop.is_set() and plans is not planned[-1][1]:
-            raise Interrupted(reports)
-    finish(settings, reports, progress.note)
+    progress, stop = progress or Progress(), stop or asyncio.Event()
+    planned = await _unless(stop, _in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
+    workers = affordable_workers(settings.max_workers, progress.note)
+    given = _Given(
+        settings=dataclasses.replace(settings, max_workers=workers),
+        corrupted=corrupted,
+        progress=progress,
+        stop=stop,
+        transport=transport,
+    )
+    reports, errors = await _one_after_the_other(given, planned)
+    if corrupted is None:
+        finish(settings, reports, errors, progress.note)
+    if errors:
+        raise ModelsFailed(errors, reports)
     return reports
 
 
-def _planned(settings: RunSettings, note: Callable[[str], None]) -> list[tuple[ModelSettings | None, list[Plan]]]:
+async def _one_after_the_other(
+    given: _Given, planned: list[tuple[ModelSettings | None, list[Plan]]]
+) -> tuple[list[Report], dict[str, VqaClientError]]:
+    """All models' reports; of several models one that fails is noted, and the next ones are asked."""
+    reports: list[Report] = []
+    errors: dict[str, VqaClientError] = {}
+    for name, (config, plans) in zip(given.settings.configs, planned, strict=True):
+        try:
+            reports += await _one_model(given, config, plans)
+        except Interrupted as interrupted:
+            raise Interrupted([*reports, *interrupted.reports]) from None
+        except VqaClientError as error:
+            if len(planned) == 1:
+                raise
+            errors[str(name)] = error
+            given.progress.note(f"{name} is given up: {error}")
+        if given.stop.is_set() and plans is not planned[-1][1]:
+            raise Interrupted(reports)
+    return reports, errors
+
+
+def _planned(
+    settings: RunSettings, corrupted: RobustnessRun | None, note: Callable[[str], None]
+) -> list[tuple[ModelSettings | None, list[Plan]]]:
     """Each model's settings and plans; all are checked before any question is asked."""
+    note = _once(note)
     models = [load_model(name) if name else None for name in settings.configs]
     planned = [
-        (model, make_plans(settings, config, model, note))
+        (model, make_plans(settings, config, model, note, corrupted=corrupted))
         for config, model in zip(settings.configs, models, strict=True)
     ]
     if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
@@ -92,47 +145,46 @@ def _planned(settings: RunSettings, note: Callable[[str], None]) -> list[tuple[M
     return planned
 
 
-async def _one_model(
-    settings: RunSettings,
-    config: ModelSettings | None,
-    plans: list[Plan],
-    progress: Progress,
-    stop: asyncio.Event,
-    transport: httpx2.AsyncBaseTransport | None,
-) -> list[Report]:
-    settings = dataclasses.replace(settings, base_url=settings.base_url or (config.base_url if config else None))
+def _once(note: Callable[[str], None]) -> Callable[[str], None]:
+    """Each line once: several models have the same data, and what is said of it would be said for each."""
+    said: set[str] = set()
+
+    def told(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            note(line)
+
+    return told
+
+
+async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Plan]) -> list[Report]:
+    base_url = given.settings.base_url or (config.base_url if config else None)
+    settings = dataclasses.replace(given.settings, base_url=base_url)
     async with AsyncExitStack() as stack:
-        images = ImagePreparer(
-            max_pixels=settings.max_pixels, image_format=settings.image_format, image_quality=settings.image_quality
-        )
-        stack.callback(images.close)
         stage = Stage(
             settings=settings,
             model=named_model(settings, config),
-            connect=_connector(settings, config, stack, progress, stop, transport),
-            images_for=lambda variant: images,
-            progress=progress,
-            stop=stop,
+            connect=_connector(settings, config, stack, given),
+            images_for=stack.enter_context(prepared_images(settings, given.corrupted)),
+            progress=given.progress,
+            stop=given.stop,
             breaker=Breaker(settings.breaker_after),
         )
         return await _run_all(plans, stage)
 
 
 def _connector(
-    settings: RunSettings,
-    config: ModelSettings | None,
-    stack: AsyncExitStack,
-    progress: Progress,
-    stop: asyncio.Event,
-    transport: httpx2.AsyncBaseTransport | None,
+    settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given
 ) -> Callable[[], Awaitable[Session]]:
     """Connects at the first call; a run in which everything is answered needs no server."""
     sessions: list[Session] = []
 
     async def connect() -> Session:
         if not sessions:
-            opening = open_session(settings, config, encode=encoded_pieces, note=progress.note, transport=transport)
-            sessions.append(await _unless(stop, stack.enter_async_context(opening)))
+            opening = open_session(
+                settings, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
+            )
+            sessions.append(await _unless(given.stop, stack.enter_async_context(opening)))
         return sessions[0]
 
     return connect
@@ -187,14 +239,14 @@ async def _in_daemon_thread(work: Callable[[], Result]) -> Result:
     return await future
 
 
-def _in_own_loop(settings: RunSettings, progress: Progress | None) -> list[Report]:
+def _in_own_loop(work: Callable[[asyncio.Event], Coroutine[Any, Any, Result]]) -> Result:
     """Run in a thread beside the caller's loop; Ctrl-C in a notebook stops the run as it does on the command line."""
     started: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
-    async def body() -> list[Report]:
+    async def body() -> Result:
         stop = asyncio.Event()
         started.append((asyncio.get_running_loop(), stop))
-        return await arun(settings, progress=progress, stop=stop)
+        return await work(stop)
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         working = thread.submit(lambda: asyncio.run(body()))

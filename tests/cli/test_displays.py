@@ -6,15 +6,21 @@ import sys
 import pytest
 
 from vqa_client.cli import progress as displays
-from vqa_client.cli.evaluate import resume_command
 from vqa_client.cli.progress import LiveDisplay, PlainDisplay, display
+from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.types import Record
 
 
 def record(status: str = "ok", score: float = 1.0) -> Record:
-    return Record(question_id="1", status=status, score=score, completion_tokens=10)  # type: ignore[arg-type]
+    return Record(
+        question_id="1",
+        status=status,  # type: ignore[arg-type]
+        score=score,
+        parts={"normalised": score},
+        completion_tokens=10,
+    )
 
 
 class Clock:
@@ -147,3 +153,11 @@ def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[st
     displays.say("x")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "x\n")
+
+
+def test_where_nobody_knows_the_answers_no_accuracy_is_told() -> None:
+    tally = Tally()
+    tally.begin("vqa2", 2)
+    tally.asking()
+    tally.finished(Record(question_id="1", status="ok", output="a dog"))
+    assert "accuracy" not in tally.line()

@@ -4,7 +4,8 @@ import signal
 import pytest
 
 from vqa_client.cli import files_progress as shown
-from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
+from vqa_client.pages.render import Step
 
 
 def test_off_a_terminal_there_is_a_plain_line_now_and_then(
@@ -31,6 +32,20 @@ def test_on_a_terminal_there_is_a_bar(capsys: pytest.CaptureFixture[str], monkey
     text = capsys.readouterr().err
     assert "copy [x]" in text
     assert "3/3 files" in text
+
+
+def test_one_long_document_shows_its_pages_and_the_time_that_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(float(second) for second in range(1000))
+    monkeypatch.setattr(shown.time, "monotonic", lambda: next(clock))
+    with pages_progress("render", documents=2, characters=100_000) as advance:
+        advance(Step(documents=1, pages=500, made=0, characters=50_000))  # an earlier run has drawn it
+        for _ in range(50):
+            advance(Step(documents=0, pages=4, made=4, characters=1_000))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "render: 1/2 documents · 516 pages · 2.0 pages/s · 1 min 32 s left"
+    assert "700 pages" in lines[-1]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

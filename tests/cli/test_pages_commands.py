@@ -48,11 +48,11 @@ def test_needles_are_counted_and_documents_without_them_named(tmp_path: Path) ->
 def test_several_perturbations_are_made_and_made_once(tmp_path: Path) -> None:
     clean = clean_folder(tmp_path)
     words = ("perturb", "--images", clean, "--output", tmp_path, "--perturbation", *SPECS)
-    done = command(*words, "--max_workers", "2")
+    done = command(*words, "--workers", "2")
     assert (done.returncode, done.stderr.count("error")) == (0, 0)
     assert "adv_jpeg_10: 3 pages, 3 of them new" in done.stdout
     assert (tmp_path / "adv_blur" / "images" / "d2_page_001.png").is_file()
-    again = command(*words, "--max_workers", "1")
+    again = command(*words, "--workers", "1")
     assert again.stdout.count("3 pages, 0 of them new") == len(SPECS)
 
 
@@ -71,7 +71,7 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> 
         (("perturb", "-i", "nowhere", "-o", ".", "-p", "blur"), "error: nowhere"),
         (("perturb", "-i", "clean", "-o", ".", "-p", "dpi:56"), "draws the text anew"),
         (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--legibility"), "with their text"),
-        (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--max_workers", "0"), "--max_workers is 0"),
+        (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--workers", "0"), "--workers is 0"),
         (("needles", "--data-json", "gone.json", "-o", "n.json"), "gone.json"),
         (("needles", "--data-json", "gone.json", "-o", "n.json", "--num_secrets", "0"), "--num_secrets is 0"),
         (("pages-preview", "-i", "clean", "-o", "sheet.jpg"), "the sheet is a PNG"),
@@ -108,7 +108,7 @@ def test_legibility_is_told_for_every_folder(tmp_path: Path) -> None:
         paper(f"{WORDS} {WORDS}", size=(700, 160)).resize((1400, 320)).save(page)
     data = data_file(tmp_path, d1=f"{WORDS}. {WORDS} {WORDS} {WORDS}", d2=f"{WORDS} unseen")
     words = ("perturb", "-i", clean, "-o", tmp_path / "out", "-p", "blur:40")
-    done = command(*words, "--legibility", "--data_json", data, "--max_workers", "1")
+    done = command(*words, "--legibility", "--data_json", data, "--workers", "1")
     assert done.returncode == 0
     assert "clean        mean  95.8  worst  91.7 (d2)  n = 2 documents, 3 pages" in done.stdout
     assert "adv_blur_40  mean   0.0" in done.stdout
@@ -122,7 +122,7 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) 
     clean = clean_folder(tmp_path, *(f"d{n:02d}_page_001.png" for n in range(40)))
     for page in (clean / "images").iterdir():
         paper(WORDS * 20, size=(900, 900)).save(page)
-    words = ("perturb", "-i", clean, "-p", *SPECS, "--max_workers", "2", "-o")
+    words = ("perturb", "-i", clean, "-p", *SPECS, "--workers", "2", "-o")
     output = tmp_path / "a" / "out"
     with subprocess.Popen(
         arguments(*words, output), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -48,6 +48,24 @@ def test_a_dry_run_makes_nothing_and_names_the_rule_of_the_tokens(
     assert not output.exists()
 
 
+def test_legibility_is_told_of_what_was_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tesserocr", reason="needs the extra `reader`")
+    data, output = tmp_path / "data.json", tmp_path / "pages"
+    data.write_text(json.dumps([{"_id": "d", "context": PARAGRAPH}]))
+    words = ["render", "--data_json", str(data), "-o", str(output), "--dpi", "150", "--legibility"]
+    assert run_command(words) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == ("pages  mean 100.0  worst 100.0 (d)  n = 1 documents, 1 pages")
+
+
+def test_a_missing_reader_is_said_before_the_first_page_is_drawn(
+    data_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.pages.legibility.find_spec", lambda _: None)
+    assert run_command(["render", "--data_json", str(data_json), "-o", str(tmp_path / "pages"), "--legibility"]) == 2
+    assert "pip install 'vqa-client[reader]'" in capsys.readouterr().err
+    assert not (tmp_path / "pages").exists()
+
+
 def test_the_settings_reach_the_style(data_json: Path, tmp_path: Path) -> None:
     options = "--dpi 72 --font_size 9 --page_size letter --margins 20x30 --crop none --max_pages 1 --line_bbox"
     output = tmp_path / "pages"

@@ -80,6 +80,7 @@ def test_an_unlabelled_split_has_dashes_and_no_zeros(tmp_path: Path) -> None:
     assert row(text, "model", "small") == ["small", "-", "-", "-", "0.50", "s", "N/A"]
     assert row(text, "kind", "color") == ["color", "-", "(1)"]
     assert "    - small: Yes" in text
+    assert "small_submission.json" in text
 
 
 def test_foreign_text_is_shown_and_not_obeyed(tmp_path: Path) -> None:
@@ -95,3 +96,15 @@ def test_many_models_are_set_in_several_tables(tmp_path: Path) -> None:
     assert text.count("100.0 (1/1)") == 7 * 2
     assert text.count("kind") > 2
     assert "…" not in text
+
+
+def test_the_gap_to_the_official_score_is_told_with_its_reason(tmp_path: Path) -> None:
+    text = " ".join(as_vqa2_tables([report(tmp_path, "small", [replied(DAY, "Yes."), replied(BOAT, "red")])]).split())
+    assert "small: normalised - official = +50.00 points, +50.00 of them from the 2 questions (100.0 %)" in text
+
+
+def test_answers_that_are_sentences_are_told_of(tmp_path: Path) -> None:
+    pairs = [replied(DAY, "Yes, it is a bright day."), replied(BOAT, "red")]
+    text = " ".join(as_vqa2_tables([report(tmp_path, "small", pairs)]).split())
+    assert "small: 1 answer of more than 5 words, where VQA accuracy wants a short answer" in text
+    assert "more than 5 words" not in as_vqa2_tables([report(tmp_path, "small", pairs[1:])])

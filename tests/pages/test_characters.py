@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pages.typefaces import FONTS
-from vqa_client.pages.characters import TAB, UNDRAWN, prepare
+from vqa_client.pages.characters import TAB, UNDRAWN, is_blank, prepare
 
 
 def test_what_is_invisible_goes_and_is_counted() -> None:
@@ -18,6 +18,17 @@ def test_what_no_font_has_is_replaced_and_counted() -> None:
     assert prepared.missing == {"\U000f0000": 2, "\U000f0001": 1}
 
 
+def test_what_fonts_have_in_private_areas_is_no_character_of_a_text() -> None:
+    every = "".join(map(chr, range(0xE000, 0xF900)))
+    assert prepare(every, FONTS).missing == dict.fromkeys(every, 1)
+
+
+def test_marks_of_direction_are_neither_removed_nor_missing() -> None:
+    marks = "\u061c\u200e\u200f\u2067\u2069"
+    assert prepare(f"a{marks}b", FONTS).text == f"a{marks}b"
+    assert prepare(marks, FONTS).missing == {}
+
+
 def test_every_kind_of_line_end_ends_a_line() -> None:
     assert prepare("a\r\nb\rc\x0bd\x0ce\x85f\u2028g\u2029h", FONTS).text == "\n".join("abcdefgh")
 
@@ -28,8 +39,9 @@ def test_tabs_are_wide_and_letters_and_accents_are_put_together() -> None:
 
 
 def test_a_text_of_nothing_visible_is_blank() -> None:
-    assert prepare("\u200b\u00ad \u200e\n\t", FONTS).is_blank
-    assert not prepare(" . ", FONTS).is_blank
+    assert is_blank("\u200b\u00ad \u200e\n\t\x07\x85")
+    assert not is_blank(" . ")
+    assert not is_blank("\u200b\U000f0000")
 
 
 @given(st.text())

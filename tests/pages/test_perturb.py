@@ -51,7 +51,7 @@ def test_metadata_names_what_was_done_and_neither_time_nor_place(tmp_path: Path)
     folder = tmp_path / "longbench" / "adv_noise_gaussian_0.2"
     about: dict[str, Any] = json.loads((folder / "metadata.json").read_bytes())
     versions = about.pop("versions")
-    assert set(versions) == {"vqa-client", "pillow", "numpy"}
+    assert set(versions) == {"perturbations", "pillow", "numpy"}
     assert about == {
         "perturbation_type": "noise",
         "params": {"noise_type": "gaussian", "intensity": 0.2},

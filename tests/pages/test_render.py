@@ -11,10 +11,11 @@ from tests.pages.typefaces import SMALL, images, metadata, render
 from vqa_client import files
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.images.find import PageIndex
+from vqa_client.pages import fonts, raster
 from vqa_client.pages import render as rendering
 from vqa_client.pages.documents import Document
 from vqa_client.pages.page_files import page_name
-from vqa_client.pages.render import render_documents
+from vqa_client.pages.render import Step, render_documents
 
 LONG = "\n".join(f"line {number}" for number in range(23))  # five pages of five lines
 TEXTS = {"d1": LONG, "d2": "one line", "d3": LONG + "\nmore"}
@@ -68,7 +69,8 @@ def test_the_metadata_say_how_and_of_what_the_pages_were_made(tmp_path: Path) ->
     assert (said["missing"], said["removed"]) == ({"\U000f0000": 1}, {"\u00ad": 1})
     assert msgspec.convert(said["style"], type(SMALL)) == SMALL
     assert len(said["fonts"]["Noto Sans"]) == 64
-    assert {"pypdfium2", "uharfbuzz", "pillow", "pymupdf-fonts", "vqa-client"} <= said["versions"].keys()
+    assert {"pypdfium2", "uharfbuzz", "pillow", "pymupdf-fonts", "renderer"} <= said["versions"].keys()
+    assert "vqa-client" not in said["versions"]
     (document,) = said["documents"]
     assert document["text_sha256"] == hashlib.sha256("a \U000f0000\u00ad".encode()).hexdigest()
     assert (document["id"], document["pages"]) == ("d", 1)
@@ -146,11 +148,37 @@ def test_pages_of_other_versions_are_made_again(tmp_path: Path, monkeypatch: pyt
     assert render(tmp_path, TEXTS).pages_made == 11
 
 
+def test_a_font_that_a_text_doesnt_need_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"d1": "Latin", "d2": "中文"}
+    render(tmp_path, texts)
+    before = images(tmp_path)
+    settle(tmp_path)
+    assert [len(document["fonts"]) for document in metadata(tmp_path)["documents"]] == [1, 1]
+    monkeypatch.setattr("vqa_client.pages.fonts._cjk", lambda _: ())  # as without the extra `cjk`
+    fonts.chain.cache_clear()
+    raster.typesetter.cache_clear()
+    try:
+        assert render(tmp_path, texts).missing == {"中": 1, "文": 1}
+    finally:
+        fonts.chain.cache_clear()
+        raster.typesetter.cache_clear()
+    assert made(tmp_path) == {"d2_page_001.png"}
+    assert images(tmp_path)["d1_page_001.png"] == before["d1_page_001.png"]
+
+
+def test_a_long_document_is_heard_of_before_it_ends(tmp_path: Path) -> None:
+    heard: list[Step] = []
+    render_documents([Document(id="d", text=LONG)], tmp_path, SMALL, workers=1, advance=heard.append)
+    assert [(step.documents, step.pages) for step in heard] == [(0, 4), (1, 1)]
+    assert heard[0].characters == pytest.approx(len(LONG) * 20 / 23, rel=0.1)
+
+
 def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     render(tmp_path / "whole", TEXTS)
 
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
+    def interrupt(step: Step) -> None:
+        if step.documents:
+            raise KeyboardInterrupt
 
     documents = [Document(id=name, text=text) for name, text in TEXTS.items()]
     with pytest.raises(KeyboardInterrupt):

@@ -18,8 +18,8 @@ DATA = shipped("data") / "longbench" / "data.json"
 
 @pytest.mark.parametrize(("dpi", "least"), [(100, 0.97), (150, 0.99)])
 def test_the_page_reader_finds_nearly_every_word(dpi: int, least: float, tmp_path: Path) -> None:
-    texts = {record["_id"]: record["context"] for record in json.loads(DATA.read_bytes())[:1]}
+    texts = {record["_id"]: record["context"] for record in json.loads(DATA.read_bytes())[:2]}
     render(tmp_path, texts, Style(dpi=dpi))
     found = legibility(shown(DATA, tmp_path / "images"), workers=1, advance=lambda _: None)
-    assert found.documents == 1
+    assert found.documents == 2
     assert found.worst.share >= least

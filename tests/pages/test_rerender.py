@@ -18,7 +18,7 @@ from vqa_client.pages.variants import low_folder, variants
 STYLE = Style(dpi=96, page_width_pt=200, page_height_pt=120)
 
 
-def nothing(_: int) -> None:
+def nothing(_: object) -> None:
     pass
 
 

@@ -12,7 +12,7 @@ from vqa_client.pages.documents import Document
 from vqa_client.pages.fonts import chain, script_of
 from vqa_client.pages.layout import Layout, Page
 from vqa_client.pages.raster import typesetter
-from vqa_client.pages.render import Rendered, render_documents
+from vqa_client.pages.render import Rendered, Step, render_documents
 from vqa_client.pages.style import Style
 
 FONTS = chain("", "chinese")
@@ -31,10 +31,13 @@ def lines(text: str, style: Style = SMALL) -> list[str]:
 
 
 def render(output: Path, texts: dict[str, str], style: Style = SMALL, *, workers: int = 1) -> Rendered:
-    heard: list[int] = []
+    heard: list[Step] = []
     documents = [Document(id=name, text=text) for name, text in texts.items()]
     rendered = render_documents(documents, output, style, workers=workers, advance=heard.append)
-    assert sum(heard) == len(texts)
+    assert sum(step.documents for step in heard) == len(texts)
+    assert sum(step.pages for step in heard) == rendered.pages
+    assert sum(step.made for step in heard) == rendered.pages_made
+    assert sum(step.characters for step in heard) == sum(map(len, texts.values()))
     return rendered
 
 

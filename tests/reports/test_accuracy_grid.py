@@ -170,6 +170,18 @@ def test_the_time_limit_and_the_scorers_version_make_no_other_settings() -> None
     assert one.digest == other.digest != seed.digest
 
 
+def test_recoded_images_make_other_settings_and_untouched_ones_none() -> None:
+    summary = summarise([replied("1")])
+    plain, untouched, shrunk = (
+        entry_of(run_of(), summary, title="VQA-X", model="llava", split="val", images=images)
+        for images in (None, {}, {"max_pixels": 1000})
+    )
+    assert plain is not None
+    assert untouched is not None
+    assert shrunk is not None
+    assert plain.digest == untouched.digest != shrunk.digest
+
+
 def test_a_run_without_a_reply_has_no_entry() -> None:
     assert asked("1").id == "1"
     assert entry_of(run_of(), summarise([lost("1")]), title="VQA-X", model="llava", split="val") is None

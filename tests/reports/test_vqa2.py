@@ -253,3 +253,17 @@ def test_foreign_text_survives(tmp_path: Path) -> None:
     for text in ("a\u2028b\x85c\x0bd", 'line1\nline2 "q"\x00', "\0question_results\0", "答案 ✓"):
         (one,) = result_of(tmp_path / "r.json", [replied(GULLS, text)])["question_results"]
         assert (one["model_answer"], one["question_id"]) == (text, 2_001)
+
+
+def test_the_gap_to_the_official_score_is_in_the_report(tmp_path: Path) -> None:
+    pairs = [replied(DAY, "Yes."), replied(BOAT, "red"), lost(GULLS)]
+    path = tmp_path / "r.json"
+    writer(SETUP)(path, run_of(), lambda: pairs)
+    (result,) = json.loads(path.read_text())["results"].values()
+    assert result["normalised_above_official"] == {
+        "value": pytest.approx(1 / 3),
+        "by_unanimous": pytest.approx(1 / 3),
+        "unanimous": 3,
+        "unanimous_share": 1.0,
+        "differing": 1,
+    }

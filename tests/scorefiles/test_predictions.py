@@ -111,3 +111,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     for name in ("missing.json", "missing.csv"):
         with pytest.raises(DataError, match=name):
             read_predictions(tmp_path / name)
+
+
+def test_a_vqa2_report_is_scored_model_by_model(tmp_path: Path) -> None:
+    rows = [{"question_id": 1, "model_answer": "red", "is_correct": True, "answers": ["red"], "status": "ok"}]
+    lost = [{"question_id": 1, "model_answer": None, "status": "timeout"}]
+    path = tmp_path / "vqa2_results_coco_20250801_194855.json"
+    content = {"a": {"question_results": rows}, "b": {"question_results": lost}, "c": {"error": "gone"}}
+    path.write_text(json.dumps({"experiment_metadata": {}, "results": content}, indent=2))
+    assert texts(read_predictions(path, "a")) == {"1": "red"}
+    assert read_predictions(path, "b").by_id["1"].status == "timeout"
+    with pytest.raises(UsageError, match="'a' and 'b'"):
+        read_predictions(path)
+    path.write_text(json.dumps({"results": {"a": {"question_results": rows}}}))
+    assert texts(read_predictions(path)) == {"1": "red"}

@@ -114,7 +114,7 @@ def test_questions_without_answers_have_no_accuracy_but_a_result_file(tmp_path: 
     assert (report.counts.n_without_answers, report.counts.n_scored) == (1, 0)
     assert said(report, "1 question (1) without any answer to compare with, not scored")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["model_leaderboard.json", "model_score.json"]
-    assert json.loads((tmp_path / "out/model_leaderboard.json").read_text()) == [{"question_id": 1, "answer": "a dog"}]
+    assert json.loads((tmp_path / "out/model_leaderboard.json").read_text()) == [{"question_id": 1, "answer": "dog"}]
 
 
 def test_blank_gold_answers_never_match_alone(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_the_official_files_have_the_evaluators_form(tmp_path: Path) -> None:
     assert files["model_evalAnsType.json"] == {"yes/no": {"2": 0.0}, "number": {"1": 60.0}}
     assert files["model_normalised_accuracy.json"]["overall"] == 80.0
     assert files["model_leaderboard.json"] == [
-        {"question_id": 2, "answer": "Yes."},
+        {"question_id": 2, "answer": "yes"},
         {"question_id": 1, "answer": "3"},
     ]
     assert files["model_score.json"]["counts"]["n_scored"] == 2

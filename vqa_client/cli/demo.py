@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 
 from vqa_client.cli.attended import Stopped, attended
-from vqa_client.cli.evaluate import exit_code, resume_command, show
+from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.progress import display
+from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress

@@ -1,32 +1,35 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.progress import display
+from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
-from vqa_client.client.url import without_secrets
-from vqa_client.evaluation import arun
+from vqa_client.evaluation import ModelsFailed, arun
 from vqa_client.reports.report import Report
 from vqa_client.settings import RunSettings
+from vqa_client.settings.corrupted import RobustnessRun
 
 Tables = Callable[[Sequence[Report]], str]
 """Makes the text for a terminal."""
 
 
-def evaluate(settings: RunSettings, tables: Tables = as_tables) -> int:
+def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: RobustnessRun | None = None) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
     progress = display()
     try:
-        reports = attended(lambda stop: arun(settings, progress=progress, stop=stop), progress)
+        reports = attended(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, as_json=settings.json, tables=tables)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
+    except ModelsFailed as failed:
+        show(failed.reports, as_json=settings.json, tables=tables)
+        raise
     show(reports, as_json=settings.json, tables=tables)
     return exit_code(reports)
 
@@ -45,15 +48,3 @@ def exit_code(reports: Sequence[Report]) -> int:
         answered = sum(report.summary.overall.answered for report in reports)
         return EXIT_FAILED_QUESTIONS if answered else EXIT_SERVER
     return EXIT_OK
-
-
-def resume_command(argv: Sequence[str]) -> str:
-    """The command line that goes on: without a key or password, which the environment has, and without --fresh."""
-    words: list[str] = []
-    previous = ""
-    for word in argv[1:]:
-        option = word.replace("_", "-")
-        if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
-            words.append(without_secrets(word))
-        previous = option
-    return shlex.join(["vqa-client", *words])

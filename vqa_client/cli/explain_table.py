@@ -1,13 +1,16 @@
-"""The tables of explain: the answers' accuracy, and what their explanations are worth in both scopes."""
+"""The tables of explain: the answers' accuracy, and what their explanations are worth in every scope."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from vqa_client.cli.tables import as_tables, new_console, new_table, printed
-from vqa_client.reports.explanations import ExplainSummary, Judged
+from vqa_client.cli.text import safe
+from vqa_client.reports.accuracy_grid import GRID
+from vqa_client.reports.explanations import ExplainSummary
 from vqa_client.reports.report import Report
 from vqa_client.scoring.explanation.corpus import Metric, Scope
 from vqa_client.scoring.explanation.evil import Value
+from vqa_client.scoring.explanation.judged import Judged
 
 PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR", "SPICE", "BERTScore"})
 
@@ -17,11 +20,8 @@ def as_explain_tables(reports: Sequence[Report]) -> str:
     return as_tables(reports) + "".join(_explanations(report) for report in reports)
 
 
-def _explanations(report: Report) -> str:
-    summary = report.summary
-    judged = summary.explanations if isinstance(summary, ExplainSummary) else None
-    if judged is None:
-        return ""
+def explanation_text(judged: Judged) -> str:
+    """The scores in every scope, e-ViL's, and why some are not there."""
     console = new_console()
     console.print("explanations against their references, CIDEr as it is, the others in %")
     console.print(_scopes(judged))
@@ -29,13 +29,22 @@ def _explanations(report: Report) -> str:
     console.print(f"e-ViL: S_T {_value(evil.s_t)}  S_E {_value(evil.s_e)}  S_O {_value(evil.s_o)}")
     for reason in dict.fromkeys(metric.reason for metric in judged.scores.unfiltered.metrics.values() if metric.reason):
         console.print(f"not scored: {reason}", soft_wrap=True)
-    console.print(f"explanations: {report.path.with_suffix('.explanations.json')}", soft_wrap=True)
-    return printed(console)
+    return printed(console).rstrip("\n") + "\n"
+
+
+def _explanations(report: Report) -> str:
+    summary = report.summary
+    judged = summary.explanations if isinstance(summary, ExplainSummary) else None
+    if judged is None:
+        return ""
+    files = {"explanations": report.path.with_suffix(".explanations.json"), "grid": report.path.parents[1] / GRID}
+    return explanation_text(judged) + "".join(f"{what}: {safe(str(path))}\n" for what, path in files.items()) + "\n"
 
 
 def _scopes(judged: Judged) -> Any:
-    scopes = {"all": judged.scores.unfiltered, "answered right": judged.scores.filtered}
-    names = [name for name, metric in judged.scores.unfiltered.metrics.items() if metric.value is not None]
+    scores = judged.scores
+    scopes = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
+    names = [name for name, metric in scores.unfiltered.metrics.items() if metric.value is not None]
     table = new_table("scope", "explanations", "empty", *names)
     for title, scope in scopes.items():
         if scope is not None:

@@ -7,10 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vqa_client.cli.streams import say
-from vqa_client.cli.text import duration, safe
+from vqa_client.cli.text import count, duration, safe
+
+if TYPE_CHECKING:
+    from vqa_client.pages.render import Step
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LEAST_S = 5.0
@@ -40,7 +43,7 @@ def resumable(work: Callable[[], int]) -> int:
     try:
         return work()
     except _Signalled as signalled:
-        from vqa_client.cli.evaluate import resume_command  # imports the whole of a run, which file work doesn't need
+        from vqa_client.cli.resume_command import resume_command  # 60 ms that most runs don't need
 
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return signalled.code
@@ -58,8 +61,26 @@ def _raise_once(number: int, frame: FrameType | None) -> None:
 @contextlib.contextmanager
 def files_progress(title: str, total: int, *, noun: str = "files") -> Iterator[Advance]:
     """Show done and total, files a second and the time left: a bar on a terminal, few plain lines elsewhere."""
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-    with (_bar if on_terminal else _plain_lines)(title, total, noun) as advance:
+    so_far = _Count(title, total, noun)
+    with _shown(so_far) as tick:
+
+        def advance(n: int = 1) -> None:
+            so_far.done += n
+            tick()
+
+        yield advance
+
+
+@contextlib.contextmanager
+def pages_progress(title: str, *, documents: int, characters: int) -> Iterator[Callable[["Step"], None]]:
+    """Show how far the pages of documents are; by characters, since one document may be all of the work."""
+    so_far = _PageCount(title, characters, documents)
+    with _shown(so_far) as tick:
+
+        def advance(step: "Step") -> None:
+            so_far.take(step)
+            tick()
+
         yield advance
 
 
@@ -73,48 +94,85 @@ class _Count:
 
     def line(self) -> str:
         """Done and total, the rate, the time left."""
-        rate = self.done / max(time.monotonic() - self._since_s, 1e-3)
-        parts = [f"{self.done:,}/{self.total:,} {self.noun}", f"{rate:.1f} {self.noun}/s"]
-        if rate and self.done < self.total:
-            parts.append(f"{duration((self.total - self.done) / rate)} left")
-        return " · ".join(parts)
+        elapsed_s = self.elapsed_s
+        rate = f"{self.done / elapsed_s:.1f} {self.noun}/s"
+        return self.joined(f"{self.done:,}/{self.total:,} {self.noun}", rate, self.left(self.done / elapsed_s))
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the start; never 0."""
+        return max(time.monotonic() - self._since_s, 1e-3)
+
+    def left(self, rate: float) -> str:
+        """The time that the rest takes, "" where that can't be told or nothing is left."""
+        return f"{duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
+
+    @staticmethod
+    def joined(*parts: str) -> str:
+        """What there is to say, in one line."""
+        return " · ".join(filter(None, parts))
+
+
+class _PageCount(_Count):
+    """Characters of documents; what an earlier run has drawn tells nothing of the pace."""
+
+    def __init__(self, title: str, characters: int, documents: int) -> None:
+        super().__init__(title, characters, "documents")
+        self._documents, self._finished, self._pages, self._made, self._there = documents, 0, 0, 0, 0
+
+    def take(self, step: "Step") -> None:
+        """Count a step."""
+        self.done += step.characters
+        self._finished += step.documents
+        self._pages += step.pages
+        self._made += step.made
+        self._there += 0 if step.made else step.characters
+
+    def line(self) -> str:
+        """Documents, pages, their rate, the time left."""
+        elapsed_s = self.elapsed_s
+        return self.joined(
+            f"{self._finished:,}/{self._documents:,} documents",
+            count(self._pages, "page"),
+            f"{self._made / elapsed_s:.1f} pages/s" if self._made else "",
+            self.left((self.done - self._there) / elapsed_s),
+        )
+
+
+def _shown(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
+    """Show a count; what this gives is to be called whenever it has changed."""
+    on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    return _bar(so_far) if on_terminal else _plain_lines(so_far)
 
 
 @contextlib.contextmanager
-def _plain_lines(title: str, total: int, noun: str) -> Iterator[Advance]:
-    count = _Count(title, total, noun)
+def _plain_lines(so_far: _Count) -> Iterator[Callable[[], None]]:
     said_s = time.monotonic()
 
-    def advance(n: int = 1) -> None:
+    def tick() -> None:
         nonlocal said_s
-        count.done += n
         if time.monotonic() - said_s >= LEAST_S:
             said_s = time.monotonic()
-            say(f"{title}: {count.line()}")
+            say(f"{so_far.title}: {so_far.line()}")
 
-    yield advance
-    say(f"{title}: {count.line()}")
+    yield tick
+    say(f"{so_far.title}: {so_far.line()}")
 
 
 @contextlib.contextmanager
-def _bar(title: str, total: int, noun: str) -> Iterator[Advance]:
+def _bar(so_far: _Count) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.live import Live
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    count = _Count(title, total, noun)
-
     def drawn() -> Any:
         row = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=max(total, 1), completed=count.done, width=20)
-        row.add_row(Text(safe(title), style="bold"), bar, Text(count.line()))
+        bar = ProgressBar(total=max(so_far.total, 1), completed=so_far.done, width=20)
+        row.add_row(Text(safe(so_far.title), style="bold"), bar, Text(so_far.line()))
         return row
-
-    def advance(n: int = 1) -> None:
-        count.done += n
 
     console = Console(stderr=True, highlight=False)
     with Live(console=console, get_renderable=drawn, refresh_per_second=4, redirect_stdout=False):
-        yield advance
+        yield lambda: None

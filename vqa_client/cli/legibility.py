@@ -23,15 +23,13 @@ def show_legibility(settings: LegibilitySettings) -> int:
 
 
 def _show(settings: LegibilitySettings) -> int:
-    found = measure(
-        clean_first(settings.images), settings.data_json, limit=settings.limit, workers=settings.max_workers
-    )
+    found = measure(clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit)
     emit(as_json(found) if settings.json else as_table(found))
     return 0
 
 
 def measure(
-    folders: Iterable[PageFolder], data_json: Path, *, limit: int | None, workers: int
+    folders: Iterable[PageFolder], data_json: Path, *, workers: int, limit: int | None = None
 ) -> dict[str, Legibility]:
     """Read each folder's pages of the first `limit` documents, with a bar for each folder."""
     found = {}

@@ -22,6 +22,7 @@ from vqa_client.settings import (
     PagesPreviewSettings,
     PerturbSettings,
     RenderSettings,
+    ScoreExplanationsSettings,
     ScoreSettings,
     Vqa2Settings,
 )
@@ -93,6 +94,14 @@ def score(settings: Annotated[ScoreSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import score as scoring
 
     return scoring.score(settings)
+
+
+@app.command
+def score_explanations(settings: Annotated[ScoreExplanationsSettings, Parameter(name="*")]) -> int:
+    """Score explanations that lie in a file against those of people; no server is needed."""
+    from vqa_client.cli import score_explanations as scoring
+
+    return scoring.score_explanations(settings)
 
 
 @app.command

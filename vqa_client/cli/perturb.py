@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.legibility import as_table, measure
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.folders import IMAGES, PageFiles
+from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.rerender import rerender
@@ -24,6 +25,8 @@ def perturb(settings: PerturbSettings) -> int:
 def _perturb(settings: PerturbSettings) -> int:
     if settings.legibility and settings.data_json is None:
         raise UsageError("--legibility compares the pages with their text", hint="give the text with --data_json")
+    if settings.legibility:
+        check_reader()
     wanted = variants(settings.images, settings.perturbation, settings.data_json)
     if settings.dry_run:
         emit("\n".join(_would_make(wanted, settings)) + "\n")
@@ -57,14 +60,17 @@ def _made(wanted: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:
 
 
 def _drawn(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Perturbed:
-    assert wanted.documents, "variants() has looked for them"
-    with files_progress(perturbation.folder, len(wanted.documents.pages), noun="documents") as advance:
+    documents = wanted.documents
+    assert documents, "variants() has looked for them"
+    with pages_progress(
+        perturbation.folder, documents=len(documents.pages), characters=documents.characters
+    ) as advance:
         return rerender(
             wanted.clean,
-            wanted.documents,
+            documents,
             settings.output,
             perturbation,
-            workers=settings.max_workers,
+            workers=settings.workers,
             advance=advance,
         )
 
@@ -77,7 +83,7 @@ def _damaged(source: PageFiles, perturbations: tuple[Perturbation, ...], setting
             settings.output,
             perturbations,
             seed=settings.seed,
-            workers=settings.max_workers,
+            workers=settings.workers,
             advance=advance,
         )
 
@@ -86,4 +92,4 @@ def _legibility(wanted: Variants, settings: PerturbSettings) -> str:
     assert settings.data_json, "asked for with --legibility"
     clean = PageFolder(name=wanted.clean.name, path=wanted.clean.path)
     made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in wanted.folders)
-    return as_table(measure((clean, *made), settings.data_json, limit=settings.limit, workers=settings.max_workers))
+    return as_table(measure((clean, *made), settings.data_json, workers=settings.workers, limit=settings.limit))

@@ -1,15 +1,19 @@
 """The command that draws documents: what to expect, or the pages and a summary of them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
+from vqa_client.cli.legibility import as_table, measure
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, duration, safe
+from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Source, checked, read_documents
 from vqa_client.pages.estimate import TOKEN_SIDES, estimate
+from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import has_cjk
+from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.render import Rendered, render_documents
 from vqa_client.pages.style import Style
 from vqa_client.settings import RenderSettings
@@ -25,8 +29,16 @@ def render(settings: RenderSettings) -> int:
 
 def _render(settings: RenderSettings) -> int:
     documents = read_documents(settings.data_json)
-    total = sum(1 for _ in checked(documents))  # before the first page is drawn, not after an hour
-    (_expect if settings.dry_run else _draw)(settings, documents, total)
+    if settings.legibility:
+        check_reader()
+    lengths = [len(each.text) for each in checked(documents)]  # before the first page is drawn, not after an hour
+    if settings.dry_run:
+        _expect(settings, documents, len(lengths))
+        return EXIT_OK
+    _draw(settings, documents, lengths)
+    if settings.legibility:
+        drawn = PageFolder(name=settings.output.name, path=settings.output / IMAGES)
+        emit(as_table(measure((drawn,), settings.data_json, workers=settings.workers)))
     return EXIT_OK
 
 
@@ -49,7 +61,7 @@ def style(settings: RenderSettings) -> Style:
     )
 
 
-def _draw(settings: RenderSettings, documents: Source, total: int) -> None:
+def _draw(settings: RenderSettings, documents: Source, lengths: Sequence[int]) -> None:
     since_s = time.monotonic()
     about = {
         "perturbation_type": "clean",
@@ -57,7 +69,7 @@ def _draw(settings: RenderSettings, documents: Source, total: int) -> None:
         "input_dir": settings.data_json.name,
         "output_dir": settings.output.name,
     }
-    with files_progress("render", total, noun="documents") as advance:
+    with pages_progress("render", documents=len(lengths), characters=sum(lengths)) as advance:
         rendered = render_documents(
             documents,
             settings.output,

@@ -1,12 +1,16 @@
 """`vqa-client robustness`: how a model bears corrupted images."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from vqa_client.settings import GenerateSettings
+from vqa_client.settings.corrupted import CORRUPTIONS, RobustnessRun
+from vqa_client.settings.robustness_reports import EvaluateSettings, PlotSettings
 
 robustness = App(name="robustness", help="Corrupt images on purpose, and say what that does to a model's answers.")
+
+_ALL = RobustnessRun()
 
 
 @robustness.command
@@ -15,3 +19,34 @@ def generate(settings: Annotated[GenerateSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import robustness_generate as making
 
     return making.generate(settings)
+
+
+@robustness.command
+def run(
+    *options: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    task: Annotated[
+        Literal["vqa2", "mc", "niah", "explain"],
+        Parameter(group=CORRUPTIONS, help="The benchmark; all options of its own command are taken too."),
+    ],
+    corrupted: Annotated[RobustnessRun, Parameter(name="*")] = _ALL,
+) -> int:
+    """Run a benchmark clean and under each corruption and level, made just before sending; nothing is written."""
+    from vqa_client.cli import robustness_run as running
+
+    return running.run(task, options, corrupted)
+
+
+@robustness.command
+def evaluate(settings: Annotated[EvaluateSettings, Parameter(name="*")]) -> int:
+    """Judge finished robustness runs together: five metrics, VRE, and each level against the clean images."""
+    from vqa_client.cli import robustness_evaluate as judging
+
+    return judging.evaluate(settings)
+
+
+@robustness.command
+def plot(settings: Annotated[PlotSettings, Parameter(name="*")]) -> int:
+    """Draw the figures of finished robustness runs, each as PNG and SVG."""
+    from vqa_client.cli import robustness_plot as drawing
+
+    return drawing.plot(settings)

@@ -1,29 +1,23 @@
 """A scoring as people read it in a terminal."""
 
-import shutil
-import sys
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
+from vqa_client.cli.tables import new_console, new_table, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.scorefiles.report import ScoreReport
-from vqa_client.scorefiles.summary import Gap, Mean
+from vqa_client.scorefiles.summary import Mean
+from vqa_client.scoring.vqa_gap import Gap
 
-WIDTH = 110
-"""Columns where no terminal says how many it has."""
+METRICS_ACROSS = 3
+"""More would not fit beside a long question type."""
 MOST_TYPES = 12
 """Question types that are shown, those with most questions; the JSON has all."""
 
 
 def as_tables(report: ScoreReport) -> str:
     """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
-    from rich.console import Console
-
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-    console = Console(
-        file=StringIO(), force_terminal=sys.stdout.isatty(), width=width, highlight=False, markup=False, emoji=False
-    )
+    console = new_console()
     counts = report.counts
     console.print(f"score · {safe(report.predictions)}", style="bold", soft_wrap=True)
     console.print(
@@ -37,16 +31,16 @@ def as_tables(report: ScoreReport) -> str:
             ("by answer type", report.summary.per_answer_type),
             ("by question type", report.summary.per_question_type),
         ):
-            if types:
-                console.print(_by_type(title, types, report.metrics))
+            for at in range(0, len(report.metrics) if types else 0, METRICS_ACROSS):
+                console.print(_by_type(title, types, report.metrics[at : at + METRICS_ACROSS]))
     for line in _remarks(report):
         console.print(safe(line), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]
+    return printed(console)
 
 
 def _overview(report: ScoreReport) -> Any:
     some_missing = report.counts.n_without_prediction > 0
-    table = _table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
+    table = new_table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
     for name, mean in report.summary.overall.items():
         missing = [_percent(report.summary.if_missing_were_wrong[name])] if some_missing else []
         table.add_row(name, _percent(mean.value), _interval(mean), *missing)
@@ -54,7 +48,7 @@ def _overview(report: ScoreReport) -> Any:
 
 
 def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...]) -> Any:
-    table = _table(title, "questions", *metrics, f"95 % interval of {metrics[0]}")
+    table = new_table(title, "questions", *metrics, f"{metrics[0]}: 95 %")
     for name, means in list(types.items())[:MOST_TYPES]:
         first = means[metrics[0]]
         table.add_row(safe(name), f"{first.n:,}", *(_percent(means[m].value) for m in metrics), _interval(first))
@@ -68,12 +62,12 @@ def _remarks(report: ScoreReport) -> Iterator[str]:
     if not report.counts.n_scored:
         yield "no accuracy: the questions have no answers to compare with"
     if report.summary.gap:
-        yield _gap(report.summary.gap)
+        yield gap_text(report.summary.gap)
     yield from report.notes
     yield from report.files
 
 
-def _gap(gap: Gap) -> str:
+def gap_text(gap: Gap) -> str:
     """Say what the official evaluator does, so that nobody takes its number for the model's fault."""
     return (
         f"normalised - official = {100 * gap.value:+.2f} points, {100 * gap.by_unanimous:+.2f} of them from the "
@@ -90,14 +84,3 @@ def _percent(value: float | None) -> str:
 def _interval(mean: Mean) -> str:
     bounds = mean.interval
     return "-" if bounds is None else f"{100 * bounds.low:.1f}-{100 * bounds.high:.1f}"
-
-
-def _table(first: str, *columns: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table

@@ -22,6 +22,7 @@ class Tally(Progress):
         self.done = 0
         self.in_flight = 0
         self.tokens = 0
+        self.scored = False
         self.score_sum = 0.0
         self.faults: Counter[str] = Counter()
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
@@ -45,6 +46,7 @@ class Tally(Progress):
 
     def _count(self, record: Record) -> None:
         self.done += 1
+        self.scored = self.scored or bool(record.parts)  # where nobody knows the answers there is no accuracy
         self.score_sum += record.score
         if record.status != "ok":
             self.faults[record.status] += 1
@@ -58,7 +60,7 @@ class Tally(Progress):
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
         if rate and self.done < self.total:
             parts.append(f"{duration((self.total - self.done) / rate)} left")
-        if self.done:
+        if self.scored:
             parts.append(f"accuracy {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")

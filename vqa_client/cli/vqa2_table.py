@@ -1,14 +1,18 @@
 """The tables of vqa2: the published one, what kind of question a model can answer, and the models side by side."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from msgspec.structs import replace
 
+from vqa_client.cli.score_tables import gap_text
 from vqa_client.cli.tables import WIDTH, interval_text, new_console, new_table, percent, printed, remarks
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import count, safe
 from vqa_client.reports.report import Report
+from vqa_client.reports.vqa2 import submission_path
 from vqa_client.reports.vqa2_figures import KindFigures, Shown, Vqa2Summary
+from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 
 ANSWER_CHARACTERS = 48
 COLUMN_GAP = 3
@@ -35,6 +39,9 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
             console.print(table)
     console.print("VQA accuracy in % against all answers of a question, with its 95 % interval; times in s")
     console.print(_compared(summaries))
+    for summary in summaries:
+        for line in _why(summary):
+            console.print(f"{safe(summary.name)}: {line}")
     if verbose:
         for line in _questions(summaries):
             console.print(line, soft_wrap=True)
@@ -42,12 +49,18 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
         for line in remarks(replace(report, variant=_summary(report).name)):
             console.print(line, soft_wrap=True)
     for report in ranked:
-        console.print(f"{safe(_summary(report).name)}: {safe(str(report.path))}", soft_wrap=True)
+        for path in _written(report):
+            console.print(f"{safe(_summary(report).name)}: {safe(str(path))}", soft_wrap=True)
     return printed(console)
 
 
 def _summary(report: Report) -> Vqa2Summary:
     return cast(Vqa2Summary, report.summary)
+
+
+def _written(report: Report) -> list[Path]:
+    """The report, and the file to hand in where nobody knows the answers."""
+    return [report.path] if _summary(report).scored else [report.path, submission_path(report.path)]
 
 
 def _published(summaries: Sequence[Vqa2Summary]) -> Any:
@@ -133,6 +146,17 @@ def _compared(summaries: Sequence[Vqa2Summary]) -> Any:
             _seconds(summary.times.p95),
         )
     return table
+
+
+def _why(summary: Vqa2Summary) -> Iterator[str]:
+    """What the official score takes amiss that a person would not."""
+    if summary.gap:
+        yield gap_text(summary.gap)
+    if summary.sentences:
+        yield (
+            f"{count(summary.sentences, 'answer')} of more than {LONG_WORDS} words, where VQA accuracy wants a "
+            "short answer: a config's prompt_template can ask for one"
+        )
 
 
 def _part(summary: Vqa2Summary, name: str) -> str:

@@ -2,10 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any, Final
 
+import httpx2
 import msgspec
 
+from vqa_client.client.endpoint import Endpoint
+
+ASK_S = 1.0
+_PATHS: Final = ("/metrics", "/health")
 _RESIDENT = re.compile(
     r"^(?:process_resident_memory_bytes|\w+[:_]process_resident_memory_bytes)(?:\{[^}\n]*\})?[ \t]+([0-9.eE+]+)",
     re.MULTILINE,
@@ -22,6 +28,20 @@ _UNITS: Final = {
     "rss_gb": 1 << 30,
 }
 """Fields of a JSON answer that mean the process's memory, and their unit in bytes."""
+
+
+async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
+    """Ask the server once, about a second for each of two paths at most; None where it doesn't tell or is gone."""
+    root = endpoint.base.copy_with(path=endpoint.base.path.rstrip("/").removesuffix("/v1") or "/")
+    for path in _PATHS:
+        try:
+            response = await endpoint.at(root).get(path, timeout_s=ASK_S)
+        except (httpx2.TransportError, OSError):
+            continue
+        found = memory_bytes(response.content) if response.status_code == HTTPStatus.OK else None
+        if found is not None:
+            return found
+    return None
 
 
 def memory_bytes(body: bytes) -> int | None:

@@ -19,15 +19,15 @@ from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
-DEFAULT_MAX_TOKENS = 1024
 DEFAULT_TEMPERATURE = 0.0
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """An asker, the settings it asks with, and what is known of the server."""
+    """An asker, the settings it asks with, the server's address, and what is known of the server."""
 
     chat: ChatClient
     model: ModelSettings
+    endpoint: Endpoint
     server: dict[str, Any]
 
 
@@ -72,7 +72,7 @@ async def open_session(
             loading_patience_s=settings.wait_for_server,
             note=note,
         )
-        yield Session(chat=chat, model=model, server=_described(served, settings))
+        yield Session(chat=chat, model=model, endpoint=endpoint, server=_described(served, settings))
 
 
 def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:
@@ -83,7 +83,12 @@ def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSett
 
 def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> ModelSettings:
     if model is None:
-        model = ModelSettings(model_name=name, max_tokens=DEFAULT_MAX_TOKENS, temperature=DEFAULT_TEMPERATURE)
+        model = ModelSettings(
+            model_name=name,
+            max_tokens=settings.usual_max_tokens,
+            temperature=DEFAULT_TEMPERATURE,
+            timeout=settings.usual_timeout_s,
+        )
     changed = {"model_name": name, "presence_penalty": settings.presence_penalty, "timeout": settings.timeout}
     return model.model_copy(update={key: value for key, value in changed.items() if value is not None})
 

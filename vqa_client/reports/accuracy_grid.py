@@ -3,7 +3,8 @@
 A row a benchmark, a column a model and split, a cell `0.735 (100)`: the accuracy over the answered questions, and how
 many those were. The published rule keeps the best accuracy, so that a lucky run of ten samples outlives a run of a
 thousand. Here the larger n wins, and of equal n the better accuracy. A run under other conditions than the published
-ones (prompt mode, parsing, model settings) gets a column of its own. Other rows and columns stay as they are.
+ones (prompt mode, parsing, model settings, recoded images) gets a column of its own. Other rows and columns stay as
+they are.
 """
 
 import csv
@@ -121,9 +122,16 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def entry_of(
-    run: Run, summary: Summary, *, title: str, model: str, split: str, conditions: Sequence[str] = ()
+    run: Run,
+    summary: Summary,
+    *,
+    title: str,
+    model: str,
+    split: str,
+    conditions: Sequence[str] = (),
+    images: Mapping[str, Any] | None = None,
 ) -> Entry | None:
-    """Sum up a run for the grid; None where no question was answered."""
+    """Sum up a run for the grid; None where no question was answered. `images` says how images were recoded."""
     overall = summary.overall
     if overall.accuracy_answered is None:
         return None
@@ -135,7 +143,11 @@ def entry_of(
         n=overall.answered,
         failed=overall.total - overall.answered,
         conditions=tuple(conditions),
-        settings={"model": _without(run.model_settings, "timeout"), "scoring": _without(run.scoring, "version")},
+        settings={
+            "model": _without(run.model_settings, "timeout"),
+            "scoring": _without(run.scoring, "version"),
+            **({"images": images} if images else {}),
+        },
         model_name=run.model,
         data_path=run.data_path,
         started=run.started,

@@ -14,6 +14,7 @@ from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
+from vqa_client.tasks.explain.benchmark import in_words
 from vqa_client.types import ANSWERED, Question, Record
 
 _EXPLAINED: Final = ("gt_explanation", "generated_explanation", "correct")
@@ -61,7 +62,7 @@ def _rows(pairs: Iterable[tuple[Question, Record]], columns: Sequence[str], *, c
 
 
 def _cells(question: Question, record: Record) -> dict[str, Any]:
-    said = _said(question, record)
+    said = in_words(record.answer or "", question)
     return {
         **record.groups,
         **record.parts,
@@ -95,12 +96,6 @@ def _ours(question: Question, record: Record) -> dict[str, Any]:
         "image_sha256": image.sha256 if image else "",
         "error": record.error.message if record.error else "",
     }
-
-
-def _said(question: Question, record: Record) -> str:
-    """The answer as text: where it is a letter, what the letter stands for."""
-    answer = record.answer or ""
-    return question.choices.get(answer.partition(" because ")[0], answer)
 
 
 def _harmless(cell: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from vqa_client.reports.clusters import Clusters, Signature
 from vqa_client.scoring.choice import TRUNCATED
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.types import ANSWERED, Record, Status
@@ -15,8 +16,6 @@ Group = TypeVar("Group", bound=Hashable)
 ClusterSums = dict[tuple[float, int, int], int]
 """How many clusters have this sum of values, this number of questions and this number of answered ones."""
 _NONE = (0.0, 0, 0)
-Signature = tuple[tuple[int, int], ...]
-"""How many records of which kind a cluster has, as (number of the kind, count)."""
 
 
 class Kind(Struct, frozen=True):
@@ -104,39 +103,26 @@ class KindCounts(Struct, frozen=True, kw_only=True):
 def count_kinds(records: Iterable[Record]) -> KindCounts:
     """Walk over the records once; those without a cluster are clusters of their own."""
     numbers: dict[tuple[Any, ...], int] = {}
-    alone: Counter[int] = Counter()
-    clusters: dict[str, dict[int, int]] = {}
+    clusters = Clusters()
     prompt, completion = TokenSum(), TokenSum()
     for record in records:
         number = numbers.setdefault(_key(record), len(numbers))
         prompt.add(record.prompt_tokens)
         completion.add(record.completion_tokens)
-        if not record.cluster:
-            alone[number] += 1
-        elif (held := clusters.get(record.cluster)) is None:
-            clusters[record.cluster] = {number: 1}
-        else:
-            held[number] = held.get(number, 0) + 1
+        clusters.add(record.cluster, number)
     ordered = sorted(numbers)
     place = {numbers[key]: index for index, key in enumerate(ordered)}
     return KindCounts(
         kinds=tuple(Kind(*key) for key in ordered),
-        signatures=_signatures(alone, clusters.values(), place),
+        signatures=_signatures(clusters.alike(), place),
         prompt_tokens=prompt,
         completion_tokens=completion,
     )
 
 
-def _signatures(
-    alone: Mapping[int, int], clusters: Iterable[Mapping[int, int]], place: Mapping[int, int]
-) -> dict[Signature, int]:
+def _signatures(alike: Mapping[Signature, int], place: Mapping[int, int]) -> dict[Signature, int]:
     """Number the kinds by what they are, not by which came first, so that sums are the same for any order."""
-    signatures: Counter[Signature] = Counter(
-        tuple(sorted((place[number], count) for number, count in held.items())) for held in clusters
-    )
-    for number, times in alone.items():
-        signatures[((place[number], 1),)] += times
-    return signatures
+    return {tuple(sorted((place[number], count) for number, count in held)): times for held, times in alike.items()}
 
 
 def _key(record: Record) -> tuple[Any, ...]:

@@ -87,6 +87,8 @@ def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
         scored=scored,
         times=watch.times(),
         kinds=watch.kinds(),
+        gap=watch.gap(),
+        sentences=watch.sentences,
         shown=tuple(watch.shown),
     )
 
@@ -164,6 +166,8 @@ def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
         "error_summary": _errors(run, summary),
         "server": dict(run.server),
         "normalised_accuracy": summary.overall.accuracy,
+        "normalised_above_official": summary.gap,
+        "replies_of_more_than_5_words": summary.sentences,
         **additions(run, summary, in_shares),
     }
 

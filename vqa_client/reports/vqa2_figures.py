@@ -9,6 +9,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vqa_client.reports.summary import Summary
+from vqa_client.scoring.vqa_accuracy import is_sentence, unanimous
+from vqa_client.scoring.vqa_gap import Gap, gap_between
 from vqa_client.types import ANSWERED, Question, Record
 
 KINDS: Final = ("yes/no", "color", "count", "other")
@@ -52,12 +54,17 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 class Vqa2Summary(Summary, frozen=True, kw_only=True):
-    """A summary with the published figures; `name` is the model's in the results, `shown` the first questions."""
+    """A summary with the published figures; `name` is the model's in the results, `shown` the first questions.
+
+    `sentences` counts replies that are no short answer, as VQA accuracy wants one.
+    """
 
     name: str
     scored: bool
     times: Times
     kinds: dict[str, KindFigures]
+    gap: Gap | None
+    sentences: int
     shown: tuple[Shown, ...]
 
     @property
@@ -93,20 +100,26 @@ class Watch:
     """Adds up while others walk: `watching` gives the same pairs."""
 
     def __init__(self) -> None:
-        self.labelled = 0
+        self.labelled = self.sentences = 0
         self.shown: list[Shown] = []
         self._latencies_s = array("d")
+        self._normalised, self._official, self._unanimous = array("d"), array("d"), bytearray()
         self._scores: dict[str, dict[str, array[float]]] = {}
 
     def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
         """The records of the pairs."""
         for question, record in pairs:
             self.labelled += bool(question.references)
+            self.sentences += is_sentence(record.answer or "")
             if record.status in ANSWERED:
                 self._latencies_s.append(record.latency_s)
             held = self._scores.setdefault(question.groups["kind"], {name: array("d") for name in _PUBLISHED})
             for name, values in held.items():
                 values.append(record.parts.get(name, 0.0))
+            if question.references:
+                self._normalised.append(record.parts.get("normalised", 0.0))
+                self._official.append(record.parts.get("official", 0.0))
+                self._unanimous.append(unanimous(question.references))
             if len(self.shown) < SHOWN:
                 self.shown.append(_shown(question, record))
             yield record
@@ -118,6 +131,10 @@ class Watch:
             return Times(n=0)
         cuts = statistics.quantiles(values, n=20, method="inclusive") if len(values) > 1 else [values[0]] * 19
         return Times(n=len(values), mean=fsum(values) / len(values), median=cuts[9], p95=cuts[18])
+
+    def gap(self) -> Gap | None:
+        """How far the official accuracy is from the normalised one, over the questions whose answers are known."""
+        return gap_between(self._normalised, self._official, self._unanimous)
 
     def kinds(self) -> dict[str, KindFigures]:
         """The figures of each kind, asked or not."""

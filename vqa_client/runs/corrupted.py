@@ -1,14 +1,16 @@
 """Any benchmark's plans, asked once clean and once for each corruption and level."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
+from vqa_client.images.corruptions import needs_extra
 from vqa_client.images.corruptions.choice import chosen, numbers
-from vqa_client.reports.run import Write
+from vqa_client.reports.robustness import Corrupted, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
@@ -17,10 +19,11 @@ from vqa_client.types import Question
 CLEAN = "clean"
 
 
-def corrupted_plans(plans: Sequence[Plan], run: RobustnessRun, write: Write) -> list[Plan]:
+def corrupted_plans(plans: Sequence[Plan], run: RobustnessRun) -> list[Plan]:
     """The same plans over every variant, each with one log and one report of all; raises UsageError without images."""
+    needs_extra()
     variants = _variants(run)
-    return [_corrupted(plan, run, variants, write) for plan in plans]
+    return [_corrupted(plan, run, variants) for plan in plans]
 
 
 def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
@@ -36,7 +39,7 @@ def variant_name(corruption: str, level: int) -> str:
     return f"{corruption}/{level}" if level else CLEAN
 
 
-def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], ...], write: Write) -> Plan:
+def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], ...]) -> Plan:
     if plan.images_dir is None:
         raise UsageError("there are no images to corrupt in a text-only run", hint="leave out --text_only")
     report = plan.paths.report
@@ -45,11 +48,12 @@ def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], 
         questions=_Corrupted(questions=plan.loaded.questions, variants=variants),
         count=plan.loaded.count * len(variants),
     )
+    results = report.with_name(f"{report.stem}_robustness_results") if run.published_files else None
     return replace(
         plan,
         loaded=loaded,
         paths=RunPaths.beside(report.with_name(f"{report.stem}_robustness.json")),
-        write=write,
+        write=partial(write, corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed), results=results),
         identity={**plan.identity, "profile": run.profile, "corruption_seed": run.corruption_seed},
     )
 

@@ -19,6 +19,8 @@ def explain_plans(settings: ExplainSettings, config: str | None, model: ModelSet
     """One plan; raises DataError or UsageError."""
     if model is not None and model.prompt_template:
         note("explain asks with its own prompts, not the config's template")
+    if instead := explain.said_of_split(settings.task, settings.split):
+        note(instead)
     loaded = explain.load(
         settings.task,
         settings.split,
@@ -61,7 +63,7 @@ def _writer(settings: ExplainSettings) -> Write:
     def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
         summary = explain_csv.write(path, run, pairs, csv_safe=settings.csv_safe)
         complete = summary.overall.total >= run.expected
-        judged = judge_explanations(pairs(), settings.task) if complete else None
+        judged = judge_explanations(pairs()) if complete else None
         if judged:
             write_scores(path.with_suffix(".explanations.json"), run, judged)
             _into_grid(settings, run, summary)
@@ -80,6 +82,7 @@ def _into_grid(settings: ExplainSettings, run: Run, summary: Summary) -> None:
         model=settings.model_label,
         split=settings.split,
         conditions=settings.conditions,
+        images=settings.recoding,
     )
     if entry:
         accuracy_grid.update(settings.results_dir, entry)

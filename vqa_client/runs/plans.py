@@ -1,18 +1,20 @@
 """What a command is to do: its plans, checked and loaded before anything is asked."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.report import Report
+from vqa_client.runs.corrupted import corrupted_plans
 from vqa_client.runs.explain import explain_plans
 from vqa_client.runs.longbench import mc_plans, niah_plans
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.vqa2 import combine_reports, vqa2_plans
 from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
+from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
@@ -24,13 +26,24 @@ PLANNERS: dict[type[RunSettings], Callable[[Any, str | None, ModelSettings | Non
     ExplainSettings: explain_plans,
 }
 """Who makes a command's plans."""
-FINISHERS: dict[type[RunSettings], Callable[[Any, Sequence[Report], Note], None]] = {Vqa2Settings: combine_reports}
+FINISHERS: dict[type[RunSettings], Callable[[Any, Sequence[Report], Mapping[str, Exception], Note], None]] = {
+    Vqa2Settings: combine_reports
+}
 """Who writes what all reports of a command make together."""
 
 
-def make_plans(settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
+def make_plans(
+    settings: RunSettings,
+    config: str | None,
+    model: ModelSettings | None,
+    note: Note,
+    *,
+    corrupted: RobustnessRun | None = None,
+) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
     plans = PLANNERS[type(settings)](settings, config, model, note)
+    if corrupted is not None:
+        plans = corrupted_plans(plans, corrupted)
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
@@ -39,10 +52,10 @@ def make_plans(settings: RunSettings, config: str | None, model: ModelSettings |
     return plans
 
 
-def finish(settings: RunSettings, reports: Sequence[Report], note: Note) -> None:
-    """Write what all reports together make, once the last one is done."""
+def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
+    """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
     if type(settings) in FINISHERS:
-        FINISHERS[type(settings)](settings, reports, note)
+        FINISHERS[type(settings)](settings, reports, errors, note)
 
 
 def _tell(plan: Plan, note: Note) -> None:

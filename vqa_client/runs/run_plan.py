@@ -8,6 +8,7 @@ import anyio.to_thread
 from msgspec import Struct
 
 from vqa_client.client.limits import Breaker
+from vqa_client.client.server_memory import ask_memory_bytes
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -155,6 +156,8 @@ async def _go_on(
     line = Line(task=plan.task, chat=session.chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
         await _ask(waiting, plan, line, stage, log, figures)
+        if not stage.stop.is_set():
+            file.described["server"] = session.server | {"memory_bytes": await ask_memory_bytes(session.endpoint)}
     finally:
         file.sessions[-1] = figures.described(session.chat.dialect.described())
         file.write(plan.paths.run)

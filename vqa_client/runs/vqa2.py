@@ -1,6 +1,6 @@
 """The run of vqa2 for one model, and the file in which several are compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import safe_name
@@ -48,13 +48,16 @@ def vqa2_plans(settings: Vqa2Settings, config: str | None, model: ModelSettings 
     ]
 
 
-def combine_reports(settings: Vqa2Settings, reports: Sequence[Report], note: Note) -> None:
-    """Write the report of all models, dated as the first one's, where there are several."""
-    if len(reports) < 2:
+def combine_reports(
+    settings: Vqa2Settings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note
+) -> None:
+    """Write the report of all models, dated as the first one's, where there are several and one has a report."""
+    if not reports or len(reports) + len(errors) < 2:
         return
     date = reports[0].path.stem[-DATE_CHARACTERS:]
     output = settings.results_dir / f"vqa2_results_{settings.mode}_{date}.json"
-    combine([report.path for report in reports], output)
+    failed = {model_name(config, ""): str(error) for config, error in errors.items()}
+    combine([report.path for report in reports], output, errors=failed)
     note(f"all models: {output}")
 
 

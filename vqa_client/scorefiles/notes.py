@@ -6,8 +6,8 @@ from typing import Final
 from vqa_client.scorefiles.annotations import Annotations
 from vqa_client.scorefiles.metrics import REMARKS
 from vqa_client.scorefiles.predictions import Predictions
-from vqa_client.scorefiles.scored import LONG_WORDS, Scored
-from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS
+from vqa_client.scorefiles.scored import Scored
+from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, LONG_WORDS
 from vqa_client.types import ANSWERED
 
 _EXAMPLES: Final = 3
@@ -26,15 +26,15 @@ def notes(predictions: Predictions, annotations: Annotations, scored: Scored) ->
 
 def _on_ids(predictions: Predictions, annotations: Annotations, scored: Scored) -> Iterator[str]:
     if scored.without_annotation:
-        yield f"{_count(scored.without_annotation, 'prediction')} without annotation, not scored"
+        yield f"{named(scored.without_annotation, 'prediction')} without annotation, not scored"
     if scored.without_prediction:
-        yield f"{_count(scored.without_prediction, 'annotated question')} without prediction, not scored"
+        yield f"{named(scored.without_prediction, 'annotated question')} without prediction, not scored"
     if scored.without_answers:
-        yield f"{_count(scored.without_answers, 'question')} without any answer to compare with, not scored"
+        yield f"{named(scored.without_answers, 'question')} without any answer to compare with, not scored"
     for kind, repeated in (("predictions", predictions.repeated), ("annotations", annotations.repeated)):
         if repeated:
             differ = f" ({predictions.differing:,} of them differ)" if repeated is predictions.repeated else ""
-            yield f"{_count(repeated, 'question')} with several {kind}{differ}: the last one counts"
+            yield f"{named(repeated, 'question')} with several {kind}{differ}: the last one counts"
     if (predictions.numeric_ids or annotations.numeric_ids) and (predictions.text_ids or annotations.text_ids):
         yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
 
@@ -46,38 +46,40 @@ def _on_answers(scored: Scored) -> Iterator[str]:
     fewer = sum(n for size, n in counts.items() if size < _USUAL)
     more = sum(n for size, n in counts.items() if size > _USUAL)
     if single:
-        yield f"{_plural(single, 'question')} with a single answer: VQA accuracy is 0 whatever the prediction"
+        yield f"{plural(single, 'question')} with a single answer: VQA accuracy is 0 whatever the prediction"
     if few:
-        yield f"{_plural(few, 'question')} with two or three answers, where VQA accuracy can't reach 100 %"
+        yield f"{plural(few, 'question')} with two or three answers, where VQA accuracy can't reach 100 %"
     if fewer or more:
-        yield f"{_plural(fewer, 'question')} with fewer than ten answers, {more:,} with more"
+        yield f"{plural(fewer, 'question')} with fewer than ten answers, {more:,} with more"
     if scored.without_answer_id:
         yield (
-            f"{_plural(scored.without_answer_id, 'question')} with answers without answer_id: by the official modes "
+            f"{plural(scored.without_answer_id, 'question')} with answers without answer_id: by the official modes "
             "equal answers then leave each other out, and ten equal ones score 0, as in VQA's own evaluator"
         )
     if scored.with_blank_answers:
-        yield f"{_plural(scored.with_blank_answers, 'question')} with some blank answers, which count as answers"
+        yield f"{plural(scored.with_blank_answers, 'question')} with some blank answers, which count as answers"
 
 
 def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
     for status, number in scored.statuses.most_common():
         if status != "ok":
             kind = "answer" if status in ANSWERED else "question"
-            yield f"{_plural(number, kind)} {status.replace('_', ' ')}, scored 0"
+            yield f"{plural(number, kind)} {status.replace('_', ' ')}, scored 0"
     if predictions.not_text:
-        yield f"{_plural(predictions.not_text, 'answer')} not written as text, taken as they stand"
+        yield f"{plural(predictions.not_text, 'answer')} not written as text, taken as they stand"
     if predictions.unreadable:
-        yield f"{_plural(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
+        yield f"{plural(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
     if scored.sentences:
-        long = _plural(scored.sentences, "prediction")
+        long = plural(scored.sentences, "prediction")
         yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
 
 
-def _count(ids: Collection[str] | Mapping[str, int], noun: str) -> str:
+def named(ids: Collection[str] | Mapping[str, int], noun: str) -> str:
+    """How many there are, and the first of them by their ids."""
     shown = ", ".join(list(ids)[:_EXAMPLES]) + (", ..." if len(ids) > _EXAMPLES else "")
-    return f"{_plural(len(ids), noun)} ({shown})"
+    return f"{plural(len(ids), noun)} ({shown})"
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """A number with its noun in the right number."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

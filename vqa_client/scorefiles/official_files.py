@@ -9,6 +9,7 @@ from vqa_client.files import write_json
 from vqa_client.scorefiles.predictions import Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scorefiles.scored import Scored, indices_by_type, picked
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 
 DECIMALS: Final = 2
 _ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
@@ -48,9 +49,12 @@ def write_evaluation(folder: Path, stem: str, scored: Scored, metric: str) -> li
 
 
 def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path:
-    """Write the result file for VQA's server: all predictions once, without blanks around them, ids as numbers."""
+    """Write the result file for VQA's server: all predictions once, ids as numbers.
+
+    They are normalised: where all annotators agree the server compares without normalising, and "Yes." would be wrong.
+    """
     rows = [
-        {"question_id": _as_number(key), "answer": prediction.text.strip()}
+        {"question_id": _as_number(key), "answer": normalised(on_one_line(prediction.text))}
         for key, prediction in predictions.by_id.items()
     ]
     path = folder / f"{stem}_leaderboard.json"

@@ -1,4 +1,4 @@
-"""Predictions as others and we write them: an official result file, JSONL, CSV, or the record log of a run."""
+"""Predictions as others and we write them: an official result file, JSONL, CSV, a vqa2 report or a run's record log."""
 
 import os
 from collections import Counter
@@ -58,10 +58,18 @@ class _Row(Struct, frozen=True):
     cluster: str = ""
 
 
+class _Model(Struct, frozen=True):
+    question_results: list[_Row] = []
+
+
+class _Report(Struct, frozen=True):
+    results: dict[str, _Model]
+
+
 def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -> Predictions:
     """Read a file of any of the forms; raises DataError that names the row at fault.
 
-    `variant` picks one of a record log's; a log of several without a pick is a UsageError.
+    `variant` picks one of a record log's, or a model of a report; several of these without a pick are a UsageError.
     """
     name = os.fspath(path)
     unreadable: list[int] = []
@@ -86,6 +94,12 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
         for number, row in enumerate(decoded(name, text, list[_Row])):
             yield f", item {number}", row
         return
+    report = _report(text)
+    if report is not None:
+        for model, result in report.results.items():
+            for number, row in enumerate(result.question_results):
+                yield f", {model}, item {number}", msgspec.structs.replace(row, variant=model)
+        return
     for number, line in lines(name):
         try:
             row = msgspec.json.decode(line, type=_Row)
@@ -96,6 +110,14 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
                 unreadable.append(number)
                 continue
         yield f", line {number}", row
+
+
+def _report(text: memoryview) -> _Report | None:
+    """A report of vqa2, ours or published; None for lines of JSON, of which the first is read."""
+    try:
+        return msgspec.json.decode(text, type=_Report)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _of_variant(name: str, rows: Iterable[tuple[str, _Row]], variant: str | None) -> Iterator[tuple[str, _Row]]:

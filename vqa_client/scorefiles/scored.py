@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -12,12 +12,10 @@ from vqa_client.scorefiles.metrics import AGAINST_GOLD, METRICS
 from vqa_client.scorefiles.predictions import Prediction, Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scoring.answers import HumanAnswer, majority, texts
-from vqa_client.scoring.vqa_accuracy import unanimous
+from vqa_client.scoring.vqa_accuracy import is_sentence, unanimous
 from vqa_client.types import Status
 
 Item = TypeVar("Item")
-LONG_WORDS: Final = 5
-"""A prediction of more words is told of as a sentence: the metric wants a word or a phrase."""
 
 
 class Scored(Struct, kw_only=True):
@@ -25,7 +23,7 @@ class Scored(Struct, kw_only=True):
 
     `values` holds the scores by metric, `unanimous` whether all annotators gave one answer, `clusters` the image.
     `answer_counts` says how many questions have how many answers; `without_answer_id` and `with_blank_answers` count
-    questions, `sentences` predictions of more than `LONG_WORDS` words. The last three name what could not be scored.
+    questions, `sentences` predictions that are no short answer. The last three name what could not be scored.
     """
 
     values: dict[str, "array[float]"]
@@ -93,7 +91,7 @@ def _score(
     scored.with_blank_answers += blank > 0
     scored.without_answer_id += None in ids
     scored.unanimous.append(unanimous(given))
-    scored.sentences += prediction.text.count(" ") >= LONG_WORDS and len(prediction.text.split()) > LONG_WORDS
+    scored.sentences += is_sentence(prediction.text)
     scored.answer_counts[len(answers)] += 1
     scored.statuses[prediction.status] += 1
     scored.question_ids.append(annotation.question_id)

@@ -25,6 +25,8 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 FULL_MARKS_AT: Final = 3
 FEWEST_FOR_FULL_MARKS: Final = FULL_MARKS_AT + 1
 """With fewer answers no prediction reaches 1, since the annotator compared with is left out."""
+LONG_WORDS: Final = 5
+"""A longer prediction is a sentence, which hardly ever equals what annotators write."""
 _Pair = tuple[str, list[str]]
 Key = TypeVar("Key")
 
@@ -72,6 +74,11 @@ def vqa_accuracy(
 def unanimous(answers: Answers) -> bool:
     """Whether VQAEval of 2021 takes all answers for the same and so compares without normalising."""
     return len({on_one_line(answer) for answer in texts(answers)}) == 1
+
+
+def is_sentence(prediction: str) -> bool:
+    """Whether a prediction has more than `LONG_WORDS` words."""
+    return prediction.count(" ") >= LONG_WORDS and len(prediction.split()) > LONG_WORDS
 
 
 def contains_answer(prediction: str, answers: Answers) -> bool:

@@ -8,6 +8,7 @@ from vqa_client.settings.perturb import LegibilitySettings, NeedlesSettings, Pag
 from vqa_client.settings.robustness import GenerateSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import ScoreSettings
+from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "PerturbSettings",
     "RenderSettings",
     "RunSettings",
+    "ScoreExplanationsSettings",
     "ScoreSettings",
     "Vqa2Settings",
 ]

@@ -110,3 +110,10 @@ class ExplainSettings(ConfiguredSettings):
         published = {"vcr_mode": "free", "prompt_mode": "3shot" if self.task == "esnlive" else "zero"}
         given = {name: getattr(self, name) for name in published}
         return tuple(value for name, value in given.items() if value not in (None, published[name]))
+
+    @property
+    def recoding(self) -> dict[str, int | str]:
+        """What is done to images before they are sent, where anything is."""
+        quality = self.image_quality if self.image_format in ("jpeg", "webp") else None
+        given = {"max_pixels": self.max_pixels, "image_format": self.image_format, "image_quality": quality}
+        return {name: value for name, value in given.items() if value is not None}

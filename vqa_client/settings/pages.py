@@ -59,6 +59,14 @@ class RenderSettings:
         bool, Parameter(group=STYLE, negative="", help="Set each document as one paragraph.")
     ] = False
     max_pages: Annotated[int | None, Parameter(group=STYLE, help="Draw only the first N pages of a document.")] = None
+    legibility: Annotated[
+        bool,
+        Parameter(
+            group=RUN,
+            negative="",
+            help="Then say how many of the words an OCR reader reads; `vqa-client legibility --limit N` reads a part.",
+        ),
+    ] = False
     workers: Annotated[
         int, Parameter(group=RUN, help="Processes. Default: one for each processor.", show_default=False)
     ] = field(default_factory=usable_cpus)

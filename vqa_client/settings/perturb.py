@@ -56,7 +56,7 @@ class PerturbSettings:
         bool, Parameter(negative="", help="Then say how much of the clean and the perturbed pages an OCR reader reads.")
     ] = False
     limit: Annotated[int | None, Parameter(help="--legibility reads the first N documents only.")] = None
-    max_workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
+    workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
     dry_run: Annotated[bool, _DRY_RUN] = False
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class LegibilitySettings:
     ]
     data_json: Annotated[Path, Parameter(help=_DOCUMENTS)]
     limit: Annotated[int | None, Parameter(help="Read the first N documents only.")] = None
-    max_workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
+    workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
     json: Annotated[bool, Parameter(negative="", help="Print JSON, alone on standard output.")] = False
 
     def __post_init__(self) -> None:

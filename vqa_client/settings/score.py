@@ -22,6 +22,7 @@ METRICS = (
     "contains",
 )
 """The names in the table of scorefiles.metrics."""
+_OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "cider", "meteor", "spice", "bertscore"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +34,8 @@ class ScoreSettings:
         Parameter(
             alias="-p",
             group=DATA,
-            help="An official result JSON, a CSV or JSONL with question_id and answer, or a *.records.jsonl.",
+            help="An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a "
+            "*.records.jsonl.",
         ),
     ]
     annotations: Annotated[
@@ -48,7 +50,7 @@ class ScoreSettings:
         Parameter(group=DATA, consume_multiple=True, negative="", help=f"Any of {', '.join(METRICS)}."),
     ] = ("normalised", "official", "contains")
     variant: Annotated[
-        str | None, Parameter(group=DATA, help="Which variant of a record log with several is scored.")
+        str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
     ] = None
     json: Annotated[
         bool, Parameter(group=DATA, negative="", help="Print the scores as JSON, alone on standard output.")
@@ -59,5 +61,6 @@ class ScoreSettings:
         unknown = [name for name in self.metrics if name not in METRICS]
         if unknown or not self.metrics:
             named = ", ".join(map(repr, unknown)) or "empty"
-            raise UsageError(f"--metrics is {named}; it must be any of {', '.join(METRICS)}")
+            hint = "vqa-client score-explanations scores explanations" if _OF_EXPLANATIONS.intersection(unknown) else ""
+            raise UsageError(f"--metrics is {named}; it must be any of {', '.join(METRICS)}", hint=hint)
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(self.metrics)))

@@ -59,6 +59,7 @@ class Vqa2Settings(ConfiguredSettings):
             group=SERVER,
             consume_multiple=True,
             negative="",
+            show_default=False,
             help="Configs of the models that are asked one after the other: names of shipped ones, or JSON files. "
             "Default: the model that the server serves.",
         ),

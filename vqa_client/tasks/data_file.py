@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from vqa_client.errors import DataError
 _NESTING = 12
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BOM = b"\xef\xbb\xbf"
-_RELEASE_BYTES = 16 << 20
+_RELEASE_BYTES = 2 << 20
 _FORMS_HINT = "a data file is a JSON list of records, or one JSON record a line, in UTF-8"
 
 Row = TypeVar("Row")
@@ -50,7 +50,7 @@ class DataFile(Struct, frozen=True, kw_only=True):
         """Give each record's index and bytes, in file order."""
         return self.picked(range(len(self)))
 
-    def picked(self, indices: "range | array[int]") -> Iterator[tuple[int, bytes]]:
+    def picked(self, indices: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Give the records at `indices`; raises DataError when the file can no longer be read."""
         with open_data(self.path) as file:
             for index in indices:
@@ -106,7 +106,8 @@ def _read_index(path: str, mtime_ns: int, size_bytes: int) -> DataFile:
     del mtime_ns
     if not size_bytes:
         raise DataError(f"{path} is empty", hint=_FORMS_HINT)
-    starts, ends = array("Q"), array("Q")
+    typecode = "I" if size_bytes < 1 << 32 else "Q"
+    starts, ends = array(typecode), array(typecode)
     with open_data(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:

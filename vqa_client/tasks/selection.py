@@ -2,20 +2,28 @@
 
 import os
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.errors import DataError
 from vqa_client.tasks import length_cache
-from vqa_client.tasks.context_length import UNKNOWN, bucket_by_size
+from vqa_client.tasks.context_length import BUCKETS, UNKNOWN, bucket_by_size
 from vqa_client.tasks.data_file import DataFile, read_index
 from vqa_client.tasks.longbench import Pages, PathLike, Row
+from vqa_client.tasks.shown import ShownPages
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 _SHOWN_IDS = 5
+_LENGTHS = (UNKNOWN, *BUCKETS)
+_NUMBERS = {name: number for number, name in enumerate(_LENGTHS)}
+_UNSETTLED = len(_LENGTHS)
+_PARTS = 16
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -34,11 +42,11 @@ class Wanted(Struct, frozen=True, kw_only=True):
         """Say what is wrong with a record for this run, or ""."""
         return row.fault() or (row.text_fault() if self.text_only else "")
 
-    def nothing_to_show(self, row: Row) -> str:
+    def nothing_to_show(self, row: Row, images: tuple[str, ...]) -> str:
         """Name the reason why a document can't be shown to the model, or ""."""
         if self.text_only:
             return "" if row.has_text() else "no_context"
-        return "" if self.images(row) else "no_images"
+        return "" if images else "no_images"
 
     def images(self, row: Row) -> tuple[str, ...]:
         """Give the page images that go with a document's questions."""
@@ -50,26 +58,37 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
-    """The records of a data file that are asked, each with its context length, and those left out by reason."""
+    """The records of a data file that are asked, where their pages are, and the records left out by reason.
+
+    It takes some 25 bytes a record, those of `file` included: `indices` are the places in the file, `lengths` numbers
+    of context-length buckets, and `wanted` has no pages any more, so that a folder's list of files can go.
+    """
 
     file: DataFile
     row_type: type[AnyRow]
     hint: str
-    indices: "array[int]"
-    context_lengths: Sequence[str]
+    wanted: Wanted
+    indices: Sequence[int]
+    images: ShownPages
+    lengths: bytearray
     left_out: dict[str, tuple[str, ...]]
 
     def rows(self) -> Iterator[tuple[AnyRow, str]]:
         """Give each record that is asked with its context length, in file order, read anew at each walk."""
-        records = self.file.picked(self.indices)
-        for (index, record), context_length in zip(records, self.context_lengths, strict=True):
-            yield self.file.decode(index, record, self.row_type, hint=self.hint), context_length
+        return ((row, context_length) for row, _, context_length in self.shown())
+
+    def shown(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
+        """The same with the page images that go with the record's questions."""
+        for place, (index, record) in enumerate(self.file.picked(self.indices)):
+            row = self.file.decode(index, record, self.row_type, hint=self.hint)
+            yield row, self.images.paths(place, row.name), _LENGTHS[self.lengths[place]]
 
 
 def select(data_json: PathLike, row_type: type[AnyRow], wanted: Wanted, *, hint: str) -> Selection[AnyRow]:
     """Check every record of a file and choose; raises DataError that names the file, the record and the field."""
     file = read_index(data_json)
-    indices, sizes = array("Q"), array("q")
+    indices, lengths, shown = array("I"), bytearray(), ShownPages()
+    unsettled: dict[int, int] = {}
     left_out: dict[str, list[str]] = {}
     considered = 0
     for index, row in _checked_rows(file, row_type, wanted, hint):
@@ -77,46 +96,68 @@ def select(data_json: PathLike, row_type: type[AnyRow], wanted: Wanted, *, hint:
         considered += not reason
         if wanted.limit is not None and considered > wanted.limit:
             continue
-        reason = reason or wanted.nothing_to_show(row)
+        images = () if reason else wanted.images(row)
+        reason = reason or wanted.nothing_to_show(row, images)
         if reason:
             left_out.setdefault(reason, []).append(row.name)
             continue
+        number = _length(row)
+        if number == _UNSETTLED:
+            unsettled[len(indices)] = len(row.context)
+        lengths.append(number)
         indices.append(index)
-        sizes.append(len(row.context) if row.has_context() else -1)
+        shown.append(row.name, images)
+    _settle(lengths, file, indices, unsettled)
     return Selection(
         file=file,
         row_type=row_type,
         hint=hint,
-        indices=indices,
-        context_lengths=_context_lengths(file, indices, sizes),
+        wanted=replace(wanted, pages=None),
+        indices=range(len(indices)) if len(indices) == len(file) else indices,
+        images=shown,
+        lengths=lengths,
         left_out={reason: tuple(names) for reason, names in left_out.items()},
     )
 
 
-def _context_lengths(file: DataFile, indices: "array[int]", sizes: "array[int]") -> list[str]:
-    """Name each record's bucket; a size of -1 stands for no context."""
-    at_once = [UNKNOWN if size < 0 else bucket_by_size(size) for size in sizes]
-    unsettled = {index: size for index, size, name in zip(indices, sizes, at_once, strict=True) if not name}
-    counted = length_cache.buckets(file, unsettled)
-    return [name or counted[index] for index, name in zip(indices, at_once, strict=True)]
+def _length(row: Row) -> int:
+    """Number a record's bucket, where its size settles it."""
+    return _NUMBERS.get(bucket_by_size(len(row.context)) if row.has_context() else UNKNOWN, _UNSETTLED)
+
+
+def _settle(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
+    """Count the contexts that need it, given by place with their sizes."""
+    counted = length_cache.buckets(file, {indices[place]: size for place, size in context_bytes.items()})
+    for place in context_bytes:
+        lengths[place] = _NUMBERS[counted[indices[place]]]
 
 
 def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: str) -> Iterator[tuple[int, AnyRow]]:
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
+    hashes = array("q", bytes(8 * len(file)))
     for index, record in file.records():
         row = file.decode(index, record, row_type, hint=hint)
         fault = wanted.fault(row)
         if fault:
             raise DataError(f"{file.path}: record {index} (_id {row.id!r}): {fault}", hint=hint)
-        if row.name in seen:
-            twice[row.name] = None
-        seen.add(row.name)
+        hashes[index] = hash(row.name)
         yield index, row
-    if twice:
-        names = ", ".join(map(repr, list(twice)[:_SHOWN_IDS]))
+    if twice := _twice(file, row_type, hashes):
+        names = ", ".join(map(repr, twice[:_SHOWN_IDS]))
         more = f" and {len(twice) - _SHOWN_IDS} more" if len(twice) > _SHOWN_IDS else ""
         raise DataError(f"{file.path}: several records share an _id: {names}{more}", hint="give each one of its own")
+
+
+def _twice(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
+    """Name what several records are called; names are read again only where hashes, 8 bytes a record, are the same."""
+    alike: set[int] = set()
+    for part in range(_PARTS):  # sorted in parts: a sorted list of all takes five times as much as they do
+        ordered = sorted(one for one in hashes if one % _PARTS == part)
+        alike |= {one for one, other in pairwise(ordered) if one == other}
+    if not alike:
+        return []
+    names = (file.decode(index, record, row_type).name for index, record in file.records())
+    times = Counter(name for name in names if hash(name) in alike)
+    return [name for name, found in times.items() if found > 1]
 
 
 def read_blacklist(path: PathLike | None) -> frozenset[str]:

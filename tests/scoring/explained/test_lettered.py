@@ -1,7 +1,7 @@
 import pytest
 
 from tests.scoring.explained.replies import said
-from vqa_client.scoring.explained.lettered import read_letter, read_two_letters
+from vqa_client.scoring.explained.lettered import read_letter, read_reason, read_two_letters
 
 CHOICES = {
     "A": "No, <det1> lives far off.",
@@ -40,6 +40,21 @@ def test_the_letter_before_the_explanation_answers(reply: str, letter: str, rati
 def test_no_letter_is_guessed(reply: str, status: str) -> None:
     assert read_letter(said(reply), CHOICES).status == status
     assert read_letter(said(reply), CHOICES).text is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["G", "(G)", "The reason is G.", "Reason: G", "The best rationale is G.", "Rationale G", "The explanation is (G)."],
+)
+def test_the_letter_of_a_reason_goes_by_several_names_and_its_text_explains(reply: str) -> None:
+    answer = read_reason(said(reply), REASONS)
+    assert (answer.text, answer.rationale, answer.status) == ("G", "It rains.", "ok")
+
+
+@pytest.mark.parametrize("reply", ["The reason is a dog at the door", "There is no good reason", "G or H"])
+def test_no_reason_is_guessed(reply: str) -> None:
+    answer = read_reason(said(reply), REASONS)
+    assert (answer.text, answer.rationale) == (None, None)
 
 
 @pytest.mark.parametrize(

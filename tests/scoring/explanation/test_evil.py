@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from vqa_client.scoring.explanation.corpus import ExplanationScores, Metric, Scope
 from vqa_client.scoring.explanation.evil import evil, harmonic_mean
@@ -27,6 +28,13 @@ def test_the_scores_are_harmonic_means_and_the_share_of_right_answers() -> None:
     assert scored.s_o.value == pytest.approx(s_e * 3 / 4)
     assert scored.s_t.value == 0.7
     assert (scored.n_right, scored.n) == (3, 4)
+
+
+def test_half_right_answers_take_the_place_of_the_right_ones_where_there_are_any() -> None:
+    half_right = _scores(dict.fromkeys(PARTS, 0.5), n_right=4).filtered
+    scored = evil(replace(_scores(dict(PARTS), n_right=3), half_right=half_right))
+    assert scored.s_e.value == scored.s_o.value == pytest.approx(0.5)
+    assert (scored.n_right, scored.n) == (4, 4)
 
 
 @pytest.mark.parametrize("missing", PARTS)

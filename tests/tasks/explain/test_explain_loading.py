@@ -137,6 +137,29 @@ def test_records_without_a_gold_answer_are_left_out_and_named(tmp_path: Path) ->
     assert explain.load("esnlive", "test", tmp_path).left_out == {"no_label": ("1",)}
 
 
+def test_questions_are_read_without_their_images(tmp_path: Path) -> None:
+    path = put(tmp_path, "vqax", "val", {"1": vqax(), "2": vqax(answers=[])}) / "nle_data/VQA-X/vqaX_val.json"
+    questions, left_out = explain.read_questions("vqax", path)
+    assert ([question.id for question in questions], left_out) == (["1"], {"no_answer": ["2"]})
+    assert questions[0].cluster == "COCO_val2014_000000000007.jpg"
+    with pytest.raises(DataError, match="letters"):
+        explain.read_questions("vcr", path, vcr_mode="q2a")
+
+
+@pytest.mark.parametrize(
+    ("task", "split", "said"),
+    [
+        ("actx", "val", "ACT-X has no val split: test stands in for it"),
+        ("esnlive", "val", "ESNLI-VE has no val split: test stands in for it"),
+        ("esnlive", "test", ""),
+        ("vqax", "val", ""),
+        ("vcr", "val", ""),
+    ],
+)
+def test_a_split_that_stands_in_is_told(task: str, split: str, said: str) -> None:
+    assert explain.said_of_split(task, split) == said
+
+
 def test_a_tied_majority_is_the_same_in_any_order_and_flagged(tmp_path: Path) -> None:
     tied = ["yes"] * 5 + ["no"] * 5
     put(tmp_path, "vqax", "val", {"1": vqax(*tied), "2": vqax(*reversed(tied))}, images=(IMAGE.format(7),))

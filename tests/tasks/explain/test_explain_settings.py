@@ -65,6 +65,20 @@ def test_only_what_is_asked_otherwise_than_published_is_a_condition(
     assert ExplainSettings(**given).conditions == conditions
 
 
+@pytest.mark.parametrize(
+    ("given", "recoding"),
+    [
+        ({}, {}),
+        ({"image_quality": 80}, {}),
+        ({"max_pixels": 9}, {"max_pixels": 9}),
+        ({"image_format": "png", "image_quality": 80}, {"image_format": "png"}),
+        ({"image_format": "jpeg", "image_quality": 80}, {"image_format": "jpeg", "image_quality": 80}),
+    ],
+)
+def test_only_what_changes_images_is_told_of_them(given: dict[str, Any], recoding: dict[str, Any]) -> None:
+    assert ExplainSettings(**given).recoding == recoding
+
+
 def test_results_go_by_the_configs_name() -> None:
     assert ExplainSettings(model="qwen").model_label == "qwen"
     assert ExplainSettings(model="my/model-7b.json").model_label == "model-7b"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax_root
+from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax, vqax_root
 from vqa_client.errors import UsageError
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain.vcr import VCR_TASKS
@@ -38,6 +38,22 @@ def test_the_majoritys_answer_is_right_and_others_count_softly(
     assert got["value"] == got["robust"] == robust
     assert got["soft_vqa"] == pytest.approx(soft)
     assert got["any_of_ten"] == any_of_ten
+
+
+@pytest.mark.parametrize("answers", [("kettle",), ("kettle",) * 3])
+def test_there_is_no_soft_accuracy_where_too_few_answers_keep_it_below_1(
+    tmp_path: Path, answers: tuple[str, ...]
+) -> None:
+    root = put(tmp_path, "vqax", "val", {"1": vqax(*answers)}, images=("val2014/COCO_val2014_000000000007.jpg",))
+    got = parts(only(explain.load("vqax", "val", root).questions), "kettle because it steams")
+    assert "soft_vqa" not in got
+    assert got["any_of_ten"] == got["value"] == 1.0
+
+
+def test_an_answer_in_another_script_counts_softly_too(tmp_path: Path) -> None:
+    root = put(tmp_path, "vqax", "val", {"1": vqax(*["寿司"] * 10)}, images=("val2014/COCO_val2014_000000000007.jpg",))
+    got = parts(only(explain.load("vqax", "val", root).questions), "寿司 because it is on rice")
+    assert got["soft_vqa"] == got["value"] == 1.0
 
 
 def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_path: Path) -> None:

@@ -11,6 +11,11 @@ from vqa_client.scoring.reply import peel
 from vqa_client.types import Answer, Completion
 
 _LETTER = re.compile(r"\W*(?:(?:the )?answer(?: is|:)?\W*)?(?:[a-z]\b\W+)?", re.IGNORECASE)
+_REASON = re.compile(
+    r"\b(?:reason|rationale|explanation)\b"
+    r"(?=\W{0,4}:|\W{1,4}(?:is|that fits|which fits)\b|\W{1,4}(?-i:[A-Z])\b)",
+    re.IGNORECASE,
+)
 
 
 def read_letter(completion: Completion, choices: dict[str, str]) -> Answer:
@@ -26,6 +31,12 @@ def read_letter(completion: Completion, choices: dict[str, str]) -> Answer:
         if before.status != "unparsed":
             return replace(before, rationale=parts.rationale)
     return replace(read_choice(completion, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
+
+
+def read_reason(completion: Completion, reasons: dict[str, str]) -> Answer:
+    """The letter of a reason, whose text is the explanation; "the reason is D" is read as "the answer is D" is."""
+    answer = read_letter(replace(completion, text=_REASON.sub("answer", completion.text)), reasons)
+    return replace(answer, rationale=reasons.get(answer.text or ""))
 
 
 def _after_own_text(reply: str, choices: dict[str, str]) -> Parts | None:

@@ -1,7 +1,8 @@
 """Explanations scored in both scopes: unfiltered, over all questions, and filtered, over those answered right.
 
-Published tables are of one or the other, and the two differ by about ten points. In each scope a metric is computed
-anew: CIDEr's document frequencies, the lengths and n-grams of BLEU and METEOR's weights are those of the scope.
+Published tables are of one or the other, and the two differ by about ten points. A third scope, of the half-right
+answers too, is e-ViL's on VQA-X. In each scope a metric is computed anew: CIDEr's document frequencies, the lengths and
+n-grams of BLEU and METEOR's weights are those of the scope.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -52,15 +53,17 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class ExplanationScores(Struct, frozen=True, kw_only=True):
-    """Both scopes; `filtered` is None where nobody said which questions are answered right.
+    """The scopes; `filtered` is None where nobody said which questions are answered right.
 
-    `n_without_references` questions have nothing to be compared with and are in neither scope.
+    `half_right` is None where it is the same as `filtered`. `n_without_references` questions have nothing to be
+    compared with and are in no scope.
     """
 
     tokens: Tokens
     n_without_references: int
     unfiltered: Scope
     filtered: Scope | None
+    half_right: Scope | None = None
 
 
 def score_explanations(
@@ -68,6 +71,7 @@ def score_explanations(
     references: Mapping[str, Sequence[str]],
     *,
     right: Collection[str] | None = None,
+    half_right: Collection[str] | None = None,
     tokens: Tokens = "ptb",
     metrics: Collection[str] = CORE,
     tools: Tools | None = None,
@@ -75,21 +79,25 @@ def score_explanations(
     """Score one explanation a question against its references.
 
     `references` says which questions there are; one without a prediction is scored as an empty explanation. `right`
-    holds the ids of the questions answered right. A metric whose program or model is missing or fails is null, with
-    the reason. Raises DataError for a prediction on a question that `references` doesn't have, UsageError for a metric
-    that is none.
+    holds the ids of the questions answered right, `half_right` those of them and of the half-right ones. A metric whose
+    program or model is missing or fails is null, with the reason. Raises DataError for a prediction on a question that
+    `references` doesn't have, UsageError for a metric that is none.
     """
     _check(predictions, references, metrics)
     ids, explained = _explained(predictions, references, tokens)
     everything = list(range(len(ids)))
-    scopes = [everything] if right is None else [everything, [at for at in everything if ids[at] in right]]
+    chosen = {"filtered": right, "half_right": half_right if half_right != right else None}
+    named = {name: [at for at in everything if ids[at] in held] for name, held in chosen.items() if held is not None}
+    scopes = [everything, *named.values()]
     scored = _scored(explained, scopes, [name for name in METRICS if name in metrics], tools or Tools())
-    scored_scopes = [_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True)]
+    unfiltered, *others = (_scope(ids, explained, scope, values) for scope, values in zip(scopes, scored, strict=True))
+    by_name = dict(zip(named, others, strict=True))
     return ExplanationScores(
         tokens=tokens,
         n_without_references=len(references) - len(ids),
-        unfiltered=scored_scopes[0],
-        filtered=scored_scopes[1] if right is not None else None,
+        unfiltered=unfiltered,
+        filtered=by_name.get("filtered"),
+        half_right=by_name.get("half_right"),
     )
 
 

@@ -4,7 +4,8 @@
     S_E          = harmonic mean(n-gram score, BERTScore)
     S_O          = S_E * share of the questions answered right
 
-The metrics go in as they are, CIDEr above 1 too, each over the explanations of right answers. A part that is missing
+The metrics go in as they are, CIDEr above 1 too, each over the explanations of right answers. On VQA-X an answer is
+right that any annotator gave, a half-right one too, and S_T is the mean VQA accuracy. A part that is missing
 makes what is built on it null, with the reason; nothing stands in for it. The mean over the parts there are is given
 beside S_E and named by its parts, since it is another measure.
 Source: Kayser et al., ICCV 2021, and the benchmark's published script.
@@ -48,8 +49,8 @@ class Evil(Struct, frozen=True, kw_only=True):
 
 
 def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
-    """Put e-ViL's scores together from the filtered scope; `task_score` is S_T, which the task knows."""
-    filtered = scores.filtered
+    """Put e-ViL's scores together from the scope of half-right answers, else the filtered one; `task_score` is S_T."""
+    filtered = scores.half_right or scores.filtered
     metrics = filtered.metrics if filtered else {}
     nothing = "" if filtered else "it isn't said which questions are answered right"
     ngram_score = _built(metrics, NGRAM_PARTS, nothing)

@@ -18,6 +18,11 @@ def no_parts(answer: Answer, question: Question) -> dict[str, float]:
     return {}
 
 
+def in_words(answer: str, question: Question) -> str:
+    """The answer as text: where it is a letter, what the letter stands for."""
+    return question.choices.get(answer.partition(" because ")[0], answer)
+
+
 class Benchmark(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     """The functions of one benchmark.
 

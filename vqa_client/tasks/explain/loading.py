@@ -90,6 +90,32 @@ def load(
     )
 
 
+def read_questions(
+    task: str, path: Path, *, split: str = "val", vcr_mode: str = FREE
+) -> tuple[list[Question], dict[str, list[str]]]:
+    """Every question of an NLE file, whether its image is there or not, and by reason the ids that make none.
+
+    Raises DataError where the file can't be read or makes no question.
+    """
+    benchmark = benchmark_of(task, vcr_mode)
+    questions: list[Question] = []
+    left_out: dict[str, list[str]] = {}
+    for sample_id, row in read_rows(path, benchmark.row)[0]:
+        place = next(filter(None, benchmark.images(row, split)), "")
+        question = benchmark.question(sample_id, row, place)
+        if isinstance(question, Question):
+            questions.append(question)
+        else:
+            left_out.setdefault(question, []).append(sample_id)
+    if not questions:
+        what, hint = next(
+            (benchmark.lacking[reason] for reason in left_out if reason in benchmark.lacking),
+            ("has no record with a right answer", f"is it a file of {benchmark.title}?"),
+        )
+        raise DataError(f"{path} {what}", hint=hint)
+    return questions, left_out
+
+
 def _choose(
     benchmark: Benchmark[Any],
     rows: Iterable[tuple[str, NleRow]],

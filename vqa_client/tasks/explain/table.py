@@ -33,3 +33,9 @@ def benchmark_of(task: str, vcr_mode: str = FREE) -> Benchmark[Any]:
 def split_read(task: str, split: str) -> str:
     """Give the split whose file is read: test stands in for a val that a benchmark does not have."""
     return split if split in EXPLAIN_TASKS[task].files or split != "val" else "test"
+
+
+def said_of_split(task: str, split: str) -> str:
+    """What a user should know where another split's file is read than the one asked for, else ""."""
+    read = split_read(task, split)
+    return "" if read == split else f"{EXPLAIN_TASKS[task].title} has no {split} split: {read} stands in for it"

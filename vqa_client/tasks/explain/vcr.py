@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from vqa_client.scoring.explained.lettered import read_letter, read_two_letters, two_letters
+from vqa_client.scoring.explained.lettered import read_letter, read_reason, read_two_letters, two_letters
 from vqa_client.scoring.explained.phrase import read_sentence
 from vqa_client.tasks.explain.benchmark import Benchmark, no_parts
 from vqa_client.tasks.explain.prompts import Wording
@@ -94,17 +94,6 @@ def _made(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fi
     )
 
 
-def _read_reason(completion: Completion, question: Question) -> Answer:
-    answer = read_letter(completion, question.choices)
-    return Answer(
-        text=answer.text,
-        status=answer.status,
-        rule=answer.rule,
-        rivals=answer.rivals,
-        rationale=question.choices.get(answer.text or ""),
-    )
-
-
 def _both(answer: Answer, question: Question) -> dict[str, float]:
     """The two halves of Q->AR, each by itself."""
     said, gold = ((text or "").partition(" because ") for text in (answer.text, question.extra["gold"]))
@@ -140,7 +129,13 @@ def _vcr(
 VCR_TASKS: Final[Mapping[str, Benchmark[VcrRow]]] = {
     "free": _vcr(FREE, _free, lambda completion, question: read_sentence(completion), (_NLX, _EVIL, _OWN)),
     "q2a": _vcr(Q2A, _q2a, lambda completion, question: read_letter(completion, question.choices), (_EVIL, _OWN, _NLX)),
-    "qa2r": _vcr(QA2R, _qa2r, _read_reason, (_OWN, _EVIL, _NLX), published=False),
+    "qa2r": _vcr(
+        QA2R,
+        _qa2r,
+        lambda completion, question: read_reason(completion, question.choices),
+        (_OWN, _EVIL, _NLX),
+        published=False,
+    ),
     "q2ar": _vcr(
         Q2AR,
         _q2ar,

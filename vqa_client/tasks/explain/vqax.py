@@ -5,9 +5,11 @@ import os
 from msgspec import Struct
 
 from vqa_client.scoring.explained.normalise import majority as most_frequent
-from vqa_client.scoring.explained.normalise import normalise, same
+from vqa_client.scoring.explained.normalise import same
 from vqa_client.scoring.explained.phrase import read_phrase
-from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.scoring.explanation.judged import SOFT
+from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
+from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import VQAX
@@ -69,12 +71,11 @@ def _kind(answer: str) -> str:
 
 
 def _parts(answer: Answer, question: Question) -> dict[str, float]:
-    """VQA accuracy, and NLX-GPT's: any of the ten."""
-    said = answer.text or ""
-    return {
-        "soft_vqa": question_accuracy(said, question.references) if normalise(said) else 0.0,
-        "any_of_ten": float(any(same(said, given) for given in question.references)),
-    }
+    """VQA accuracy, where there are answers enough to reach 1, and NLX-GPT's: any of the ten."""
+    said, given = answer.text or "", question.references
+    soft = {SOFT: question_accuracy(said, given) if normalised(said) else 0.0}
+    any_of_ten = {"any_of_ten": float(any(same(said, each) for each in given))}
+    return (soft if len(given) >= FEWEST_FOR_FULL_MARKS else {}) | any_of_ten
 
 
 VQAX_TASK = Benchmark(

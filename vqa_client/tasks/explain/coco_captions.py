@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import write_json, write_json_list
+from vqa_client.tasks.explain.benchmark import in_words
+from vqa_client.types import Question
 
 _BECAUSE: Final = " because "
 
@@ -28,14 +30,27 @@ class Captioned(Struct, frozen=True, kw_only=True):
     references: Sequence[str]
 
 
-def write_captions(stem: Path, questions: Sequence[Captioned]) -> list[Path]:
+def captioned(question: Question, answer: str, explanation: str) -> Captioned:
+    """A question with what was said to it; letters are taken for what they stand for."""
+    gold = question.extra.get("gold", "")
+    return Captioned(
+        id=question.id,
+        answer=in_words(answer, question),
+        explanation=explanation,
+        right_answer=question.extra.get("gold_text", in_words(gold, question)),
+        references=question.rationales,
+    )
+
+
+def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known: bool = True) -> list[Path]:
     """Write the four files beside each other, as STEM_annot_exp.json and so on; give their paths.
 
-    Raises DataError for an id that is there twice, UsageError where a path can't be written.
+    Without `answers_known` there are only the two of the explanations. Raises DataError for an id that is there
+    twice, UsageError where a path can't be written.
     """
     ids = _image_ids([question.id for question in questions])
     written = []
-    for form, caption in _FORMS.items():
+    for form, caption in (_FORMS if answers_known else _UNANSWERED).items():
         references, predictions = (Path(f"{stem}_{kind}_{form}.json") for kind in ("annot", "pred"))
         head = {
             "info": {"description": f"{stem.name}: {form}", "version": "1.0"},
@@ -61,7 +76,8 @@ def _full(answer: str, explanation: str) -> str:
     return _one_line(f"{answer}{_BECAUSE}{explanation}")
 
 
-_FORMS: Final[dict[str, Callable[[str, str], str]]] = {"exp": _exp, "full": _full}
+_UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _exp}
+_FORMS: Final = _UNANSWERED | {"full": _full}
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,242 @@
+"""`vqa-client robustness evaluate` on runs as they lie on disk."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reports.robustness_records import curves, lost, on_disk, pair, pairs_of, run_of
+from vqa_client.cli.main import run_command
+from vqa_client.reports.robustness_results import write_results
+
+THREE = ("gaussian_noise", "snow", "contrast")
+
+
+def evaluate(*words: object) -> int:
+    return run_command(["robustness", "evaluate", *map(str, words)])
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    for number, (model, clean, frailty) in enumerate([("org/firm", 0.8, 0.5), ("org/frail", 0.7, 1.6)]):
+        on_disk(folder, model, pairs_of(curves(clean, frailty, THREE), questions=60, seed=number))
+    return folder
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> dict[str, Any]:
+    assert evaluate(*words, "--json") == code
+    content: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    return content
+
+
+def test_a_folder_of_runs_is_judged_together(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = as_json(capsys, runs)
+    vre = content["vre"]["per_model"]
+    assert 0 <= vre["org/firm"] < vre["org/frail"] <= 1
+    assert content["pool"]["corruptions"] == list(THREE)
+    assert content["pool"]["metrics"]["first_drop"]["n"] == 6
+    assert content["weights"] == pytest.approx(dict.fromkeys(content["weights"], 0.2))
+    snow = content["models"]["org/frail"]["corruptions"]["snow"]
+    assert list(snow["levels"]) == list("12345")
+    assert snow["levels"]["5"]["difference"]["high"] < 0
+    assert content["models"]["org/frail"]["classes"]["Weather"]["metrics"] == snow["metrics"]
+    assert set(content["vre"]["per_model_by_weighting"]["equal"]) == {"org/firm", "org/frail"}
+
+
+def test_the_pool_decides_what_a_model_is_worth(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone = as_json(capsys, runs / "org_firm_robustness.run.json")
+    assert alone["pool"]["models"] == ["org/firm"]
+    together = as_json(capsys, runs)
+    assert alone["models"]["org/firm"]["corruptions"]["snow"] == together["models"]["org/firm"]["corruptions"]["snow"]
+    assert alone["vre"]["per_model"]["org/firm"] != together["vre"]["per_model"]["org/firm"]
+
+
+def test_any_of_its_files_names_a_run_and_twice_is_once(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stem = runs / "org_firm_robustness"
+    Path(f"{stem}.json").write_text("{}")
+    words = [f"{stem}{ending}" for ending in (".json", ".run.json", ".records.jsonl")]
+    content = as_json(capsys, *words)
+    assert [run["model"] for run in content["runs"]] == ["org/firm"]
+    assert content["runs"][0]["profile"] == "vqa-vrb"
+
+
+def test_reading_changes_nothing_and_takes_no_lock(runs: Path) -> None:
+    log = runs / "org_firm_robustness.records.jsonl"
+    with log.open("ab") as file:
+        file.write(b'{"question_id":"9')  # as a killed run leaves it
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in runs.iterdir()}
+    assert evaluate(runs) == 0
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in runs.iterdir()} == before
+
+
+def test_people_see_tables_notes_and_the_files(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (runs / "org_firm_robustness.records.jsonl").open("ab") as file:
+        file.write(b"{\n")
+    assert evaluate(runs, "--output", tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "robustness · 2 models · 3 corruptions" in told
+    assert "points of accuracy less clean, 95 % intervals of the paired difference" in told
+    assert "org_firm_robustness.records.jsonl: unreadable lines left out: 1" in told
+    assert str(tmp_path / "out" / "robustness_evaluation.json") in told
+
+
+def test_files_hold_the_same_for_programs_and_spreadsheets(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = as_json(capsys, runs, "-o", tmp_path)
+    assert json.loads((tmp_path / "robustness_evaluation.json").read_text()) == content
+    cells = list(csv.DictReader((tmp_path / "robustness_evaluation.csv").read_text().splitlines()))
+    assert len(cells) == 6
+    assert (
+        float(cells[0]["first_drop"])
+        == content["models"]["org/firm"]["corruptions"]["gaussian_noise"]["metrics"]["first_drop"]
+    )
+    levels = list(csv.DictReader((tmp_path / "robustness_levels.csv").read_text().splitlines()))
+    assert len(levels) == 2 * (1 + 15)
+    assert (levels[0]["corruption"], levels[0]["difference"]) == ("clean", "")
+    assert float(levels[1]["difference_low"]) < float(levels[1]["difference"]) < float(levels[1]["difference_high"])
+
+
+def test_weights_may_stand_apart_or_with_commas(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    apart = as_json(capsys, runs, "--weights", "0.6", "0.1", "0.1", "0.1", "0.1")
+    assert apart["weights"]["first_drop"] == pytest.approx(0.6)
+    assert as_json(capsys, runs, "--weights", "6,1,1,1,1")["vre"]["per_model"] == pytest.approx(
+        apart["vre"]["per_model"]
+    )
+    assert apart["vre"]["per_model"] == pytest.approx(apart["vre"]["per_model_by_weighting"]["first_drop"])
+
+
+def test_sorted_levels_are_ranks_as_in_the_published_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {"saturation": [0.8, 0.5, 0.7], "snow": [0.8, 0.7, 0.6]}
+    on_disk(tmp_path, "org/m", pairs_of(rows, questions=200))
+    drops = [
+        as_json(capsys, tmp_path, *words)["models"]["org/m"]["corruptions"]["saturation"]["metrics"]["first_drop"]
+        for words in ([], ["--sort-levels"])
+    ]
+    assert drops[0] > drops[1] >= 0
+
+
+def test_missing_levels_and_faultless_models_are_null_with_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_disk(tmp_path, "org/gap", pairs_of({"snow": [0.8, 0.7, None, 0.5], "contrast": [0.8, 0.6, 0.5, 0.4]}))
+    faultless = [pair(n, name, level) for n in range(9) for name, level in [("", 0), ("snow", 1), ("contrast", 1)]]
+    on_disk(tmp_path, "org/best", faultless)
+    content = as_json(capsys, tmp_path)
+    assert content["models"]["org/gap"]["corruptions"]["snow"]["metrics"]["average_error"] is None
+    assert content["reasons"]["org/gap/snow/average_error"] == "level 2 was not run"
+    assert content["reasons"]["org/best/snow/first_drop"] == "no error at level 0"
+    assert content["vre"]["used_weights"]
+    for weights in content["vre"]["used_weights"].values():
+        assert sum(weights.values()) == pytest.approx(1.0)
+    assert "org/best: asked 9 of the pool's 30 questions" in content["notes"]
+    assert evaluate(tmp_path) == 0
+    assert "no value, no error at level 0: org/best/" in capsys.readouterr().out
+
+
+def test_a_pool_of_one_cell_has_metrics_and_no_vre(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on_disk(tmp_path, "org/m", pairs_of({"snow": [0.8, 0.6, 0.5]}))
+    content = as_json(capsys, tmp_path)
+    assert content["vre"]["per_model"] == {"org/m": None}
+    assert content["reasons"]["per_model/org/m"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"profile": "imagenet-c"}, "profile: 'vqa-vrb' in"),
+        ({"corruption_seed": 3}, "corruption_seed: 0 in"),
+        ({"task": "mc"}, "task: 'vqa2' in"),
+    ],
+)
+def test_runs_of_other_images_or_questions_are_refused_with_what_differs(
+    changed: dict[str, Any], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = pairs_of({"snow": [0.8, 0.6]})
+    on_disk(tmp_path, "org/a", pairs)
+    on_disk(tmp_path, "org/b", pairs, **changed)
+    assert evaluate(tmp_path) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_runs_of_another_data_file_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = pairs_of({"snow": [0.8, 0.6]})
+    on_disk(tmp_path, "org/a", pairs)
+    other = on_disk(tmp_path, "org/b", pairs)
+    other.run.write_text(other.run.read_text().replace("d1d1", "e2e2"))
+    assert evaluate(tmp_path) == 2
+    assert "data_sha256" in capsys.readouterr().err
+
+
+def test_two_runs_of_one_model_go_by_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("warm", "cold"):
+        on_disk(tmp_path, "org/m", pairs_of({"snow": [0.8, 0.6]}), name=name)
+    assert list(as_json(capsys, tmp_path)["models"]) == ["org/m (cold_robustness)", "org/m (warm_robustness)"]
+
+
+def test_failed_questions_are_told_and_give_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on_disk(tmp_path, "org/m", [*pairs_of({"snow": [0.8, 0.6]}), lost(0, "snow", 1)])
+    content = as_json(capsys, tmp_path, code=1)
+    assert "org/m: without a reply, and counted as wrong: 1" in content["notes"]
+    assert content["models"]["org/m"]["corruptions"]["snow"]["levels"]["1"]["total"] == 30
+
+
+def test_other_runs_beside_are_passed_over_and_refused_by_name(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = runs / "plain.run.json"
+    plain.write_text('{"identity": {"task": "vqa2", "model": {"model_name": "x", "max_tokens": 1}}, "scoring": {}}')
+    assert len(as_json(capsys, runs)["models"]) == 2
+    assert evaluate(plain) == 2
+    assert "plain.run.json is of a run without corruptions" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere"], "nowhere does not exist"),
+        (["."], "no robustness run in it"),
+        (["lonely_robustness.json"], "lonely_robustness.run.json is missing"),
+        ([".", "--weights", "much"], "--weights: could not convert"),
+        ([".", "--weights", "1,2"], "no robustness run in it"),
+    ],
+)
+def test_what_can_not_be_judged_is_one_clear_error(
+    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lonely_robustness.json").write_text("{}")
+    assert evaluate(*words) == 2
+    streams = capsys.readouterr()
+    assert told in streams.err
+    assert streams.out == ""
+
+
+def test_wrong_numbers_of_weights_are_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(runs, "--weights", "1,2") == 2
+    assert "2 weights are given; 5 are needed" in capsys.readouterr().err
+
+
+def test_result_files_in_the_documented_form_come_to_the_same(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, (model, clean, frailty) in enumerate([("org/firm", 0.8, 0.5), ("org/frail", 0.7, 1.6)]):
+        pairs = pairs_of(curves(clean, frailty, THREE), questions=60, seed=number)
+        write_results(tmp_path / "published", run_of(model), lambda pairs=pairs: pairs)  # type: ignore[misc]
+    ours, theirs = as_json(capsys, runs), as_json(capsys, tmp_path / "published")
+    assert theirs["vre"]["per_model"] == {
+        name.removeprefix("org/"): value for name, value in ours["vre"]["per_model"].items()
+    }
+    assert theirs["models"]["firm"]["clean"] == ours["models"]["org/firm"]["clean"]
+    assert any("which don't say by which profile" in note for note in theirs["notes"])
+
+
+def test_a_damaged_result_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "Splatter_L2"
+    folder.mkdir()
+    (folder / "ViLT_Splatter_L2.json").write_text('{"data": [{"questionID": 1}]}')
+    assert evaluate(tmp_path) == 2
+    assert "ViLT_Splatter_L2.json" in capsys.readouterr().err

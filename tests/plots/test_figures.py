@@ -1,0 +1,228 @@
+"""Figures are drawn for any pool, come out the same each time, and say why where there is nothing to draw."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of
+from vqa_client.cli.main import run_command
+from vqa_client.errors import DataError, UsageError
+from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
+from vqa_client.plots.accuracy import accuracy_by_level
+from vqa_client.plots.drops import relative_drop
+from vqa_client.plots.style import look, save, shown, styled, titled
+from vqa_client.plots.vre import vre_by_weighting
+from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves
+from vqa_client.scoring.robustness_pool import Evaluation, evaluate
+
+pytest.importorskip("matplotlib")
+
+
+def model(accuracies: dict[str, Sequence[float | None]], seed: int = 0) -> Curves:
+    found = CorruptedScores()
+    for question, record in pairs_of(accuracies, questions=30, seed=seed):
+        corruption, _, level = record.variant.partition("/")
+        place = (corruption, int(level)) if level else ("", 0)
+        type_ = question.groups["question_type"]
+        found.add(question.id, *place, score=record.score, status="ok", cluster=question.cluster, type_=type_)
+    return found.curves()
+
+
+def pool(*names: str, corruptions: Sequence[str] = ("snow", "contrast")) -> Evaluation:
+    return evaluate(
+        {name: model(dict(curves(0.9 - 0.05 * n, 0.6 + n / 5, corruptions)), n) for n, name in enumerate(names)}
+    )
+
+
+def texts(drawn: Any) -> list[str]:
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in drawn.findobj(Text) if text.get_text() and text.get_visible()]
+
+
+def test_a_pool_is_drawn_as_png_and_svg_and_the_same_each_time(tmp_path: Path) -> None:
+    found = pool("org/one", "org/two")
+    paths, missing = draw(found, tmp_path / "a")
+    assert missing == []
+    assert [path.name for path in paths] == [f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")]
+    draw(found, tmp_path / "b")
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+    for path in paths[1::2]:
+        svg = path.read_text()
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
+        assert "dc:date" not in svg
+
+
+@pytest.mark.parametrize("names", [("one",), tuple("abcdefghi")])
+def test_one_model_and_nine_have_each_a_look_of_their_own(names: tuple[str, ...], tmp_path: Path) -> None:
+    looks = [(one.colour, one.marker, str(one.line), one.hatch) for one in map(look, range(len(names)))]
+    assert len(set(looks)) == len(names)
+    with styled():
+        drawn = accuracy_by_level(pool(*names, corruptions=("snow",)))
+        (legend,) = drawn.legends
+    assert [text.get_text() for text in legend.get_texts()] == [*names, "clean (level 0)"]
+
+
+def test_every_corruption_has_a_panel_and_every_cell_its_number() -> None:
+    found = pool("one", corruptions=FOURTEEN)
+    with styled():
+        panels = [panel for panel in accuracy_by_level(found).axes if panel.get_visible()]
+        cells = texts(relative_drop(found).axes[0])
+    assert [panel.get_title() for panel in panels] == [titled(name) for name in FOURTEEN]
+    assert sum(text.replace("−", "").replace(".", "").isdigit() and "." in text for text in cells) == 14 * 5
+
+
+def test_the_numbers_drawn_are_those_of_the_evaluation() -> None:
+    found = pool("one", "two")
+    with styled():
+        (panel,) = vre_by_weighting(found).axes
+    heights = [bar.get_height() for bars in panel.containers for bar in bars]
+    assert heights == [row[name] for name in ("one", "two") for row in found.weightings.values()]
+
+
+def test_a_level_that_was_not_run_leaves_a_gap() -> None:
+    found = evaluate({"m": model({"snow": [0.9, 0.8, None, 0.6]})})
+    with styled():
+        panel = accuracy_by_level(found).axes[0]
+    line = next(line for line in panel.lines if line.get_marker() == "o")
+    assert [value == value for value in line.get_ydata()] == [True, True, False, True]
+
+
+def test_what_can_not_be_drawn_says_why_and_the_rest_is_drawn(tmp_path: Path) -> None:
+    found = CorruptedScores()
+    for level in (1, 2):
+        found.add("1", "snow", level, score=1.0, status="ok", cluster="")
+    paths, missing = draw(evaluate({"m": found.curves()}), tmp_path)
+    assert {path.stem for path in paths} == {"accuracy_by_level"}
+    assert [line.split(":")[0] for line in missing] == [f"no {name}" for name in FIGURES if name != "accuracy_by_level"]
+    assert "no question_types: the questions have no types" in missing[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("a$b$c", "a$b$c"),
+        ("_hidden", " _hidden"),
+        ("tab\there", "tab?here"),
+        ("x" * 60, "x" * 15 + " … " + "x" * 15),
+        ("Qwen/Qwen3-VL-8B", "Qwen/Qwen3-VL-8B"),
+    ],
+)
+def test_any_name_can_be_drawn(name: str, seen: str, tmp_path: Path) -> None:
+    assert shown(name) == seen
+    with styled():
+        drawn = accuracy_by_level(pool(name, "模型", corruptions=("snow",)))
+        assert seen in texts(drawn)
+        save(drawn, tmp_path, "figure", dpi=20)
+
+
+def test_the_caller_s_own_settings_are_left_alone(tmp_path: Path) -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 21.0, "svg.hashsalt": None}):
+        draw(pool("one", corruptions=("snow",)), tmp_path)
+        assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["svg.hashsalt"]) == (21.0, None)
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_without_matplotlib_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError) as raised:
+        draw(pool("one"), tmp_path)
+    assert raised.value.hint == "pip install 'vqa-client[plots]'"
+    assert run_command(["robustness", "plot", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
+    assert "pip install 'vqa-client[plots]'" in capsys.readouterr().err
+
+
+def test_figures_are_not_half_written(tmp_path: Path) -> None:
+    (tmp_path / "accuracy_by_level.svg").mkdir()
+    with pytest.raises(UsageError, match=r"accuracy_by_level\.svg"):
+        draw(pool("one"), tmp_path)
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    pytest.importorskip("cv2")
+    from PIL import Image
+
+    from tests.images.corruptions.drawings import drawn
+
+    path = tmp_path / "images" / "COCO_val2014_000000000000.png"
+    path.parent.mkdir()
+    Image.fromarray(drawn(64, 48)).save(path)
+    return path
+
+
+def test_the_contact_sheet_shows_the_image_under_all_seventy(picture: Path, tmp_path: Path) -> None:
+    import numpy as np
+    from PIL import Image
+
+    png, svg = contact_sheet(picture, tmp_path / "a", profile="vqa-vrb", seed=1)
+    assert (png.name, svg.name) == (f"{CONTACT_SHEET}.png", f"{CONTACT_SHEET}.svg")
+    with Image.open(png) as sheet:
+        pixels = np.asarray(sheet.convert("RGB"))
+    assert pixels.shape[0] > 14 * 180
+    assert pixels.shape[1] > 6 * 240
+
+
+def test_the_seed_decides_what_the_sheet_shows(picture: Path) -> None:
+    from vqa_client.plots.contact_sheet import _sheet
+
+    data = picture.read_bytes()
+    one, again, other = (_sheet(data, profile="vqa-vrb", seed=seed, path="it")[0].tobytes() for seed in (1, 1, 2))
+    assert one == again != other
+
+
+def test_the_sheet_shows_what_a_run_sends(picture: Path) -> None:
+    from io import BytesIO
+
+    import numpy as np
+    from PIL import Image
+
+    from vqa_client.images.corruptions import corrupted_png
+    from vqa_client.plots.contact_sheet import GAP_PX, _sheet, _shrunk
+
+    data = picture.read_bytes()
+    sheet, (height, width) = _sheet(data, profile="vqa-vrb", seed=4, path="it")
+    sent = np.asarray(Image.open(BytesIO(corrupted_png(data, name="shot_noise", level=3, seed=4))))
+    left = 3 * (width + GAP_PX)
+    assert (sheet[:height, left : left + width] == _shrunk(sent, (height, width))).all()
+
+
+def test_an_image_that_is_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"gone\.png can't be read"):
+        contact_sheet(tmp_path / "gone.png", tmp_path, profile="vqa-vrb", seed=0)
+
+
+def plot(*words: object) -> int:
+    return run_command(["robustness", "plot", *map(str, words)])
+
+
+def test_the_command_draws_runs_and_their_first_image(
+    picture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow", "contrast"))))
+    assert plot(tmp_path, "-o", tmp_path / "out") == 0
+    streams = capsys.readouterr()
+    drawn = [Path(line) for line in streams.out.splitlines()]
+    assert {path.stem for path in drawn} == {*FIGURES, CONTACT_SHEET}
+    assert all(path.stat().st_size > 1_000 for path in drawn)
+    assert streams.err == ""
+
+
+def test_without_the_image_the_other_figures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow",))))
+    assert plot(tmp_path, "-o", tmp_path / "out") == 0
+    streams = capsys.readouterr()
+    assert CONTACT_SHEET not in streams.out
+    assert "no contact_sheet: the runs' first image was not found; --image names one" in streams.err
+    assert plot(tmp_path, "-o", tmp_path / "out", "--image", tmp_path / "no.png") == 2
+    assert "no.png can't be read" in capsys.readouterr().err

@@ -1,0 +1,19 @@
+"""Clusters are told apart and added up, whatever order their records come in."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.reports.clusters import Clusters
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab", "é", "c"]), st.integers(0, 3)), max_size=40))
+def test_as_many_clusters_are_alike_as_one_by_one(records: list[tuple[str, int]]) -> None:
+    clusters = Clusters()
+    held: dict[object, Counter[int]] = {}
+    for number, (cluster, kind) in enumerate(records):
+        clusters.add(cluster, kind)
+        held.setdefault(cluster or number, Counter())[kind] += 1
+    expected = Counter(tuple(sorted(kinds.items())) for kinds in held.values())
+    assert {signature: times for signature, times in clusters.alike().items() if times} == expected

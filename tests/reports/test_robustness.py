@@ -1,0 +1,185 @@
+"""The report of one robustness run, its result files, and its table in a terminal."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reports.robustness_records import Pair, curves, lost, pair, pairs_of, run_of
+from vqa_client.cli.robustness_tables import as_robustness_tables
+from vqa_client.reports.report import Report
+from vqa_client.reports.robustness import Corrupted, RobustnessSummary, place_of, write
+from vqa_client.reports.robustness_results import result_path, variants_in, write_results
+
+TWO = ("snow", "contrast")
+SMALL = [
+    pair(0),
+    pair(1),
+    pair(2, right=False),
+    pair(3),
+    *(pair(0, "snow", 1), pair(1, "snow", 1, right=False), pair(2, "snow", 1, right=False), lost(3, "snow", 1)),
+]
+
+
+def written(path: Path, pairs: list[Pair], **options: Any) -> dict[str, Any]:
+    write(path, run_of(expected=len(pairs)), lambda: pairs, **options)
+    content: dict[str, Any] = json.loads(path.read_bytes(), parse_constant=pytest.fail)
+    return content
+
+
+def report(path: Path, pairs: list[Pair], expected: int = 0) -> Report:
+    return Report(
+        task="vqa2",
+        variant="",
+        model="org/small",
+        path=path,
+        expected=expected or len(pairs),
+        left_out={},
+        summary=write(path, run_of(), lambda: pairs),
+        failures={record.status: record.error for _, record in pairs if record.error},
+    )
+
+
+def test_every_level_has_its_denominator_interval_and_difference_to_clean_in_per_cent(tmp_path: Path) -> None:
+    content = written(tmp_path / "r.json", SMALL)
+    level = content["corruptions"]["snow"]["levels"]["1"]
+    assert (level["total"], level["answered"], level["accuracy"]) == (4, 3, 25.0)
+    assert level["status_counts"] == {"ok": 3, "timeout": 1}
+    less = level["difference"]
+    assert (less["value"], less["n"], less["clusters"], less["lower"]) == (-50.0, 4, 2, 2)
+    assert -100 <= less["low"] < -50 < less["high"] <= 100
+    assert 0 < level["interval"]["low"] < 25 < level["interval"]["high"] < 100
+    assert (content["clean"]["accuracy"], "difference" in content["clean"]) == (75.0, False)
+
+
+def test_metrics_are_of_error_rates_and_what_has_none_says_why(tmp_path: Path) -> None:
+    snow = written(tmp_path / "r.json", SMALL)["corruptions"]["snow"]
+    assert (snow["class"], snow["relative_drop"]) == ("Weather", pytest.approx(100 / 3))
+    assert snow["metrics"]["first_drop"] == pytest.approx(2.0)
+    assert snow["metrics"]["average_error"] == pytest.approx(0.5)
+    faultless = [pair(0), pair(0, "snow", 1), pair(0, "snow", 3)]
+    snow = written(tmp_path / "r.json", faultless)["corruptions"]["snow"]
+    assert snow["metrics"]["first_drop"] is None
+    assert snow["reasons"]["first_drop"] == "no error at level 0"
+    assert snow["reasons"]["average_error"] == "level 2 was not run"
+    assert snow["relative_drop"] is None
+
+
+def test_groups_are_broken_down_for_each_variant(tmp_path: Path) -> None:
+    content = written(tmp_path / "r.json", SMALL)
+    by_type = content["by_variant"]["question_type"]
+    assert list(by_type) == ["clean", "snow/1"]
+    assert by_type["snow/1"]["is this a"]["total"] == 1
+    assert by_type["snow/1"]["is this a"]["accuracy"] == 0.0
+    assert set(content["by_variant"]) == {"question_type", "answer_type"}
+    assert set(content["all_variants"]["breakdowns"]) == {"question_type", "answer_type", "corruption", "level"}
+
+
+def test_the_run_is_described_with_what_its_images_were_made_by(tmp_path: Path) -> None:
+    content = written(tmp_path / "r.json", SMALL, corrupted=Corrupted(profile="imagenet-c", seed=7))
+    assert (content["model"], content["profile"], content["corruption_seed"]) == ("org/small", "imagenet-c", 7)
+    assert content["all_variants"]["status_counts"]["timeout"] == 1
+    assert content["all_variants"]["incomplete"] is False
+
+
+def test_an_interrupted_run_before_its_first_answer_is_a_report_without_figures(tmp_path: Path) -> None:
+    content = written(tmp_path / "r.json", [])
+    assert (content["clean"], content["corruptions"]) == (None, {})
+
+
+def test_the_summary_crosses_corruption_and_level(tmp_path: Path) -> None:
+    summary = write(tmp_path / "r.json", run_of(), lambda: pairs_of(curves(0.8, corruptions=TWO)))
+    assert isinstance(summary, RobustnessSummary)
+    crossed = summary.crossings["corruption", "level"]
+    assert {name: list(levels) for name, levels in crossed.items()} == {
+        "clean": ["0"],
+        "contrast": list("12345"),
+        "snow": list("12345"),
+    }
+    for name in TWO:
+        for level in range(1, 6):
+            assert crossed[name][str(level)].accuracy == summary.curves.levels[name][level].accuracy
+
+
+@pytest.mark.parametrize("name", ["snow", "snow/x", "/3", ""])
+def test_a_variant_of_another_kind_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"snow|x|''|/3"):
+        place_of(name)
+
+
+def test_result_files_have_the_documented_form(tmp_path: Path) -> None:
+    paths = write_results(tmp_path, run_of(), lambda: SMALL)
+    assert [str(path.relative_to(tmp_path)) for path in paths] == [
+        "Original/small_Original.json",
+        "Snow_L1/small_Snow_L1.json",
+    ]
+    content = json.loads(paths[1].read_text())
+    assert list(content) == ["dataset", "data", "accuracy", "totalAnswered"]
+    assert (content["dataset"], content["accuracy"], content["totalAnswered"]) == ("VQA2.0", 0.25, 3)
+    assert content["data"][0] == {
+        "correct": True,
+        "imageID": 0,
+        "questionID": 0,
+        "question": "What is at 0?",
+        "questionType": "what color is the",
+        "answer": "red",
+        "predicted": "red",
+    }
+    assert (content["data"][3]["correct"], content["data"][3]["predicted"]) == (False, None)
+
+
+def test_their_accuracy_is_rounded_to_five_places(tmp_path: Path) -> None:
+    paths = write_results(tmp_path, run_of(), lambda: SMALL[:3])
+    assert json.loads(paths[0].read_text())["accuracy"] == 0.66667
+
+
+def test_they_are_written_with_the_report_where_a_folder_is_given(tmp_path: Path) -> None:
+    written(tmp_path / "r.json", SMALL, results=tmp_path / "out")
+    found = {path.name: (model, name, level) for path, model, name, level in variants_in(tmp_path / "out")}
+    assert found == {"small_Original.json": ("small", "", 0), "small_Snow_L1.json": ("small", "snow", 1)}
+
+
+def test_a_half_written_set_of_result_files_leaves_none(tmp_path: Path) -> None:
+    def broken() -> Any:
+        yield from SMALL
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_results(tmp_path, run_of(), broken)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "folder"),
+    [("jpeg_compression/2", "JPEG-compression_L2"), ("zoom_blur/5", "Zoom-Blur_L5"), ("grayscale/1", "Grayscale")],
+)
+def test_folders_have_the_published_names(variant: str, folder: str, tmp_path: Path) -> None:
+    path = result_path(tmp_path, "org/a model", variant)
+    assert path == tmp_path / folder / f"a model_{folder}.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    name, level = place_of(variant)
+    assert list(variants_in(tmp_path)) == [(path, "a model", name, level)]
+
+
+def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path: Path) -> None:
+    pairs = pairs_of({"snow": [0.8, 0.8, 0.7, 0.6, 0.4, 0.2]}, questions=120)
+    text = as_robustness_tables([report(tmp_path / "r.json", pairs)])
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+    assert lines["corruption"] == ["corruption", *"12345", "worst", "drop", "at", "95", "%", "interval"]
+    assert lines["snow"][5].endswith("*")
+    assert not lines["snow"][1].endswith("*")
+    assert lines["snow"][7] == "5"
+    assert lines["clean:"][1].replace(".", "").isdigit()
+    assert str(tmp_path / "r.json") in text
+
+
+def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_come(tmp_path: Path) -> None:
+    pairs = [*SMALL, pair(0, "snow", 3)]
+    text = as_robustness_tables([report(tmp_path / "r.json", pairs, expected=100)])
+    assert "(incomplete)" in text
+    assert "1 question timeout: no reply within 60 s" in text
+    assert [line.split()[2] for line in text.splitlines() if line.strip().startswith("snow")] == ["-"]
+    only_snow = [pair(0, "snow", 1)]
+    assert "clean: not run" in as_robustness_tables([report(tmp_path / "r.json", only_snow)])

@@ -1,0 +1,52 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scorefiles.explanations.captions import form_of, taken_apart
+
+WORDS = st.lists(st.from_regex(r"[a-z0-9'.,]{1,8}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
+
+
+@given(answer=WORDS.filter(lambda text: "because" not in text), explanation=WORDS)
+def test_a_caption_is_taken_apart_where_it_was_put_together(answer: str, explanation: str) -> None:
+    assert taken_apart(f"{answer} because {explanation}", "full") == (answer, explanation)
+
+
+@given(caption=st.text(max_size=60))
+def test_any_text_is_an_explanation_where_captions_are_explanations(caption: str) -> None:
+    assert taken_apart(caption, "exp") == ("", caption.strip())
+
+
+@pytest.mark.parametrize(
+    ("caption", "parts"),
+    [
+        ("yes", ("yes", "")),
+        ("because it rains", ("", "it rains")),
+        ("yes BECAUSE it rains because of clouds", ("yes", "it rains because of clouds")),
+        ("yes because", ("yes", "")),
+        ("", ("", "")),
+        ("the becausest one", ("the becausest one", "")),
+    ],
+)
+def test_the_first_whole_because_parts(caption: str, parts: tuple[str, str]) -> None:
+    assert taken_apart(caption, "full") == parts
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("captions_full.json", "full"),
+        ("x_annot_exp.json", "exp"),
+        ("full_run_pred_exp.json", "exp"),
+        ("experts.json", "full"),
+        ("fully.json", "full"),
+    ],
+)
+def test_the_last_word_of_the_name_tells_the_form(name: str, form: str) -> None:
+    assert form_of(name, ["yes because it rains"]) == form
+
+
+def test_most_captions_decide_where_the_name_tells_nothing() -> None:
+    assert form_of("m.json", ["yes because a", "no because b", "c"]) == "full"
+    assert form_of("m.json", ["yes because a", "it rains", "c"]) == "exp"
+    assert form_of("m.json", []) == "exp"

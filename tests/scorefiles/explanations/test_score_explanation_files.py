@@ -1,0 +1,265 @@
+"""Every form of predictions against every form of references."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scorefiles.explanations.sample import (
+    REFERENCES,
+    SAID,
+    data_root,
+    full,
+    score,
+    write_annotations,
+    write_captions,
+    write_csv,
+    write_log,
+    write_published,
+)
+from tests.tasks.explain.samples import actx, esnlive, put, vcr_evil, vcr_nlx
+from vqa_client.errors import DataError, UsageError
+from vqa_client.scorefiles.explanations.report import ExplanationReport
+from vqa_client.types import Record
+
+
+def means(report: ExplanationReport) -> dict[str, float | None]:
+    return {name: accuracy.mean.value for name, accuracy in report.accuracies.items()}
+
+
+def rouge(report: ExplanationReport) -> dict[str, float]:
+    return dict(report.explanations.scores.unfiltered.metrics["ROUGE_L"].per_question)
+
+
+def ours(path: Path) -> Path:
+    rows = [(key, answer, "ok", answer, explanation, "1") for key, (answer, explanation) in SAID.items()]
+    columns = ("sample_id", "answer", "status", "generated_answer", "generated_explanation", "correct")
+    return write_csv(path, columns, rows)
+
+
+FORMS: dict[str, Callable[[Path], Path]] = {
+    "vqax_val_eval.records.jsonl": lambda path: write_log(path, SAID),
+    "vqax_val_eval.csv": ours,
+    "vqax_val_eval-published.csv": lambda path: write_published(path, SAID),
+    "vqax_val_eval_pred_full.json": lambda path: write_captions(path, full(SAID)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_predictions_has_the_same_scores_against_the_file_its_name_tells(
+    name: str, tmp_path: Path
+) -> None:
+    report = score(FORMS[name](tmp_path / name), data_root=data_root(tmp_path))
+    assert means(report) == {"accuracy": 0.5, "soft_vqa": pytest.approx((0.9 + 1 + 0 + 1) / 4), "any_of_ten": 0.75}
+    assert rouge(report)["12"] == rouge(report)["14"] == 1.0
+    scores, evil = report.explanations.scores, report.explanations.evil
+    assert scores.filtered is not None
+    assert scores.half_right is not None
+    assert (scores.unfiltered.n, scores.filtered.n, scores.half_right.n) == (4, 2, 3)
+    assert evil.s_t.value == pytest.approx(2.9 / 4)
+    assert evil.n_right == 3
+    assert (report.task, report.counts.n_scored, report.counts.n_without_prediction) == ("vqax", 4, 0)
+
+
+def test_explanations_alone_have_no_accuracy_and_one_scope(tmp_path: Path) -> None:
+    predictions = write_captions(tmp_path / "vqax_val_eval_exp.json", {key: text for key, (_, text) in SAID.items()})
+    report = score(predictions, data_root=data_root(tmp_path))
+    assert report.accuracies == {}
+    assert report.explanations.scores.filtered is None
+    assert report.explanations.evil.s_e.value is None
+    assert rouge(report)["14"] == 1.0
+    assert any("no accuracy" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_caption_annotations_are_references_too(by_id: bool, tmp_path: Path) -> None:
+    texts = {key: record["explanation"] for key, record in REFERENCES.items()}
+    references = write_annotations(tmp_path / "annot_exp.json", texts)
+    if by_id:
+        references.write_text(json.dumps(texts))
+    whole = write_annotations(
+        tmp_path / "annot_full.json", {key: [f"yes because {each}" for each in held] for key, held in texts.items()}
+    )
+    said = write_captions(tmp_path / "pred_full.json", full(SAID))
+    alone, answered = score(said, references=references), score(said, references=whole)
+    nle = score(said, references=data_root(tmp_path) / "nle_data/VQA-X/vqaX_val.json")
+    assert rouge(alone) == rouge(answered) == rouge(nle)
+    assert (means(alone), means(answered)) == ({}, {"accuracy": 0.25})
+
+
+@pytest.mark.parametrize(
+    ("name", "caption", "option", "answered"),
+    [
+        ("m_full.json", "it is warm here and nobody wears a coat", None, True),
+        ("m_exp.json", "yes because it steams", None, False),
+        ("m.json", "yes because it steams", None, True),
+        ("m.json", "it steams", None, False),
+        ("m.json", "the man in the picture is very wet all over because it rains", None, False),
+        ("m_exp.json", "yes because it steams", "full", True),
+        ("m_full.json", "yes because it steams", "exp", False),
+    ],
+)
+def test_captions_are_with_answers_by_option_name_or_looks(
+    name: str, caption: str, option: Any, answered: bool, tmp_path: Path
+) -> None:
+    predictions = write_captions(tmp_path / name, {"12": caption})
+    root = data_root(tmp_path)
+    report = score(predictions, task="vqax", split="val", data_root=root, captions=option)
+    assert bool(report.accuracies) == answered
+    assert any("the captions are taken for" in note for note in report.notes)
+
+
+def test_what_is_missing_or_doubled_on_either_side_is_counted_and_said(tmp_path: Path) -> None:
+    said = {key: SAID[key] for key in ("11", "12")} | {"99": ("x", "y")}
+    again = Record(question_id="12", status="ok", answer="no", rationale="it is cold")
+    path = write_log(tmp_path / "vqax_val_eval.records.jsonl", said, again)
+    broken = REFERENCES | {"15": REFERENCES["11"] | {"answers": []}}
+    report = score(path, data_root=put(tmp_path, "vqax", "val", broken))
+    counts = report.counts
+    assert (counts.n_predictions, counts.n_references, counts.n_scored) == (4, 4, 2)
+    assert (counts.n_without_reference, counts.n_without_prediction, counts.n_repeated_predictions) == (1, 2, 1)
+    assert counts.n_unusable_references == 1
+    assert report.notes == [
+        "1 prediction (99) without reference, not scored",
+        "2 questions (13, 14) without prediction, not scored",
+        "1 reference (15) left out: no answer",
+        "1 question (12) with several predictions (1 of them differ): the last one counts",
+    ]
+    assert means(report)["accuracy"] == 0.0
+    assert report.accuracies["soft_vqa"].if_missing_were_wrong == pytest.approx(0.9 / 4)
+
+
+def test_failed_questions_are_wrong_and_without_explanation(tmp_path: Path) -> None:
+    failed = Record(question_id="12", status="timeout")
+    refused = Record(question_id="13", status="refused", rationale="I can't")
+    path = write_log(tmp_path / "vqax_val_eval.records.jsonl", {"14": SAID["14"]}, failed, refused)
+    with path.open("a") as file:
+        file.write('{"question_id": "11", "sta')
+    report = score(path, data_root=data_root(tmp_path))
+    assert (report.counts.n_failed, report.counts.status_counts) == (1, {"timeout": 1, "refused": 1, "ok": 1})
+    assert means(report)["accuracy"] == pytest.approx(1 / 3)
+    assert report.explanations.scores.unfiltered.n_empty == 1
+    assert "1 question timeout, counted as wrong" in report.notes
+    assert any("can't be read: was the run killed?" in note for note in report.notes)
+
+
+def test_rows_of_the_published_table_that_are_alike_go_to_their_questions_in_order(tmp_path: Path) -> None:
+    records = {str(n): esnlive(("neutral", "entailment")[n], explanation=f"word{n}") for n in range(2)}
+    put(tmp_path, "esnlive", "test", records)
+    columns = ("image_name", "image_numeric_id", "hypothesis", "gt_label", "generated_label", "generated_explanation")
+    rows = [("3416050.jpg", "3416050", records["0"]["hypothesis"], "", "neutral", f"word{n}") for n in range(2)]
+    report = score(write_csv(tmp_path / "esnlive_test_eval.csv", columns, rows), data_root=tmp_path)
+    assert means(report) == {"accuracy": 0.5}
+    assert set(rouge(report).values()) == {1.0}
+    assert report.counts.n_repeated_predictions == 0
+
+
+def test_the_published_tables_of_the_other_benchmarks_find_their_questions(tmp_path: Path) -> None:
+    put(tmp_path, "actx", "test", {"1": actx(), "2": actx("rowing", number="000000009")})
+    put(tmp_path, "vcr", "val", {"1": vcr_nlx()})
+    actions = write_csv(
+        tmp_path / "actx_val_eval.csv",
+        ("image_id", "gt_label", "generated_label", "gt_explanation", "generated_explanation", "correct"),
+        [("15601864", "", "playing guitar", "", "he holds a guitar", ""), ("9", "", "rowing", "", "oars", "")],
+    )
+    still = write_csv(
+        tmp_path / "vcr_val_eval.csv",
+        ("image_name", "question", "gt_answer", "generated_answer", "gt_explanation", "generated_explanation"),
+        [("lsmdc_1/x@0.jpg", vcr_nlx()["question"], "", "He shows person2, who asked for the soup.", "", "a bowl")],
+    )
+    report = score(actions, data_root=tmp_path)
+    assert means(report) == {"accuracy": 1.0}
+    assert report.notes[0] == "ACT-X has no val split: test stands in for it"
+    assert means(score(still, data_root=tmp_path)) == {"accuracy": 1.0}
+
+
+def test_letters_are_compared_as_the_mode_in_the_name_says(tmp_path: Path) -> None:
+    put(tmp_path, "vcr", "val", [vcr_evil()], file="VCR/vcr_dev_split.json")
+    said = {"val-3": ("B", "<det2> carries a bowl")}
+    report = score(write_log(tmp_path / "vcr_val_eval-q2a.records.jsonl", said), data_root=tmp_path)
+    assert means(report) == {"accuracy": 1.0}
+    words = {"val-3": ("He shows <det2> who asked.", "a bowl")}
+    log = write_log(tmp_path / "m.records.jsonl", words)
+    assert means(score(log, task="vcr", split="val", vcr_mode="q2a", data_root=tmp_path)) == {"accuracy": 1.0}
+
+
+def test_what_the_published_script_writes_for_nothing_is_nothing(tmp_path: Path) -> None:
+    said = SAID | {"12": ("unknown", "explanation missing"), "14": ("red", "no further details")}
+    report = score(write_published(tmp_path / "vqax_val_eval.csv", said), data_root=data_root(tmp_path))
+    assert report.explanations.scores.unfiltered.n_empty == 2
+    assert means(report)["accuracy"] == 0.25
+
+
+def test_files_are_written_on_request_and_score_the_same_when_read_again(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "vqax_val_eval.records.jsonl", SAID)
+    report = score(path, data_root=data_root(tmp_path), output=tmp_path / "out", coco_captions=True)
+    out = tmp_path / "out/vqax_val_eval"
+    assert [Path(file).name for file in report.files] == [
+        *("vqax_val_eval_annot_exp.json", "vqax_val_eval_pred_exp.json"),
+        *("vqax_val_eval_annot_full.json", "vqax_val_eval_pred_full.json", "vqax_val_eval_explanation_scores.json"),
+    ]
+    again = score(Path(f"{out}_pred_full.json"), references=Path(f"{out}_annot_full.json"))
+    assert (rouge(again), means(again)["accuracy"]) == (rouge(report), means(report)["accuracy"])
+    written = json.loads(Path(f"{out}_explanation_scores.json").read_bytes())
+    assert written["explanations"]["half_right"]["n"] == 3
+    assert "per_question" not in json.dumps(written)
+
+
+def test_without_answers_only_explanations_are_exported(tmp_path: Path) -> None:
+    predictions = write_captions(tmp_path / "m_exp.json", {"12": "it steams"})
+    references = write_annotations(tmp_path / "annot_exp.json", {"12": ["it steams"]})
+    report = score(predictions, references=references, output=tmp_path / "out", coco_captions=True)
+    assert [Path(file).name for file in report.files[:-1]] == ["m_exp_annot_exp.json", "m_exp_pred_exp.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "settings", "error", "words"),
+    [
+        ("vqax_val_eval.csv", "a,b\n1,2\n", {}, DataError, "row 2: the columns are a, b"),
+        ("vqax_val_eval.csv", "sample_id,answer\n1,2\n", {}, DataError, "row 2: the columns are"),
+        ("vqax_val_eval.csv", "", {}, DataError, "holds no prediction"),
+        ("m.json", '[{"image_id": 12, "caption": "x"}]', {}, UsageError, "nothing says what .* compared with"),
+        ("m.json", '[{"image_id": 12, "caption": "x"}]', {"task": "vqax"}, UsageError, "nothing says what"),
+        ("m.json", '[{"image_id": 12}]', {}, DataError, "item 0 has no explanation"),
+        ("m.json", '[{"caption": "x"}]', {}, DataError, "item 0 has no id"),
+        ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
+        ("m.json", "", {}, DataError, "is empty"),
+        ("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}, UsageError, "vcr_mode q2a"),
+        ("actx_train_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {}, DataError, "there is no .*actX_train"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(
+    name: str, content: str, settings: dict[str, Any], error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(error, match=words):
+        score(tmp_path / name, data_root=data_root(tmp_path), **settings)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"annotations": [{"image_id": 12, "answers": []}]}', "12 has no caption"),
+        ('{"annotations": []}', "holds no caption"),
+        ("{", "references.json"),
+    ],
+)
+def test_references_of_another_form_are_named(content: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "references.json").write_text(content)
+    predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
+    with pytest.raises(DataError, match=words):
+        score(predictions, references=tmp_path / "references.json", task="vqax")
+
+
+def test_records_without_a_task_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "references.json").write_text(json.dumps(REFERENCES))
+    predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
+    with pytest.raises(UsageError, match="nothing says of which benchmark"):
+        score(predictions, references=tmp_path / "references.json")
+
+
+def test_captions_without_a_folder_for_them_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--coco_captions"):
+        score(tmp_path / "m.json", coco_captions=True)

@@ -1,0 +1,46 @@
+"""Numbers are given in order, and never to the wrong key, whatever the hashes."""
+
+from collections.abc import Hashable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.numbering import Numbering
+
+
+class Alike:
+    """A key whose hash says little, or nothing, of which it is."""
+
+    def __init__(self, name: int, hashes: int) -> None:
+        self.name = name
+        self.hashes = hashes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return self.name % self.hashes
+
+
+@pytest.mark.parametrize("hashes", [1, 2, 7, 1 << 31])
+@given(names=st.lists(st.integers(min_value=0, max_value=60), max_size=120))
+def test_numbers_are_those_of_a_dictionary_even_where_all_hashes_are_the_same(hashes: int, names: list[int]) -> None:
+    keys: list[Hashable] = []
+    numbers = Numbering[Hashable](lambda number, key: keys[number] == key)
+    for name in names:
+        key = Alike(name, hashes)
+        expected = keys.index(key) if key in keys else -1
+        assert numbers.find(key) == expected
+        assert numbers.number(key) == (len(keys) if expected < 0 else expected)
+        if expected < 0:
+            keys.append(key)
+    assert len(numbers) == len(keys)
+
+
+def test_keys_are_found_again_after_every_growth() -> None:
+    numbers = Numbering[str](lambda number, key: str(number) == key)
+    for number in range(20_000):
+        assert numbers.number(str(number)) == number
+    assert all(numbers.find(str(number)) == number for number in range(20_000))
+    assert numbers.find("20000") == -1

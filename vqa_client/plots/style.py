@@ -1,0 +1,133 @@
+"""What all figures have in common: how models are told apart, fonts for print, and files that come out the same."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PNG_DPI = 220
+WIDTH_IN = 7.2
+"""A page's width of text."""
+NAME_CHARACTERS = 34
+CHARACTER_IN = 0.078
+"""The width of a legend's letters."""
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#7A4B9A")
+"""Okabe and Ito's, told apart with any colour vision; violet for their yellow, which is lost on white paper."""
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_LINES: tuple[Any, ...] = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (6, 2)), (0, (1, 1)), (0, (3, 1)), (0, (8, 1)))
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
+_SETTINGS: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.2,
+    "hatch.linewidth": 0.7,
+    "svg.hashsalt": "vqa-client",  # else ids differ from run to run
+    "svg.fonttype": "path",
+    "axes.unicode_minus": True,
+    "text.parse_math": False,  # a name is no formula
+}
+
+
+class NothingToDraw(Exception):
+    """Why a figure would be empty."""
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How one model is drawn in every figure: told apart by shape as well as by colour."""
+
+    colour: str
+    marker: str
+    line: Any
+    hatch: str
+
+
+def look(number: int) -> Look:
+    """The model's look, by its place in the pool; the ninth looks like the first with another marker."""
+    return Look(
+        colour=_COLOURS[number % len(_COLOURS)],
+        marker=_MARKERS[(number + number // len(_MARKERS)) % len(_MARKERS)],
+        line=_LINES[(number + number // len(_LINES)) % len(_LINES)],
+        hatch=_HATCHES[(number + number // len(_HATCHES)) % len(_HATCHES)],
+    )
+
+
+def needs_extra() -> None:
+    """Raise UsageError where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"figures need a package that is not installed: {error.name}", hint="pip install 'vqa-client[plots]'"
+        ) from None
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with our settings and leave the caller's as they were; raises UsageError without matplotlib."""
+    needs_extra()
+    import matplotlib
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # in a model's name: shown as a box
+        yield
+
+
+def figure(width_in: float, height_in: float) -> "Figure":
+    """An empty figure that no window and no global state knows of."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_in, height_in), layout="constrained")
+
+
+def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> list[Path]:
+    """Write NAME.png and NAME.svg, the same bytes each time; raises UsageError where one can't be written."""
+    paths = [folder / f"{name}.png", folder / f"{name}.svg"]
+    metadata: list[dict[str, str | None]] = [{"Software": None}, {"Date": None, "Creator": "vqa-client"}]
+    for path, said in zip(paths, metadata, strict=True):
+        with replacing(path) as file:
+            drawn.savefig(file, format=path.suffix[1:], dpi=dpi, metadata=said)
+    return paths
+
+
+def shown(name: str, most: int = NAME_CHARACTERS) -> str:
+    """A model's or question type's name as a figure has room for it."""
+    plain = "".join(character if character.isprintable() else "?" for character in name)
+    if len(plain) > most:
+        half = (most - 3) // 2
+        plain = f"{plain[:half]} … {plain[-half:]}"
+    return f" {plain}" if plain.startswith("_") else plain  # one with a line in front is left out of legends
+
+
+def titled(corruption: str) -> str:
+    """A corruption's name for people."""
+    return corruption.replace("_", " ").replace("jpeg", "JPEG").capitalize().replace("Jpeg", "JPEG")
+
+
+def legend_below(drawn: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
+    """One legend for all panels, below them, in as many columns as the names have room for."""
+    column_in = 0.55 + CHARACTER_IN * max(map(len, names))
+    columns = max(1, min(len(names), int(drawn.get_figwidth() / column_in)))
+    drawn.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
