@@ -165,7 +165,7 @@ async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Pl
             settings=settings,
             model=named_model(settings, config),
             connect=_connector(settings, config, stack, given),
-            images_for=stack.enter_context(prepared_images(settings, given.corrupted)),
+            images_for=stack.enter_context(prepared_images(settings, given.corrupted, given.progress.note)),
             progress=given.progress,
             stop=given.stop,
             breaker=Breaker(settings.breaker_after),

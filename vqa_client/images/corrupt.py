@@ -1,9 +1,11 @@
 """Images corrupted just before they are sent, in processes of their own; nothing is written to the disk."""
 
+import time
 from concurrent.futures import Future
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 
 from msgspec import Struct
@@ -16,6 +18,9 @@ from vqa_client.images.settle import FileKey, Refused, Settled, settle
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, usable_cpus
 from vqa_client.types import Image
+
+BUSY = 0.8
+"""The share of the processes' time from which on they are what holds a run up."""
 
 
 class Corruption(Struct, frozen=True, kw_only=True):
@@ -35,6 +40,14 @@ class Job(Struct, frozen=True, kw_only=True):
     corruption: Corruption
 
 
+class Made(Struct, frozen=True):
+    """What became of a job, and the seconds of a processor that it took."""
+
+    key: FileKey | None
+    settled: Settled | None
+    cpu_s: float
+
+
 class CorruptedImages:
     """Preparers of all variants of a run, which share their processes and what they made."""
 
@@ -42,7 +55,11 @@ class CorruptedImages:
         self._recipe = recipe
         self._profile = profile
         self._seed = seed
-        self._processes = Processes(settle_corrupted, workers or usable_cpus())
+        self._workers = workers or usable_cpus()
+        self._processes = Processes(make, self._workers)
+        self._started_s = time.monotonic()
+        self._costs: dict[str, tuple[int, float]] = {}
+        self._counting = Lock()
         self._made = made_images()
         self._clean = ImagePreparer(recipe, made=self._made)
         self._preparers: dict[str, ImagePreparer] = {}
@@ -59,8 +76,35 @@ class CorruptedImages:
             )
         return self._preparers[variant]
 
+    def limit(self) -> str:
+        """Say that making the images held the run up, and which corruption most; "" where it didn't."""
+        busy_s = sum(cpu_s for _, cpu_s in self._costs.values())
+        if busy_s < BUSY * self._workers * (time.monotonic() - self._started_s):
+            return ""
+        name, (images, cpu_s) = max(self._costs.items(), key=lambda item: item[1][1])
+        return (
+            f"making the images held this run up: {name} took {1000 * cpu_s / images:.0f} ms an image and "
+            f"{100 * cpu_s / busy_s:.0f} % of the time of {self._workers} processes"
+        )
+
     def _submit(self, corruption: Corruption, path: str) -> "Future[tuple[FileKey | None, Settled | None]]":
-        return self._processes.submit(Job(path=path, recipe=self._recipe, corruption=corruption))
+        settled: Future[tuple[FileKey | None, Settled | None]] = Future()
+
+        def done(making: "Future[Made]") -> None:
+            if making.cancelled():
+                settled.cancel()
+            elif error := making.exception():
+                settled.set_exception(error)
+            else:
+                made = making.result()
+                with self._counting:
+                    images, cpu_s = self._costs.get(corruption.name, (0, 0.0))
+                    self._costs[corruption.name] = images + 1, cpu_s + made.cpu_s
+                settled.set_result((made.key, made.settled))
+
+        job = Job(path=path, recipe=self._recipe, corruption=corruption)
+        self._processes.submit(job).add_done_callback(done)
+        return settled
 
     def __enter__(self) -> "CorruptedImages":
         return self
@@ -73,15 +117,16 @@ class CorruptedImages:
         self._processes.close()
 
 
-def settle_corrupted(job: Job) -> tuple[FileKey | None, Settled | None]:
+def make(job: Job) -> Made:
     """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
+    started_s = time.process_time()
     key, settled = settle(job.path, job.recipe, decode=True)
-    if not isinstance(settled, Image):
-        return key, settled
-    try:
-        return key, _corrupted(job, settled)
-    except QuestionFailed as failed:
-        return key, Refused(message=str(failed), hint=failed.hint)
+    if isinstance(settled, Image):
+        try:
+            settled = _corrupted(job, settled)
+        except QuestionFailed as failed:
+            settled = Refused(message=str(failed), hint=failed.hint)
+    return Made(key, settled, time.process_time() - started_s)
 
 
 def _corrupted(job: Job, image: Image) -> Image:

@@ -2,15 +2,15 @@
 
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from unicodedata import normalize
 
 from msgspec import Struct
 
 from vqa_client.errors import DataError
+from vqa_client.images.sorted_names import Row, SortedNames
 
 IMAGE_SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".mpo"),
@@ -19,8 +19,9 @@ IMAGE_SUFFIXES = (
 """Compared in lower case. The suffix only says that a file is meant as an image; its bytes say what it is."""
 _HIDDEN = (".", "~")
 _DIGITS = re.compile("([0-9]+)")
-_WORDED = re.compile(r"(.+?)[_-](?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)", re.IGNORECASE | re.DOTALL)
-_NUMBERED = re.compile(r"(.+)[_-]([0-9]+)", re.DOTALL)
+_NUMBERED = re.compile(r"[_-](?:(?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)|([0-9]+))", re.IGNORECASE)
+Page = tuple[tuple[int, ...], str]
+"""The numbers and the name of a page."""
 
 
 class PageFolder(Struct, frozen=True, kw_only=True):
@@ -74,13 +75,9 @@ class PageIndex:
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
-        self._names = sorted((entry.name for entry in _entries(folder) if _is_named_as_image(entry)), key=_composed)
-        self._found: dict[str, tuple[str, ...]] = {}
+        self._apart: dict[str, list[str]] = {}
+        self._names = SortedNames(self._composed(entry.name) for entry in _entries(folder) if _is_named_as_image(entry))
         self.missing: dict[str, tuple[int, ...]] = {}
-        self._numbered: dict[str, list[str]] = {}
-        for name in self._names:
-            for _, owner, _ in _claims(name):
-                self._numbered.setdefault(owner, []).append(name)
 
     @property
     def count(self) -> int:
@@ -92,38 +89,44 @@ class PageIndex:
 
         Raises `DataError` where two files are the same page.
         """
-        found = self._found.get(document_id)
-        if found is None:
-            found = self._found[document_id] = self._find(document_id)
-        return tuple(os.path.join(self._folder, name) for name in found)
-
-    def _find(self, document_id: str) -> tuple[str, ...]:
-        wanted = _composed(document_id)
-        claims = sorted(
-            (form, numbers, name)
-            for name in self._numbered.get(wanted, ())
-            for form, owner, numbers in _claims(name)
-            if owner == wanted
-        ) or [(3, (), name) for name in self._alone(wanted)]
-        pages = [(numbers, name) for form, numbers, name in claims if form == claims[0][0]]
-        for (numbers, name), (next_numbers, next_name) in pairwise(pages):
+        wanted = normalize("NFC", document_id)
+        rows = list(self._names.after(wanted)) if wanted else []
+        found = _numbered(wanted, rows) or self._alone(wanted, rows)
+        for (numbers, name), (next_numbers, next_name) in pairwise(found):
             if numbers == next_numbers:
+                name, next_name = self._spelt([name, next_name])
                 raise DataError(
                     f"{self._folder}: {name} and {next_name} are the same page of {document_id!r}",
                     hint="move one of them out of the folder",
                 )
-        if missing := _missing([numbers for numbers, _ in pages]):
+        if missing := _missing(found):
             self.missing[document_id] = missing
-        self._numbered.pop(wanted, None)  # found once, looked up from now on: no document is held twice
-        return tuple(name for _, name in pages)
+        start = os.path.join(self._folder, "")
+        return tuple([start + name for name in self._spelt([name for _, name in found])])
 
-    def _alone(self, wanted: str) -> Iterator[str]:
-        start = bisect_left(self._names, wanted + ".", key=_composed)
-        for name in islice(self._names, start, None):
-            if not _composed(name).startswith(wanted + "."):
-                return
-            if _stem(name) == wanted:
-                yield name
+    def _alone(self, wanted: str, rows: list[Row]) -> list[Page]:
+        """Give the file that is the id and a suffix; it may stand amid a row that begins before it."""
+        before = self._names.before(wanted + ".")
+        every = rows if before is None else [before, *rows]
+        return sorted(((), name) for row in every if (name := row.named(wanted)) is not None)
+
+    def _composed(self, name: str) -> str:
+        """Give the form of a name under which it is looked up, and keep how it is spelt where that differs."""
+        composed = normalize("NFC", name)
+        if composed != name:
+            self._apart.setdefault(composed, []).append(name)
+        return composed
+
+    def _spelt(self, names: list[str]) -> list[str]:
+        """Give names as they are on disk; of two that are composed alike, each once."""
+        if not self._apart:
+            return names
+        spelt = []
+        for place, name in enumerate(names):
+            spellings = self._apart.get(name, [])
+            earlier = names[:place].count(name)
+            spelt.append(spellings[earlier] if earlier < len(spellings) else name)
+        return spelt
 
 
 def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
@@ -132,12 +135,26 @@ def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
 
 
-def _missing(pages: list[tuple[int, ...]]) -> tuple[int, ...]:
+def _numbered(wanted: str, rows: list[Row]) -> list[Page]:
+    """Give the numbered pages in order; a row of names is one claim."""
+    claims = [(form, numbers, row) for row in rows for form, numbers in _claims(wanted, row.first)]
+    first_form = min((form for form, _, _ in claims), default=0)
+    return sorted(
+        ((*numbers[:-1], number), name)
+        for form, numbers, row in claims
+        if form == first_form
+        for number, name in enumerate(row.names(), numbers[-1])
+    )
+
+
+def _missing(pages: list[Page]) -> tuple[int, ...]:
     """The numbers between the first page (0 or 1) and the last that no page has; pages of parts are not counted."""
-    if not pages or any(len(numbers) != 1 for numbers in pages):
+    if not pages or any(len(numbers) != 1 for numbers, _ in pages):
         return ()
-    there = {numbers[0] for numbers in pages}
-    return tuple(number for number in range(min(1, *there), max(there)) if number not in there)
+    there = [numbers[0] for numbers, _ in pages]
+    first = min(1, there[0])
+    gapless = there[-1] - first == len(there) - 1
+    return () if gapless else tuple(sorted({*range(first, there[-1])} - {*there}))
 
 
 def _with_pages(folder: Path) -> Path:
@@ -167,18 +184,8 @@ def _is_named_as_image(entry: os.DirEntry[str]) -> bool:
     return entry.name.lower().endswith(IMAGE_SUFFIXES)
 
 
-def _composed(name: str) -> str:
-    return normalize("NFC", name)
-
-
-def _stem(name: str) -> str:
-    return _composed(os.path.splitext(name)[0])
-
-
-def _claims(name: str) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-    """Yield whose numbered page a file may be: the form, the id and the page's numbers."""
-    stem = _stem(name)
-    if worded := _WORDED.fullmatch(stem):
-        yield 1, worded[1], tuple(int(number) for number in _DIGITS.findall(worded[2]))
-    if numbered := _NUMBERED.fullmatch(stem):
-        yield 2, numbered[1], (int(numbered[2]),)
+def _claims(owner: str, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield as which numbered page of `owner` a file that begins with this id counts: the form and its numbers."""
+    stem, _, _ = name.rpartition(".")
+    if found := _NUMBERED.fullmatch(stem, len(owner)):
+        yield 1 if found[1] else 2, tuple(map(int, _DIGITS.findall(found[1] or found[2])))

@@ -6,15 +6,19 @@ from contextlib import contextmanager
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe
 from vqa_client.runner import Prepares
+from vqa_client.runs.plan import Note
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 
 @contextmanager
 def prepared_images(
-    settings: RunSettings, corrupted: RobustnessRun | None = None
+    settings: RunSettings, corrupted: RobustnessRun | None, note: Note
 ) -> Iterator[Callable[[str], Prepares]]:
-    """Give what prepares the images of a variant; what it started ends with the context."""
+    """Give what prepares the images of a variant; what it started ends with the context.
+
+    `note` is told at the end where making them held the run up.
+    """
     recipe = Recipe(
         max_pixels=settings.max_pixels,
         max_side=settings.max_side,
@@ -26,6 +30,8 @@ def prepared_images(
 
         with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
             yield images.of_variant
+            if limit := images.limit():
+                note(limit)
         return
     preparer = ImagePreparer(recipe)
     try:

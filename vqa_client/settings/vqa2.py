@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import DATA, IMAGES, SERVER, ConfiguredSettings
+from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings
 
 MAX_TOKENS = 100
 TIMEOUT_S = 180.0
@@ -72,6 +72,14 @@ class Vqa2Settings(ConfiguredSettings):
             f"{TIMEOUT_S:.0f}, the published framework's for large models.",
         ),
     ] = None
+    max_workers: Annotated[
+        int,
+        Parameter(
+            group=RUN,
+            help="Requests in flight at once. Small models are often served one question at a time, and a question's "
+            "time runs while it waits there; vLLM takes 128.",
+        ),
+    ] = 16
     raw_images: Annotated[
         bool,
         Parameter(

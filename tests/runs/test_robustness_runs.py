@@ -1,0 +1,121 @@
+"""A benchmark under corruptions: every question clean once, and once at each corruption and level."""
+
+import asyncio
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+from tests.runs.sample import Sample
+from vqa_client.errors import IdentityError, UsageError
+from vqa_client.evaluation import Interrupted, arun
+from vqa_client.images.corruptions import corrupted_png
+from vqa_client.progress import Progress
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.types import Record
+
+TWO = RobustnessRun(corruptions="gaussian_noise,pixelate", levels="0,2-3")
+VARIANTS = ["clean", "gaussian_noise/2", "gaussian_noise/3", "pixelate/2", "pixelate/3"]
+
+
+def records(sample: Sample) -> list[dict[str, Any]]:
+    lines = (sample.output / "clean_mc_eval_robustness.records.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def report(sample: Sample) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((sample.output / "clean_mc_eval_robustness.json").read_text())
+    return found
+
+
+async def test_every_question_is_asked_once_in_every_variant(tmp_path: Path, fault_server: StartsServers) -> None:
+    sample = Sample(tmp_path, 3)
+    server = fault_server(oracle(sample.replies()))
+    [done] = await arun(sample.settings(server.base_url), corrupted=TWO)
+    asked = sorted((line["question_id"], line["variant"]) for line in records(sample))
+    assert asked == sorted((name, variant) for name in sample.ids for variant in VARIANTS)
+    assert (done.expected, done.summary.overall.total, done.summary.overall.accuracy) == (15, 15, 1.0)
+    assert sorted(report(sample)["corruptions"]) == ["gaussian_noise", "pixelate"]
+
+
+async def test_the_server_sees_the_very_bytes_that_generate_writes(tmp_path: Path, fault_server: StartsServers) -> None:
+    sample = Sample(tmp_path, 1)
+    server = fault_server(oracle(sample.replies()))
+    await arun(sample.settings(server.base_url), corrupted=TWO)
+    data = (sample.pages_dir / "clean/images/q0_page_001.png").read_bytes()
+    wanted = {sha256(data).hexdigest()}
+    for variant in VARIANTS[1:]:
+        name, level = variant.split("/")
+        wanted.add(sha256(corrupted_png(data, name=name, level=int(level), seed=0)).hexdigest())
+    assert {image["sha256"] for line in records(sample) for image in line["images"]} == wanted
+    assert {sha256(image.data).hexdigest() for chat in server.chats for image in chat.images} == wanted
+
+
+async def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path, fault_server: StartsServers) -> None:
+    sample = Sample(tmp_path, 4)
+    server = fault_server(oracle(sample.replies()))
+    stop = asyncio.Event()
+
+    class StopsAfterSix(Progress):
+        ended = 0
+
+        def finished(self, record: Record) -> None:
+            self.ended += 1
+            if self.ended == 6:
+                stop.set()
+
+    settings = sample.settings(server.base_url, max_workers=1)
+    with pytest.raises(Interrupted):
+        await arun(settings, corrupted=TWO, progress=StopsAfterSix(), stop=stop)
+    before = len(server.chats)
+    await arun(settings, corrupted=TWO)
+    assert 6 <= before < 20
+    assert len(server.chats) == 20
+    assert len(records(sample)) == 20
+
+
+async def test_another_profile_or_seed_is_another_run(tmp_path: Path, fault_server: StartsServers) -> None:
+    sample = Sample(tmp_path, 1)
+    server = fault_server(oracle(sample.replies()))
+    await arun(sample.settings(server.base_url), corrupted=TWO)
+    other = RobustnessRun(corruptions="pixelate", levels="0-1", corruption_seed=1)
+    with pytest.raises(IdentityError, match="corruption_seed"):
+        await arun(sample.settings(server.base_url), corrupted=other)
+
+
+async def test_more_levels_later_are_asked_beside_those_there_are(tmp_path: Path, fault_server: StartsServers) -> None:
+    sample = Sample(tmp_path, 2)
+    server = fault_server(oracle(sample.replies()))
+    await arun(sample.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0-1"))
+    assert len(server.chats) == 4
+    await arun(sample.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0-3"))
+    assert len(server.chats) == 8
+
+
+async def test_a_result_file_a_variant_is_written_in_the_published_form(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    sample = Sample(tmp_path, 2)
+    server = fault_server(oracle(sample.replies()))
+    run = RobustnessRun(corruptions="pixelate", levels="0-2", published_files=True)
+    await arun(sample.settings(server.base_url), corrupted=run)
+    folders = sorted(path.name for path in (sample.output / "clean_mc_eval_robustness_results").iterdir())
+    assert folders == ["Original", "Pixelate_L1", "Pixelate_L2"]
+
+
+@pytest.mark.parametrize("levels", ["", "6", "a", "3-1"])
+async def test_levels_that_there_are_not_are_refused(tmp_path: Path, levels: str) -> None:
+    sample = Sample(tmp_path, 1)
+    with pytest.raises(UsageError, match="--levels"):
+        await arun(sample.settings("http://127.0.0.1:1/v1"), corrupted=RobustnessRun(levels=levels))
+
+
+async def test_a_text_only_run_has_no_images_to_corrupt(tmp_path: Path) -> None:
+    sample = Sample(tmp_path, 1)
+    settings = sample.settings("http://127.0.0.1:1/v1", text_only=True, images_dir=None)
+    with pytest.raises(UsageError, match="no images to corrupt"):
+        await arun(settings, corrupted=TWO)
