@@ -1,6 +1,7 @@
 """Images corrupted on their way to a server: the bytes that `generate` writes, made once for all who ask."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
@@ -76,3 +77,19 @@ async def test_a_bad_file_is_a_bad_image_in_every_variant(images: CorruptedImage
         with pytest.raises(QuestionFailed) as raised:
             await images.of_variant(variant).prepare(str(path))
         assert raised.value.status == "bad_image"
+
+
+async def test_a_run_that_only_makes_images_says_which_corruption_holds_it_up(tmp_path: Path) -> None:
+    paths = []
+    for number in range(8):
+        path = tmp_path / f"{number}.png"
+        Pillow.effect_noise((400, 300), 50).convert("RGB").save(path)
+        paths.append(str(path))
+    with CorruptedImages(Recipe(), profile="vqa-vrb", seed=0, workers=1) as images:
+        await images.of_variant("brightness/1").prepare_all(paths[:1])  # the process has started
+        images._started_s = time.monotonic()
+        images._costs.clear()
+        await asyncio.gather(*(images.of_variant(f"elastic/{level}").prepare_all(paths) for level in (1, 2)))
+        assert images.limit().startswith("making the images held this run up: elastic took ")
+        images._started_s -= 1000
+        assert images.limit() == ""

@@ -1,9 +1,12 @@
 """`vqa-client robustness run`: any benchmark, asked clean and under each corruption and level."""
 
 from collections.abc import Sequence
-from typing import Annotated, cast
+from dataclasses import MISSING, fields
+from inspect import Parameter
+from typing import Annotated, Any, cast
 
-from cyclopts import App, Parameter
+from cyclopts import App
+from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.robustness_tables import as_robustness_tables
@@ -24,11 +27,14 @@ def run(benchmark: str, options: Sequence[str], corrupted: RobustnessRun) -> int
 
 
 def _settings(benchmark: str, options: Sequence[str]) -> RunSettings:
-    kind = BENCHMARKS[benchmark]
+    kind: Any = BENCHMARKS[benchmark]
     command = App(name=f"vqa-client robustness run --task {benchmark}", help_flags=[], version_flags=[])
+    needs = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
+    default = Parameter.empty if needs else kind()
 
-    @command.default
-    def take(settings: Annotated[kind, Parameter(name="*")]) -> RunSettings:  # type: ignore[valid-type]
+    def take(settings: Any = default) -> RunSettings:
         return cast(RunSettings, settings)
 
+    take.__annotations__["settings"] = Annotated[kind, CommandParameter(name="*")]
+    command.default(take)
     return cast(RunSettings, command(list(options), result_action="return_value"))

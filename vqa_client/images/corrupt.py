@@ -41,11 +41,11 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Made(Struct, frozen=True):
-    """What became of a job, and the seconds of a processor that it took."""
+    """What became of a job, and how long it took in its process."""
 
     key: FileKey | None
     settled: Settled | None
-    cpu_s: float
+    took_s: float
 
 
 class CorruptedImages:
@@ -78,13 +78,13 @@ class CorruptedImages:
 
     def limit(self) -> str:
         """Say that making the images held the run up, and which corruption most; "" where it didn't."""
-        busy_s = sum(cpu_s for _, cpu_s in self._costs.values())
+        busy_s = sum(took_s for _, took_s in self._costs.values())
         if busy_s < BUSY * self._workers * (time.monotonic() - self._started_s):
             return ""
-        name, (images, cpu_s) = max(self._costs.items(), key=lambda item: item[1][1])
+        name, (images, took_s) = max(self._costs.items(), key=lambda item: item[1][1])
         return (
-            f"making the images held this run up: {name} took {1000 * cpu_s / images:.0f} ms an image and "
-            f"{100 * cpu_s / busy_s:.0f} % of the time of {self._workers} processes"
+            f"making the images held this run up: {name} took {1000 * took_s / images:.0f} ms an image and "
+            f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} processes"
         )
 
     def _submit(self, corruption: Corruption, path: str) -> "Future[tuple[FileKey | None, Settled | None]]":
@@ -98,8 +98,8 @@ class CorruptedImages:
             else:
                 made = making.result()
                 with self._counting:
-                    images, cpu_s = self._costs.get(corruption.name, (0, 0.0))
-                    self._costs[corruption.name] = images + 1, cpu_s + made.cpu_s
+                    images, took_s = self._costs.get(corruption.name, (0, 0.0))
+                    self._costs[corruption.name] = images + 1, took_s + made.took_s
                 settled.set_result((made.key, made.settled))
 
         job = Job(path=path, recipe=self._recipe, corruption=corruption)
@@ -119,14 +119,14 @@ class CorruptedImages:
 
 def make(job: Job) -> Made:
     """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
-    started_s = time.process_time()
+    started_s = time.monotonic()
     key, settled = settle(job.path, job.recipe, decode=True)
     if isinstance(settled, Image):
         try:
             settled = _corrupted(job, settled)
         except QuestionFailed as failed:
             settled = Refused(message=str(failed), hint=failed.hint)
-    return Made(key, settled, time.process_time() - started_s)
+    return Made(key, settled, time.monotonic() - started_s)
 
 
 def _corrupted(job: Job, image: Image) -> Image:
