@@ -37,18 +37,21 @@ def usable_cpus() -> int:
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers: int) -> Generator[Result, None, None]:
-    """Yield `work(job)` for every job, in their order, from `workers` processes; one worker is this process itself.
+    """Yield `work(job)` for every job, in their order, from `workers` processes; one worker or one job needs none.
 
     `work`, the jobs and the results must pickle. Jobs are taken as they are needed, a few ahead for each worker. An
     exception in a job ends everything and is raised in its turn. Closing the iterator, or Ctrl-C, ends the workers.
     Raises VqaClientError when the system kills a worker.
     """
-    if workers <= 1:
-        yield from map(work, jobs)
+    waiting = iter(jobs)
+    first = list(itertools.islice(waiting, 2 if workers > 1 else 0))
+    waiting = itertools.chain(first, waiting)
+    if len(first) < 2:
+        yield from map(work, waiting)
         return
     crew = _Crew(work, workers)
     try:
-        yield from crew.results(jobs)
+        yield from crew.results(waiting)
     finally:
         crew.end()
 
@@ -101,7 +104,7 @@ class _Worker:
         self.process: SpawnProcess = _SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
         self.number = -1
         self.job: Any = None
-        with _ctrl_c_later():
+        with _ctrl_c_later(), _main_left_out():
             self.process.start()
         theirs.close()
 
@@ -124,7 +127,7 @@ class _Worker:
         ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         return VqaClientError(
             f"a worker process {ending} at {reprlib.repr(self.job)}",
-            hint="SIGKILL mostly means that memory ran out: give fewer --max_workers. Otherwise look at that job",
+            hint="SIGKILL mostly means that memory ran out: use fewer of them. Otherwise look at that job",
         )
 
 
@@ -196,6 +199,24 @@ def _ctrl_c_later() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _main_left_out() -> Iterator[None]:
+    """Keep a process that starts meanwhile from importing the script that runs this one.
+
+    No work is defined there. It would cost a command 0.1 s of CPU for each worker, and run a script again that has no
+    `if __name__ == "__main__"`.
+    """
+    main = sys.modules["__main__"]
+    spec, file = main.__spec__, main.__dict__.pop("__file__", None)
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__spec__ = spec
+        if file is not None:
+            main.__file__ = file
 
 
 def _serve(work: Callable[[Any], Any], wire: Connection) -> None:

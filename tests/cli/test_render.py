@@ -54,7 +54,7 @@ def test_legibility_is_told_of_what_was_drawn(tmp_path: Path, capsys: pytest.Cap
     data.write_text(json.dumps([{"_id": "d", "context": PARAGRAPH}]))
     words = ["render", "--data_json", str(data), "-o", str(output), "--dpi", "150", "--legibility"]
     assert run_command(words) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == ("pages  mean 100.0  worst 100.0 (d)  n = 1 documents, 1 pages")
+    assert capsys.readouterr().out.splitlines()[-1] == ("pages  mean 100.0  worst 100.0 (d)  n = 1 document, 1 page")
 
 
 def test_a_missing_reader_is_said_before_the_first_page_is_drawn(
@@ -106,6 +106,10 @@ def test_characters_that_no_font_has_are_named_in_one_line(
         (["--page_size", "big"], "--page_size is 'big'"),
         (["--margins", "wide"], "--margins is 'widexwide'"),
         (["--margins", "400"], "leaves no room"),
+        (["--font_size", "nan"], "--font_size is nan"),
+        (["--line_height", "inf"], "--line_height is inf"),
+        (["--dpi", "5000"], "is 2,416 megapixels a page"),
+        (["--page_size", "999999999x842"], "megapixels a page"),
         (["--dpi", "1"], "--dpi is 1"),
         (["--workers", "0"], "--workers is 0"),
         (["--font", "/nowhere.ttf"], "can't read the font /nowhere.ttf"),

@@ -10,7 +10,7 @@ from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.pages_preview import clean_first
 from vqa_client.cli.streams import emit
 from vqa_client.cli.tables import percent
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import count, safe
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.legibility import Legibility, legibility
 from vqa_client.pages.shown import shown
@@ -55,6 +55,6 @@ def as_table(found: dict[str, Legibility]) -> str:
     for name, each in found.items():
         lines.append(
             f"{safe(name):{width}}  mean {percent(each.mean):>5}  worst {percent(each.worst.share):>5}"
-            f" ({safe(each.worst.id)})  n = {each.documents:,} documents, {each.pages:,} pages"
+            f" ({safe(each.worst.id)})  n = {count(each.documents, 'document')}, {count(each.pages, 'page')}"
         )
     return "\n".join(lines) + "\n"

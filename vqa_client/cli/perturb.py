@@ -1,6 +1,7 @@
 """`vqa-client perturb`: folders of damaged pages beside a folder of clean ones."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.legibility import as_table, measure
@@ -8,11 +9,13 @@ from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder
+from vqa_client.pages.estimate import Estimate, Expected, estimate
+from vqa_client.pages.estimate_forms import estimate_forms
 from vqa_client.pages.folders import IMAGES, PageFiles
 from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
-from vqa_client.pages.rerender import rerender
+from vqa_client.pages.rerender import changed, clean_style, rerender
 from vqa_client.pages.variants import Variants, low_folder, variants
 from vqa_client.settings import PerturbSettings
 
@@ -41,13 +44,27 @@ def _perturb(settings: PerturbSettings) -> int:
 
 def _would_make(wanted: Variants, settings: PerturbSettings) -> Iterator[str]:
     for each in wanted.drawn:
-        documents = len(wanted.documents.pages) if wanted.documents else 0
-        yield f"{settings.output / each.folder}: {count(documents, 'document')} to be drawn anew"
-    for each in wanted.damaged:
+        expected = _laid_out(wanted, each, settings)
+        told = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn anew"
+        yield _expected(settings.output / each.folder, told, expected)
+    damaged = (*wanted.damaged, *wanted.enlarged)
+    for each, form in zip(damaged, estimate_forms(wanted.clean, damaged, seed=settings.seed), strict=True):
         lacks, n = lacking(wanted.clean, settings.output / each.folder), len(wanted.clean.names)
-        yield f"{settings.output / each.folder}: {count(lacks, 'page')} to be made, {n - lacks:,} there"
-    for each in wanted.enlarged:
-        yield f"{settings.output / each.folder}: the pages of {low_folder(each)} to be enlarged"
+        told = f"{count(lacks, 'page')} to be made, {n - lacks:,} there"
+        yield _expected(settings.output / each.folder, told, form)
+
+
+def _laid_out(wanted: Variants, perturbation: Perturbation, settings: PerturbSettings) -> Estimate:
+    documents = wanted.documents
+    assert documents, "variants() has looked for them"
+    style = changed(clean_style(wanted.clean), perturbation)
+    with files_progress(f"lay out {perturbation.folder}", len(documents.pages), noun="documents") as advance:
+        return estimate(documents, style, workers=settings.workers, advance=advance)
+
+
+def _expected(folder: Path, told: str, expected: Expected) -> str:
+    tokens = ", ".join(f"{n:,} ({rule})" for rule, n in expected.tokens.items())
+    return f"{folder}: {told}; all about {expected.size_bytes / 1e6:,.1f} MB, image tokens {tokens}"
 
 
 def _made(wanted: Variants, settings: PerturbSettings) -> Iterator[Perturbed]:

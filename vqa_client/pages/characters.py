@@ -10,13 +10,16 @@ from vqa_client.pages.fonts import REPLACEMENT, Chain
 
 TAB = "    "
 _LINE_BREAK = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_INVISIBLE = re.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e0fff]"
+_REMOVED = (
+    r"\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u180e\u200b\u2060-\u2065\u206a-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e0fff"
 )
+_INVISIBLE = re.compile(f"[{_REMOVED}]")
 """Controls, soft hyphens, zero-width spaces, variation selectors and tags. The marks that say which way a text runs
 stay until its lines are set, and so do joiners."""
-UNDRAWN = re.compile(r"[\u200c-\u200f\u202a-\u202e\u2066-\u2069]")
+_GUIDES = r"\u061c\u200c-\u200f\u202a-\u202e\u2066-\u2069"
+UNDRAWN = re.compile(f"[{_GUIDES}]")
+_VISIBLE = re.compile(rf"[^\s{_REMOVED}{_GUIDES}]")
 _BROKEN_LINES = re.compile(r"[ \t]*\n\s*")
 
 
@@ -27,10 +30,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
     missing: dict[str, int]
     removed: dict[str, int]
 
-    @property
-    def is_blank(self) -> bool:
-        """Say whether a page of it would be white."""
-        return not UNDRAWN.sub("", self.text).strip()
+
+def is_blank(text: str) -> bool:
+    """Say whether its pages would be white."""
+    return not _VISIBLE.search(text)
 
 
 def prepare(text: str, chain: Chain, *, remove_line_breaks: bool = False) -> Prepared:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.images.find import natural_key
+from vqa_client.pages.characters import is_blank
 from vqa_client.tasks.data_file import DataFile, read_index
 from vqa_client.tasks.longbench import Row
 
@@ -75,7 +76,7 @@ def checked(documents: Iterable[Document]) -> Iterator[Document]:
     seen: set[str] = set()
     for document in documents:
         place = document.place or f"document {document.id!r}"
-        if not document.text.strip():
+        if is_blank(document.text):
             raise DataError(f"{place}: the text is empty: there is nothing to draw", hint="leave it out")
         if _NO_NAME.search(document.id) or len(os.fsencode(document.id)) > _LONGEST_ID_BYTES:
             raise DataError(

@@ -22,14 +22,19 @@ rounded to the nearest multiple, as in the models' image processors; their limit
 SAMPLED_DOCUMENTS = 32
 
 
-class Estimate(Struct, frozen=True, kw_only=True):
-    """What a run would make; `tokens` by the name of the rule, `sampled` pages were drawn to tell the size."""
+class Expected(Struct, frozen=True, kw_only=True):
+    """What a run would make; `tokens` by the name of the rule, `sampled` pages were made to tell the size."""
 
-    documents: int
     pages: int
     size_bytes: int
     sampled: int
     tokens: dict[str, int]
+
+
+class Estimate(Expected, frozen=True, kw_only=True):
+    """Pages of documents."""
+
+    documents: int
 
 
 class _Job(Struct, frozen=True, kw_only=True):

@@ -41,6 +41,7 @@ CJK_FACES: dict[Script, tuple[str, int]] = {
 _KANA = re.compile(r"[\u3041-\u30ff\uff66-\uff9d]")
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
+_PRIVATE = re.compile(r"[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _COLLECTION = b"ttcf"
 _OFFSETS_AT = 12
 
@@ -54,15 +55,18 @@ class Glyph(Struct, frozen=True):
 
 
 class Face:
-    """One font file: its bytes, and what HarfBuzz reads from them; `index` counts the faces of a collection."""
+    """One font file: its bytes, and what HarfBuzz reads from them; `index` counts the faces of a collection.
 
-    def __init__(self, name: str, blob: "uharfbuzz.Blob", index: int = 0) -> None:
+    What a font has in the private areas of Unicode is what a text means by it only if the user chose that font.
+    """
+
+    def __init__(self, name: str, blob: "uharfbuzz.Blob", index: int = 0, *, is_chosen: bool = False) -> None:
         import uharfbuzz
 
         self.name = name
         self.shaper = uharfbuzz.Font(uharfbuzz.Face(blob, index))
         self.units: int = self.shaper.face.upem
-        self._blob, self._index = blob, index
+        self._blob, self._index, self._is_chosen = blob, index, is_chosen
         self._characters = self.shaper.face.unicodes
 
     @cached_property
@@ -80,7 +84,7 @@ class Face:
 
     def has(self, character: str) -> bool:
         """Say whether the face draws it."""
-        return ord(character) in self._characters
+        return ord(character) in self._characters and (self._is_chosen or not _PRIVATE.match(character))
 
     def glyph(self, character: str) -> tuple[int, float]:
         """The number of a character's glyph and its advance in ems; 0, a box, for one that the face lacks."""
@@ -99,6 +103,11 @@ class Chain(dict[str, Glyph]):
         index = self.face_of(character)
         found = self[character] = Glyph(max(index, 0), *self.faces[index].glyph(character))
         return found
+
+    def digests(self, text: str) -> dict[str, str]:
+        """The names and digests of the faces that draw a text."""
+        used = {self.face_of(character) for character in set(text)}
+        return {face.name: face.sha256 for at, face in enumerate(self.faces) if at in used}
 
     def face_of(self, character: str) -> int:
         """The first face that has a character, -1 when none does."""
@@ -128,7 +137,7 @@ def _user_face(font: str) -> Face:
     import uharfbuzz
 
     try:
-        face = Face(Path(font).name, uharfbuzz.Blob(Path(font).read_bytes()))
+        face = Face(Path(font).name, uharfbuzz.Blob(Path(font).read_bytes()), is_chosen=True)
     except OSError as error:
         raise UsageError(f"can't read the font {font}: {error.strerror}") from None
     if not face.has("e"):

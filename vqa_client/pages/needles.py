@@ -97,7 +97,8 @@ def write_needles(
 def _write_list(path: Path, records: Iterator[NeedleRecord], check: Callable[[], None]) -> None:
     with replacing(path) as file:
         for number, record in zip(count(), records):
-            file.write((b",\n" if number else b"[\n") + msgspec.json.format(encode(record), indent=1))
+            indented = msgspec.json.format(encode(record), indent=1).replace(b"\n", b"\n ")
+            file.write((b",\n " if number else b"[\n ") + indented)
         check()
         file.write(b"\n]\n")
 

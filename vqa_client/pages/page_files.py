@@ -33,9 +33,9 @@ def page_name(document_id: str, number: int) -> str:
     return f"{document_id}_page_{number:03d}.png"
 
 
-def stamp(settings_sha256: str, text_sha256: str, number: int) -> str:
+def stamp(made_sha256: str, text_sha256: str, number: int) -> str:
     """Say what decides a page's pixels: style, fonts and versions, the document's text, and which page of it."""
-    return hashlib.sha256(f"{settings_sha256} {text_sha256} {number}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{made_sha256} {text_sha256} {number}".encode()).hexdigest()[:32]
 
 
 def write_page(path: Path, image: "Image", dpi: int, stamped: str) -> int:
@@ -89,12 +89,10 @@ def remove_pages(folder: Path, document_id: str, first: int, last: int) -> None:
             raise UsageError(f"can't remove {path}: {error.strerror}", hint="give another --output") from None
 
 
-def whole_pages(folder: Path, document_id: str, settings_sha256: str, text_sha256: str) -> Iterator[int]:
+def whole_pages(folder: Path, document_id: str, made_sha256: str, text_sha256: str) -> Iterator[int]:
     """The sizes in bytes of a document's pages from the first on, as far as they are whole."""
     for number in count(1):
-        size_bytes = whole_page_bytes(
-            folder / page_name(document_id, number), stamp(settings_sha256, text_sha256, number)
-        )
+        size_bytes = whole_page_bytes(folder / page_name(document_id, number), stamp(made_sha256, text_sha256, number))
         if not size_bytes:
             return
         yield size_bytes

@@ -11,11 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client import __version__
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import write_json
 from vqa_client.pages.folders import IMAGES, METADATA, PageFiles, beside, image_names, read_metadata
-from vqa_client.pages.perturb_page import Form, Recipe, make_page, page_name
+from vqa_client.pages.perturb_page import RULES, Form, Recipe, make_page, page_name
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.parallel import in_processes
 
@@ -127,7 +126,7 @@ class _Tally:
             "files": self.pages,
             "input_sha256": self.sources.hexdigest(),
             DIGEST: self.files.hexdigest(),
-            "versions": {"vqa-client": __version__} | {package: version(package) for package in packages},
+            "versions": {package: version(package) for package in packages} | {"perturbations": str(RULES)},
         }
 
     def perturbed(self) -> Perturbed:

@@ -17,7 +17,7 @@ from vqa_client.pages.pixels import png, read_page, stamp_of
 if TYPE_CHECKING:
     from vqa_client.pages.pixels import Pixels
 
-RECIPE = "perturbed 1"
+RULES = 1
 """Counts up when the same perturbation of the same page comes to give other pixels."""
 
 
@@ -63,14 +63,15 @@ def make_page(recipe: Recipe, name: str) -> Page:
         made = _finished(target, stamp)
         if is_new := made is None:
             pixels = pixels or read_page(data, os.fspath(path))
-            made = png(_form(pixels, perturbation, recipe.seed, path), stamp)
+            made = png(form(pixels, perturbation, recipe.seed, path), stamp)
             with replacing(target) as file:
                 file.write(made)
         forms.append(Form(sha256=hashlib.sha256(made).digest(), size_bytes=len(made), is_new=is_new))
     return Page(source_sha256=digest.digest(), forms=tuple(forms))
 
 
-def _form(pixels: "Pixels", perturbation: Perturbation, seed: int, path: Path) -> "Pixels":
+def form(pixels: "Pixels", perturbation: Perturbation, seed: int, path: Path) -> "Pixels":
+    """Perturb the pixels of a page, whose file's name and the seed decide chance; raises DataError."""
     chance = hashlib.sha256(f"{seed}/{page_name(path.name)}/{perturbation.spec}".encode()).digest()
     try:
         return perturbed(pixels, perturbation, chance)
@@ -81,7 +82,11 @@ def _form(pixels: "Pixels", perturbation: Perturbation, seed: int, path: Path) -
 
 def _stamp(perturbation: Perturbation, seed: int, source: str) -> str:
     """Everything that decides a form, so that a finished one is known again and an outdated one is made anew."""
-    return f"{RECIPE}; {perturbation.spec}" + (f"; seed {seed}" if perturbation.by_chance else "") + f"; of {source}"
+    return (
+        f"perturbed {RULES}; {perturbation.spec}"
+        + (f"; seed {seed}" if perturbation.by_chance else "")
+        + f"; of {source}"
+    )
 
 
 def _finished(target: Path, stamp: str) -> bytes | None:

@@ -11,7 +11,7 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError, VqaClientError
+from vqa_client.errors import VqaClientError
 from vqa_client.files import encode, replacing
 from vqa_client.pages.characters import prepare
 from vqa_client.pages.crop import cropped
@@ -53,6 +53,15 @@ class Rendered(Struct, frozen=True, kw_only=True):
     cut_documents: int
 
 
+class Step(Struct, frozen=True, kw_only=True):
+    """How far a run has come since the step before; `made` are the new ones of the pages, which show `characters`."""
+
+    documents: int
+    pages: int
+    made: int
+    characters: int
+
+
 class _Chunk(Struct, frozen=True, kw_only=True):
     """A few pages of one document for one process."""
 
@@ -61,11 +70,12 @@ class _Chunk(Struct, frozen=True, kw_only=True):
     script: Script
     pages: list[Page]
     style: Style
-    settings_sha256: str
+    made_sha256: str
 
 
 class _Drawn(Struct, frozen=True):
     sizes_bytes: list[int]
+    characters: int
     made: int
     is_last: bool
     is_cut: bool
@@ -77,11 +87,11 @@ def render_documents(
     style: Style,
     *,
     workers: int,
-    advance: Callable[[int], None],
+    advance: Callable[[Step], None],
     about: Mapping[str, Any] = _NO_ABOUT,
     line_bbox: bool = False,
 ) -> Rendered:
-    """Write `output/images/{id}_page_{NNN}.png` and `output/metadata.json`; `advance` hears of finished documents.
+    """Write `output/images/{id}_page_{NNN}.png` and `output/metadata.json`; `advance` hears of every few pages.
 
     Whole pages of the same text, style, fonts and versions are not made again. `about` stands first in the metadata;
     `line_bbox` also writes `output/line_bbox.jsonl`. The same documents give the same bytes however many `workers`.
@@ -109,13 +119,13 @@ class _Run:
     """What is known of each document while chunks of them are drawn; results come in the order of the chunks."""
 
     def __init__(self, output: Path, style: Style, about: Mapping[str, Any]) -> None:
-        self._style, self._about = style, about
+        self._style, self._purpose = style, about
         self._folder, self._metadata = output / "images", output / "metadata.json"
         self._made: Making = making(style)
-        self._settings_sha256 = self._made.sha256
         self._highest = last_pages(self._folder)
         self._earlier = read_metadata(self._metadata, self._made, has_pages=bool(self._highest))
-        self._begun: deque[DocumentPages] = deque()
+        self._begun: deque[tuple[DocumentPages, int]] = deque()
+        self._characters = 0
         self._sizes_bytes: list[int] = []
         self._done: dict[str, DocumentPages] = {}
         self._pages_made = 0
@@ -127,25 +137,26 @@ class _Run:
         """Lay documents out, a few pages at a time; a finished one is an empty chunk unless its `lines` are asked."""
         for document in checked(documents):
             script = script_of(document.text)
-            text_sha256 = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+            about = self._about(document, script)
             earlier = self._earlier.get(document.id)
-            if lines is None and earlier and self._is_whole(earlier, text_sha256):
-                self._begun.append(earlier)
+            if lines is None and earlier and self._is_whole(earlier, about):
+                self._begun.append((earlier, len(document.text)))
                 yield self._chunk(earlier, script, [])
                 continue
-            yield from self._laid_out(document, script, text_sha256, lines)
+            yield from self._laid_out(document, about, script, lines)
+
+    def _about(self, document: Document, script: Script) -> DocumentPages:
+        faces, _ = typesetter(self._style.font, script)
+        text_sha256 = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return DocumentPages(id=document.id, text_sha256=text_sha256, fonts=faces.digests(document.text))
 
     def _laid_out(
-        self, document: Document, script: Script, text_sha256: str, lines: IO[bytes] | None
+        self, document: Document, about: DocumentPages, script: Script, lines: IO[bytes] | None
     ) -> Iterator[_Chunk]:
         faces, setter = typesetter(self._style.font, script)
         prepared = prepare(document.text, faces, remove_line_breaks=self._style.remove_line_breaks)
-        if prepared.is_blank:
-            raise DataError(f"{document.place or document.id}: the text has nothing visible", hint="leave it out")
-        about = DocumentPages(
-            id=document.id, text_sha256=text_sha256, missing=prepared.missing, removed=prepared.removed
-        )
-        self._begun.append(about)
+        about = msgspec.structs.replace(about, missing=prepared.missing, removed=prepared.removed)
+        self._begun.append((about, len(document.text)))
         pages = Layout(self._style, setter).pages(prepared.text)
         while chunk := list(islice(pages, _CHUNK_PAGES)):
             if lines is not None:
@@ -159,38 +170,44 @@ class _Run:
             script=script,
             pages=pages,
             style=self._style,
-            settings_sha256=self._settings_sha256,
+            made_sha256=self._made.sha256(document.fonts),
         )
 
-    def _is_whole(self, earlier: DocumentPages, text_sha256: str) -> bool:
-        if earlier.text_sha256 != text_sha256:
+    def _is_whole(self, earlier: DocumentPages, now: DocumentPages) -> bool:
+        if (earlier.text_sha256, earlier.fonts) != (now.text_sha256, now.fonts):
             return False
-        sizes_bytes = list(islice(self._sizes_on_disk(earlier), earlier.pages))
+        on_disk = whole_pages(self._folder, now.id, self._made.sha256(now.fonts), now.text_sha256)
+        sizes_bytes = list(islice(on_disk, earlier.pages))
         return (len(sizes_bytes), sum(sizes_bytes)) == (earlier.pages, earlier.size_bytes)
 
-    def _sizes_on_disk(self, document: DocumentPages) -> Iterator[int]:
-        return whole_pages(self._folder, document.id, self._settings_sha256, document.text_sha256)
-
-    def take(self, drawn: _Drawn) -> int:
-        """Note what became of a chunk; gives 1 when that was a document's last."""
+    def take(self, drawn: _Drawn) -> Step:
+        """Note what became of a chunk."""
         self._sizes_bytes += drawn.sizes_bytes
         self._pages_made += drawn.made
+        rest = self._begun[0][1] - self._characters
         if not drawn.is_last:
-            return 0
-        document = self._begun.popleft()
+            characters = min(drawn.characters, rest)
+            self._characters += characters
+            return Step(documents=0, pages=len(drawn.sizes_bytes), made=drawn.made, characters=characters)
+        self._characters = 0
+        finished = self._finished(self._begun.popleft()[0], is_cut=drawn.is_cut)
+        pages = len(drawn.sizes_bytes) or finished.pages
+        return Step(documents=1, pages=pages, made=drawn.made, characters=rest)
+
+    def _finished(self, document: DocumentPages, *, is_cut: bool) -> DocumentPages:
         if self._sizes_bytes:
             document = msgspec.structs.replace(
-                document, pages=len(self._sizes_bytes), size_bytes=sum(self._sizes_bytes), cut=drawn.is_cut
+                document, pages=len(self._sizes_bytes), size_bytes=sum(self._sizes_bytes), cut=is_cut
             )
             self._sizes_bytes = []
         remove_pages(self._folder, document.id, document.pages + 1, self._highest.get(document.id, 0))
         self._done[document.id] = document
-        return 1
+        return document
 
     def write(self, *, complete: bool) -> None:
         """Write the metadata: this run's documents first, then those of earlier runs that it hasn't come to."""
         others = {name: pages for name, pages in self._earlier.items() if name not in self._done}
-        write_metadata(self._metadata, self._made, self._done | others, self._about, complete=complete)
+        write_metadata(self._metadata, self._made, self._done | others, self._purpose, complete=complete)
 
     def rendered(self) -> Rendered:
         """Sum up."""
@@ -210,7 +227,7 @@ def draw_chunk(chunk: _Chunk) -> _Drawn:
     sizes_bytes, made = [], 0
     for page in chunk.pages:
         path = Path(chunk.folder) / page_name(chunk.document.id, page.number)
-        stamped = stamp(chunk.settings_sha256, chunk.document.text_sha256, page.number)
+        stamped = stamp(chunk.made_sha256, chunk.document.text_sha256, page.number)
         size_bytes = whole_page_bytes(path, stamped)
         if not size_bytes:
             sheet = canvas().draw(page, chunk.style, chunk.script)
@@ -219,7 +236,13 @@ def draw_chunk(chunk: _Chunk) -> _Drawn:
             made += 1
         sizes_bytes.append(size_bytes)
     last = chunk.pages[-1] if chunk.pages else None
-    return _Drawn(sizes_bytes, made, is_last=last is None or last.is_last, is_cut=last is not None and last.is_cut)
+    return _Drawn(
+        sizes_bytes,
+        characters=sum(len(line.text) + 1 for page in chunk.pages for line in page.lines),
+        made=made,
+        is_last=last is None or last.is_last,
+        is_cut=last is not None and last.is_cut,
+    )
 
 
 def _box_lines(document_id: str, pages: Iterable[Page], style: Style) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from vqa_client.pages.documents import Document
 from vqa_client.pages.folders import METADATA, PageFiles
 from vqa_client.pages.perturb import Perturbed, about
 from vqa_client.pages.perturbations import Perturbation
-from vqa_client.pages.render import render_documents
+from vqa_client.pages.render import Step, render_documents
 from vqa_client.pages.shown import Shown
 from vqa_client.pages.style import Style
 
@@ -44,9 +44,9 @@ def rerender(
     perturbation: Perturbation,
     *,
     workers: int,
-    advance: Callable[[int], None],
+    advance: Callable[[Step], None],
 ) -> Perturbed:
-    """Draw the documents of the clean pages into `output/{adv_x}`; `advance` hears of documents.
+    """Draw the documents of the clean pages into `output/{adv_x}`; `advance` hears of every few pages.
 
     Raises DataError where a document's text is not the one that its clean pages show, and what `render_documents`
     raises.

@@ -11,11 +11,12 @@ from vqa_client.pages.documents import Document, Source, read_documents
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """The documents of `place` that have both a text and pages, in their order, and the pages by id."""
+    """The documents of `place` that have both a text and pages, in their order; the pages by id; the texts' length."""
 
     place: Path
     source: Source
     pages: dict[str, tuple[str, ...]]
+    characters: int
 
     @property
     def page_count(self) -> int:
@@ -34,12 +35,14 @@ def shown(documents: Path, folder: Path, *, limit: int | None = None) -> Shown:
     """
     source, index = read_documents(documents), PageIndex(folder)
     pages: dict[str, tuple[str, ...]] = {}
+    characters = 0
     for document in source:
         if len(pages) == limit:
             break
         if document.text.strip() and (found := index.pages(document.id)):
             pages[document.id] = found
+            characters += len(document.text)
     if not pages:
         hint = "give the data file that the pages were rendered from"
         raise DataError(f"{folder}: no page of any document of {documents} that has a text", hint=hint)
-    return Shown(place=documents, source=source, pages=pages)
+    return Shown(place=documents, source=source, pages=pages, characters=characters)

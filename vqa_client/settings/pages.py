@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,8 @@ RUN = Group("Run", sort_key=2)
 PAPERS_PT = {"a4": (595.0, 842.0), "letter": (612.0, 792.0)}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)")
 _LEAST_PT = 3.0
+MOST_MEGAPIXELS = 150
+"""A4 at 1,200 dpi; each process needs 5 bytes for each of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +79,9 @@ class RenderSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        for name in ("font_size", "line_height"):
+            if not isfinite(getattr(self, name) or 0):
+                raise UsageError(f"--{name} is {getattr(self, name)}; it must be a number of points")
         (width_pt, height_pt), (x_pt, y_pt) = self.page_size_pt, self.margins_pt
         least_pt = max(_LEAST_PT, 2 * self.font_size)
         if width_pt - 2 * x_pt < least_pt or height_pt - 2 * y_pt < least_pt:
@@ -83,6 +89,11 @@ class RenderSettings:
                 f"--page_size {self.page_size} leaves no room for text of {self.font_size:g} points between "
                 f"--margins {self.margins}",
                 hint="give a larger page, smaller margins or a smaller --font_size",
+            )
+        if (megapixels := width_pt * height_pt * (self.dpi / 72) ** 2 / 1e6) > MOST_MEGAPIXELS:
+            raise UsageError(
+                f"--page_size {self.page_size} at --dpi {self.dpi} is {megapixels:,.0f} megapixels a page",
+                hint=f"give a smaller --dpi: {MOST_MEGAPIXELS} megapixels are the most",
             )
 
     @property

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Makes longbench/ and niah/ from documents/, in this folder or in the one that is given.
+set -eu
+data=$(dirname "$0")
+out=${1:-$data}
+python "$data/records.py" "$out/longbench/data.json"
+vqa-client needles --data_json "$out/longbench/data.json" --output "$out/niah/data.json" --seed 42
+for task in longbench niah; do
+  vqa-client render --data_json "$out/$task/data.json" --output "$out/$task/clean" \
+    --dpi 88 --font_size 12 --line_height 18 --margins 60
+  vqa-client perturb --images "$out/$task/clean" --output "$out/$task" --perturbation dpi:56 jpeg:10 \
+    --data_json "$out/$task/data.json"
+done
