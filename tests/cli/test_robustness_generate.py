@@ -46,7 +46,7 @@ def test_every_image_is_made_under_every_corruption_and_level(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
-    assert generate(images, output, "--seed", "5", "--max_workers", "1") == 0
+    assert generate(images, output, "--seed", "5", "--workers", "1") == 0
     made = pictures(output)
     assert len(made) == 2 * 70
     assert len(list(output.iterdir())) == 70 + 1
@@ -69,8 +69,8 @@ def test_every_image_is_made_under_every_corruption_and_level(
 
 def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
     words = ("--corruptions", "elastic,gaussian_noise,Grayscale-Inverse", "--levels", "1,5")
-    assert generate(images, tmp_path / "one", *words, "--max_workers", "1") == 0
-    assert generate(images, tmp_path / "two", *words, "--max_workers", "2") == 0
+    assert generate(images, tmp_path / "one", *words, "--workers", "1") == 0
+    assert generate(images, tmp_path / "two", *words, "--workers", "2") == 0
     assert pictures(tmp_path / "one") == pictures(tmp_path / "two")
     assert {name.split("/")[0] for name in pictures(tmp_path / "one")} == {
         *("Elastic_L1", "Elastic_L5", "Gaussian-noise_L1", "Gaussian-noise_L5", "Grayscale-Inverse"),
@@ -80,7 +80,7 @@ def test_processes_change_no_byte(images: Path, tmp_path: Path) -> None:
 def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output, words = tmp_path / "out", ("--corruptions", "snow,contrast", "--levels", "2-3", "--max_workers", "1")
+    output, words = tmp_path / "out", ("--corruptions", "snow,contrast", "--levels", "2-3", "--workers", "1")
     assert generate(images, output, *words) == 0
     before = pictures(output)
     (output / "Snow_L2" / "val" / "page 2.png").unlink()
@@ -98,16 +98,16 @@ def test_what_is_there_is_not_made_again_and_what_is_half_there_is(
 
 def test_more_levels_and_images_join_what_is_there(images: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    assert generate(images, output, "--corruptions", "snow", "--levels", "1", "--max_workers", "1") == 0
+    assert generate(images, output, "--corruptions", "snow", "--levels", "1", "--workers", "1") == 0
     Image.fromarray(drawn(20, 20)).save(images / "third.png")
-    assert generate(images, output, "--corruptions", "Contrast", "--levels", "1-2", "--max_workers", "1") == 0
+    assert generate(images, output, "--corruptions", "Contrast", "--levels", "1-2", "--workers", "1") == 0
     assert len(pictures(output)) == 2 + 2 * 3
     metadata = json.loads((output / "metadata.json").read_text())
     assert list(metadata["variants"]) == ["Snow_L1", "Contrast_L1", "Contrast_L2"]
 
 
 def test_a_changed_image_is_made_again(images: Path, tmp_path: Path) -> None:
-    output, words = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    output, words = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     assert generate(images, output, *words) == 0
     before = pictures(output)
     Image.fromarray(255 - drawn(32, 48)).save(images / "val" / "page 2.png")
@@ -129,7 +129,7 @@ def test_a_changed_image_is_made_again(images: Path, tmp_path: Path) -> None:
 def test_another_dataset_in_the_same_folder_is_refused(
     words: list[str], told: str, images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     assert generate(images, output, *common) == 0
     before = files(output)
     assert generate(images, output, *common, *words) == 2
@@ -157,7 +157,7 @@ def test_a_bad_image_is_named_once_and_the_others_are_made(
     (images / "cut.png").write_bytes((images / "val" / "page 2.png").read_bytes()[:70])
     (images / "gone.png").symlink_to("nowhere.png")
     output = tmp_path / "out"
-    assert generate(images, output, "--corruptions", "snow,contrast", "--levels", "1-2", "--max_workers", "2") == 1
+    assert generate(images, output, "--corruptions", "snow,contrast", "--levels", "1-2", "--workers", "2") == 1
     told = capsys.readouterr()
     assert told.err.count("cut.png") == 1
     assert told.err.count("gone.png") == 1
@@ -166,7 +166,7 @@ def test_a_bad_image_is_named_once_and_the_others_are_made(
 
 
 def test_jpeg_is_written_where_it_is_asked_for(images: Path, tmp_path: Path) -> None:
-    words = ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1", "--format", "jpeg")
+    words = ("--corruptions", "contrast", "--levels", "1", "--workers", "1", "--format", "jpeg")
     sizes = {}
     for quality in ("40", "90"):
         assert generate(images, tmp_path / quality, *words, "--quality", quality) == 0
@@ -186,7 +186,7 @@ def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
         Image.fromarray(noise).save(images / f"{number}.png")
     shutil.rmtree(images / "val")
     (images / "COCO_val2014_000000000139.jpg").unlink()
-    assert generate(images, tmp_path / "out", "--dry_run", "--max_workers", "1", "--corruptions", "gaussian_noise") == 0
+    assert generate(images, tmp_path / "out", "--dry_run", "--workers", "1", "--corruptions", "gaussian_noise") == 0
     told = capsys.readouterr().out
     assert told.startswith("4 images in 5 folders: 20 files, 20 to be made\nabout 4.")
     assert "MB free" in told
@@ -201,7 +201,7 @@ def test_a_dry_run_makes_nothing_and_tells_about_how_much_it_would_be(
         (["--levels", "6"], "--levels"),
         (["--profile", "imagenet"], "vqa-vrb"),
         (["--quality", "0"], "--quality"),
-        (["--max_workers", "0"], "--max_workers"),
+        (["--workers", "0"], "--workers"),
         (["--images", "nowhere"], "nowhere: is no folder"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_folder_without_images_or_with_two_of_one_name_is_refused(
 
 
 def test_an_output_inside_the_images_is_not_taken_for_more_images(images: Path, tmp_path: Path) -> None:
-    words = ("--corruptions", "contrast", "--levels", "1", "--max_workers", "1")
+    words = ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
     for _ in range(2):
         assert generate(images, images / "corrupted", *words) == 0
         assert len(pictures(images / "corrupted")) == 2
@@ -250,7 +250,7 @@ def test_a_full_disk_ends_the_run_with_the_file_s_name(
         return open(path, mode, **options)
 
     monkeypatch.setattr("vqa_client.files.open", onto_a_full_disk, raising=False)
-    output, words = tmp_path / "out", ("--corruptions", "snow", "--levels", "1-3", "--max_workers", "1")
+    output, words = tmp_path / "out", ("--corruptions", "snow", "--levels", "1-3", "--workers", "1")
     assert generate(images, output, *words) == 2
     assert "Snow_L2" in (told := capsys.readouterr().err)
     assert "No space left" in told
@@ -279,7 +279,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(images: Path, tmp_path: Pat
     assert not [name for name in before if name.endswith(".tmp")]
     for number in range(3, 40):  # the rest would only take time
         (images / f"{number}.png").unlink()
-    assert generate(images, output, "--corruptions", "zoom_blur", "--max_workers", "1") == 0
+    assert generate(images, output, "--corruptions", "zoom_blur", "--workers", "1") == 0
     after = pictures(output)
     assert all(after[name] == data for name, data in before.items())
     assert all(f"Zoom-Blur_L{level}/2.png" in after for level in range(1, 6))

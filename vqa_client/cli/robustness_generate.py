@@ -30,7 +30,7 @@ def _generate(settings: GenerateSettings) -> int:
         emit(_would_make(planned, settings))
         return EXIT_OK
     metadata.write(described, settings.output)
-    made, bad = _made(planned, settings.max_workers) if planned.jobs else ([], set())
+    made, bad = _made(planned, settings.workers) if planned.jobs else ([], set())
     emit(_summary(planned, made, bad))
     return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
 
@@ -70,7 +70,7 @@ def _would_make(planned: Plan, settings: GenerateSettings) -> str:
         f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
     ]
     if planned.jobs:
-        expected_mb = expected_bytes(planned, workers=settings.max_workers) / 1e6
+        expected_mb = expected_bytes(planned, workers=settings.workers) / 1e6
         lines.append(f"about {expected_mb:,.1f} MB expected, {_free_mb(planned.order.output):,.0f} MB free")
     return "\n".join(lines) + "\n"
 

@@ -32,7 +32,7 @@ class GenerateSettings:
     ] = 0
     format: Annotated[FileFormat, Parameter(help="png loses nothing; jpeg takes part of the noise away again.")] = "png"
     quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
-    max_workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = (
+    workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = (
         field(default_factory=usable_cpus)
     )
     dry_run: Annotated[
