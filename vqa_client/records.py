@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-import sys
+from array import array
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -12,10 +12,17 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing
+from vqa_client.numbering import Numbering
 from vqa_client.types import ANSWERED, PERMANENT, Record, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
+
+
+_REPLIED, _PASSES, _LASTS = range(3)
+"""The model replied; it failed, and asking again may help; it failed, and asking again would fail again."""
+_STATE_BITS = 2
+_STATE = (1 << _STATE_BITS) - 1
 
 
 class _Error(Struct):
@@ -28,10 +35,12 @@ class _Line(Struct):
     variant: str = ""
     error: _Error | None = None
 
-    def lasts(self) -> bool:
-        """Asking again would fail again; a key or a model that a server refused may be right next time."""
+    def state(self) -> int:
+        """One of the three below; a key or a model that a server refused may be right next time."""
+        if self.status in ANSWERED:
+            return _REPLIED
         refused = self.error is not None and self.error.http_status in (401, 403, 404)
-        return self.status in PERMANENT and not refused
+        return _LASTS if self.status in PERMANENT and not refused else _PASSES
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -44,16 +53,16 @@ class RecordLog:
 
     A line is written in one call and is on its way to the disk when `append` returns: a killed process loses only
     what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening.
+    Some 20 bytes are kept of a record, where it stands among them; all else is read from the file again.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.repaired = ""
         self._end = 0
-        self._places: dict[Key, int] = {}
-        self._failed: dict[Key, bool] = {}
-        self._end_fd: int
+        self._fd: int
         self._file: IO[bytes]
+        self._forget()
         self._open()
         try:
             self._index()
@@ -64,37 +73,36 @@ class RecordLog:
     @property
     def answered(self) -> int:
         """How many questions have a reply."""
-        return len(self._places) - len(self._failed)
+        return self._count[_REPLIED]
 
     @property
     def failed_for_good(self) -> int:
         """How many questions would fail again."""
-        return sum(self._failed.values())
+        return self._count[_LASTS]
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._places
+        return self._number(key) >= 0
 
     def is_done(self, key: Key, *, retry_failed: bool) -> bool:
         """Whether a question need not be asked again: it was answered, or has failed for good."""
-        if key not in self._places:
-            return False
-        lasts = self._failed.get(key)
-        return lasts is None or (lasts and not retry_failed)
+        number = self._number(key)
+        state = self._places[number] & _STATE if number >= 0 else _PASSES
+        return state == _REPLIED or (state == _LASTS and not retry_failed)
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises UsageError."""
         line = _encode(record) + b"\n"
         place = self._end
         try:
-            written = os.write(self._end_fd, line)
+            written = os.write(self._fd, line)
         except OSError as error:
-            os.ftruncate(self._end_fd, place)
+            os.ftruncate(self._fd, place)
             raise _unwritable(self.path, error) from error
         if written < len(line):
-            os.ftruncate(self._end_fd, place)
+            os.ftruncate(self._fd, place)
             raise _unwritable(self.path, OSError("the disk is full"))
         self._end = place + len(line)
         failure = _Error(record.error.http_status) if record.error else None
@@ -102,12 +110,10 @@ class RecordLog:
 
     def read(self, key: Key) -> Record:
         """The last record of a question; KeyError when there is none, UsageError when it is of another form."""
-        self._file.seek(self._places[key])
-        try:
-            return _record.decode(self._file.readline())
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            hint = "was it edited? --fresh moves the records aside and starts over"
-            raise UsageError(f"{self.path}: the record of {key[0]!r} can't be read: {error}", hint=hint) from None
+        number = self._number(key)
+        if number < 0:
+            raise KeyError(key)
+        return self._read(number)
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""
@@ -115,10 +121,10 @@ class RecordLog:
 
     def sync(self) -> None:
         """Make what was appended safe against a power cut."""
-        os.fsync(self._end_fd)
+        os.fsync(self._fd)
 
     def __iter__(self) -> Iterator[Record]:
-        return (self.read(key) for key in self._places)
+        return map(self._read, range(len(self._places)))
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace the whole log by these records, at once or not at all."""
@@ -145,36 +151,42 @@ class RecordLog:
         """Open for appending and, with an offset of its own that appending does not move, for reading; and lock."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._end_fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
-            _lock(self._end_fd, self.path)
+            _lock(self._fd, self.path)
             self._file = self.path.open("rb")
         except BaseException:
-            os.close(self._end_fd)
+            os.close(self._fd)
             raise
 
     def _close(self) -> None:
         self._file.close()
-        os.close(self._end_fd)
+        os.close(self._fd)
+
+    def _forget(self) -> None:
+        self._numbers: Numbering[Key] = Numbering(self._holds)
+        self._places = array("Q")
+        self._count = [0, 0, 0]
+        self._shown: tuple[int, bytes] = (-1, b"")
+        self._found: tuple[Key, int] = (("", ""), -1)
 
     def _index(self) -> None:
-        self._places.clear()
-        self._failed.clear()
+        self._forget()
         bad = 0
-        for place, line in _lines(self._file):
+        for place, line in _lines(self.path):
             try:
                 found = _line.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 bad += 1
                 continue
             self._note(found, place)
-        self._end = self._file.seek(0, os.SEEK_END)
+        self._end = os.fstat(self._fd).st_size
         if bad:
             self._drop_unreadable(bad)
-        elif self._end and not _ends_in_newline(self._file):
-            self._end += os.write(self._end_fd, b"\n")
+        elif self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
+            self._end += os.write(self._fd, b"\n")
 
     def _drop_unreadable(self, bad: int) -> None:
         lines = f"{bad} unreadable line{'s' * (bad > 1)}"
@@ -182,26 +194,63 @@ class RecordLog:
         self.rewrite(self)
 
     def _note(self, line: _Line, place: int) -> None:
-        key = (line.question_id, sys.intern(line.variant))
-        self._places[key] = place
-        if line.status in ANSWERED:
-            self._failed.pop(key, None)
+        """Keep where the last record of a question is, and beside it, in two bits, what became of the question."""
+        state = line.state()
+        number = self._numbers.number((line.question_id, line.variant))
+        if number == len(self._places):
+            self._places.append(place << _STATE_BITS | state)
         else:
-            self._failed[key] = line.lasts()
+            self._count[self._places[number] & _STATE] -= 1
+            self._places[number] = place << _STATE_BITS | state
+        self._count[state] += 1
+
+    def _number(self, key: Key) -> int:
+        """Find a record; the last one is kept, since a question that is found is mostly read next."""
+        if key is not self._found[0]:
+            number = self._numbers.find(key)
+            if number < 0:
+                return number
+            self._found = key, number
+        return self._found[1]
+
+    def _holds(self, number: int, key: Key) -> bool:
+        line = self._line(number)
+        if line.startswith(_opening(key)):
+            return True
+        found = _line.decode(line)
+        return (found.question_id, found.variant) == key
+
+    def _read(self, number: int) -> Record:
+        line = self._line(number)
+        try:
+            return _record.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            told = f"{self.path}: the record of {_line.decode(line).question_id!r} can't be read: {error}"
+            hint = "was it edited? --fresh moves the records aside and starts over"
+            raise UsageError(told, hint=hint) from None
+
+    def _line(self, number: int) -> bytes:
+        """Read a record's line; finding a record has read it already."""
+        place = self._places[number] >> _STATE_BITS
+        if self._shown[0] != place:
+            self._file.seek(place)
+            self._shown = place, self._file.readline()
+        return self._shown[1]
 
 
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Place and content of each line; only a line feed ends one, whatever a reply holds."""
-    place = file.seek(0)
-    for line in file:
-        if line.strip():
-            yield place, line
-        place += len(line)
+    place = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.strip():
+                yield place, line
+            place += len(line)
 
 
-def _ends_in_newline(file: IO[bytes]) -> bool:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"
+def _opening(key: Key) -> bytes:
+    """What a line of this key begins with, as it is written here: comparing it is cheaper than decoding the line."""
+    return b'{"question_id":%b,"variant":%b,' % (_encode(key[0]), _encode(key[1]))
 
 
 def _lock(descriptor: int, path: Path) -> None:

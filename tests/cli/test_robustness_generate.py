@@ -264,7 +264,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(images: Path, tmp_path: Pat
         Image.fromarray(drawn(640 + number, 480)).save(images / f"{number}.png")
     output = tmp_path / "out"
     command = [sys.executable, "-W", "error", "-m", "vqa_client", "robustness", "generate"]
-    command += ["-i", str(images), "-o", str(output), "--corruptions", "zoom_blur", "--max-workers", "2"]
+    command += ["-i", str(images), "-o", str(output), "--corruptions", "zoom_blur", "--workers", "2"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
     until_s = time.monotonic() + 30
     while len(list(output.glob("*/*.png"))) < 4 and time.monotonic() < until_s:

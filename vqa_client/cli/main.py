@@ -22,10 +22,13 @@ from vqa_client.settings import (
     PagesPreviewSettings,
     PerturbSettings,
     RenderSettings,
+    ReportSettings,
     ScoreExplanationsSettings,
     ScoreSettings,
+    ViewSettings,
     Vqa2Settings,
 )
+from vqa_client.settings.compare import CompareSettings, ParseSettings, RescoreSettings
 
 app = App(
     name="vqa-client",
@@ -102,6 +105,46 @@ def score_explanations(settings: Annotated[ScoreExplanationsSettings, Parameter(
     from vqa_client.cli import score_explanations as scoring
 
     return scoring.score_explanations(settings)
+
+
+@app.command
+def compare(settings: Annotated[CompareSettings, Parameter(name="*")]) -> int:
+    """Say whether one run is better than another over the same questions, how surely, and on which questions."""
+    from vqa_client.cli import compare as comparing
+
+    return comparing.compare(settings)
+
+
+@app.command
+def parse(settings: Annotated[ParseSettings, Parameter(name="*")]) -> int:
+    """Show why an answer of a run was read as it was."""
+    from vqa_client.cli import parse as explaining
+
+    return explaining.parse(settings)
+
+
+@app.command
+def rescore(settings: Annotated[RescoreSettings, Parameter(name="*")]) -> int:
+    """Read and score the kept replies of a run as today's parser and scorer do, without asking."""
+    from vqa_client.cli import rescore as scoring
+
+    return scoring.rescore(settings)
+
+
+@app.command
+def report(settings: Annotated[ReportSettings, Parameter(name="*")]) -> int:
+    """Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown."""
+    from vqa_client.cli import report as reporting
+
+    return reporting.report(settings)
+
+
+@app.command
+def view(settings: Annotated[ViewSettings, Parameter(name="*")]) -> int:
+    """Serve a run's page on this machine alone; it follows a run that is still going."""
+    from vqa_client.cli import view as viewing
+
+    return viewing.view(settings)
 
 
 @app.command

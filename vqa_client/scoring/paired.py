@@ -14,7 +14,7 @@ coverage was at least 91 %, with 5 clusters of one pair, 94 % elsewhere, and nea
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import comb, fsum, sqrt
 
 from msgspec import Struct
@@ -22,6 +22,8 @@ from msgspec import Struct
 from vqa_client.scoring.statistics import t_quantile
 
 METHOD = "cluster-robust t, Agresti-Min pseudo-pairs"
+Held = tuple[float, int]
+"""What a cluster holds: the sum of its gaps a - b, and how many pairs."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -47,16 +49,16 @@ def difference(pairs: Iterable[tuple[float, float, str]], confidence: float = 0.
 
     An empty cluster's name is a cluster of its own. None without pairs; the same for any order of them.
     """
-    clusters: dict[object, list[float]] = defaultdict(list)
-    for number, (a, b, cluster) in enumerate(pairs):
-        clusters[cluster or number].append(a - b)
-    if not clusters:
+    gaps = [(a - b, cluster) for a, b, cluster in pairs]
+    if not gaps:
         return None
-    held = sorted((fsum(values), len(values)) for values in clusters.values())
-    n = sum(size for _, size in held)
+    held = by_cluster(gaps)
+    n = len(gaps)
     value = fsum(total for total, _ in held) / n
-    low, high = _bounds(held, n, confidence)
-    higher, lower = (sum(sign * gap > 0 for values in clusters.values() for gap in values) for sign in (1, -1))
+    centre, error, df = centre_and_error(held)
+    half = t_quantile(confidence, df) * error
+    low, high = centre - half, centre + half
+    higher, lower = (sum(sign * gap > 0 for gap, _ in gaps) for sign in (1, -1))
     return Difference(
         value=value,
         low=max(-1.0, min(value, low)),
@@ -84,11 +86,19 @@ def mcnemar(higher: int, lower: int) -> float:
     return min(1.0, 2 * tail)
 
 
-def _bounds(held: list[tuple[float, int]], n: int, confidence: float) -> tuple[float, float]:
-    count = len(held)
+def by_cluster(gaps: Iterable[tuple[float, str]]) -> list[Held]:
+    """Add up the gaps a - b of each cluster, in a fixed order; an empty name is a cluster of its own."""
+    clusters: dict[object, list[float]] = defaultdict(list)
+    for number, (gap, cluster) in enumerate(gaps):
+        clusters[cluster or number].append(gap)
+    return sorted((fsum(values), len(values)) for values in clusters.values())
+
+
+def centre_and_error(held: Sequence[Held]) -> tuple[float, float, int]:
+    """The centre of the interval, its standard error and its degrees of freedom, the pseudo-pairs included."""
+    count, n = len(held), sum(size for _, size in held)
     usual = n / count
     weight = n + 2 * usual
     centre = fsum(total for total, _ in held) / weight
     squares = fsum((total - centre * size) ** 2 for total, size in held) + usual**2 * (1 + 2 * centre**2)
-    half = t_quantile(confidence, count + 1) * sqrt((count + 2) / (count + 1) * squares) / weight
-    return centre - half, centre + half
+    return centre, sqrt((count + 2) / (count + 1) * squares) / weight, count + 1

@@ -19,7 +19,7 @@ credit is treated as if it varied as much as right and wrong do, which errs on t
 
 from collections.abc import Iterable
 from functools import lru_cache
-from math import cos, erf, fsum, pi, sin, sqrt, tan
+from math import cos, erf, exp, fsum, lgamma, log, log1p, pi, sin, sqrt, tan
 from typing import Final
 
 from msgspec import Struct
@@ -30,6 +30,7 @@ PRIOR: Final = 0.15
 _SERIES_UP_TO: Final = 200
 """Degrees of freedom up to which the exact series is summed; beyond it the expansion is exact to 1e-9."""
 _HALVINGS: Final = 64
+_FRACTIONS: Final = 1000
 
 
 class Interval(Struct, frozen=True, kw_only=True):
@@ -113,6 +114,36 @@ def t_quantile(confidence: float, df: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _within(middle, df) < confidence else (low, middle)
     return sqrt(df) * tan((low + high) / 2)
+
+
+def t_tail(t: float, df: int) -> float:
+    """The probability that Student's t with `df` degrees of freedom lies as far from 0 as `t`, on either side.
+
+    Source: Abramowitz and Stegun (1964), 26.5.27 and 26.7.1: an incomplete beta function of df / (df + t^2).
+    """
+    if t == 0:
+        return 1.0
+    x, rest, a, b = df / (df + t * t), t * t / (df + t * t), df / 2, 0.5
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * (log1p(-rest) if rest < 0.5 else log(x)) + b * log(rest))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(x, a, b) / a
+    return 1 - front * _fraction(rest, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function, 26.5.8, from the front as Lentz does it."""
+    d = 1 / (1 - (a + b) * x / (a + 1))
+    c, total = 1.0, d
+    for m in range(1, _FRACTIONS):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 / (1 + numerator * d), 1 + numerator / c
+            total *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return total
 
 
 def _within(angle: float, df: int) -> float:

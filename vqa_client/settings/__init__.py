@@ -5,6 +5,7 @@ from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.pages import RenderSettings
 from vqa_client.settings.perturb import LegibilitySettings, NeedlesSettings, PagesPreviewSettings, PerturbSettings
+from vqa_client.settings.reports import ReportSettings, ViewSettings
 from vqa_client.settings.robustness import GenerateSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import ScoreSettings
@@ -22,8 +23,10 @@ __all__ = [
     "PagesPreviewSettings",
     "PerturbSettings",
     "RenderSettings",
+    "ReportSettings",
     "RunSettings",
     "ScoreExplanationsSettings",
     "ScoreSettings",
+    "ViewSettings",
     "Vqa2Settings",
 ]
