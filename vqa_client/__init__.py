@@ -3,18 +3,33 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["McSettings", "NiahSettings", "Progress", "Report", "arun", "run", "vqa_accuracy"]
+__all__ = [
+    "ExplainSettings",
+    "McSettings",
+    "NiahSettings",
+    "Progress",
+    "Report",
+    "RobustnessRun",
+    "Vqa2Settings",
+    "arun",
+    "run",
+    "vqa_accuracy",
+]
 
 if TYPE_CHECKING:
     from vqa_client.evaluation import arun, run
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
     from vqa_client.scoring.vqa_accuracy import vqa_accuracy
-    from vqa_client.settings import McSettings, NiahSettings
+    from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
+    from vqa_client.settings.corrupted import RobustnessRun
 
 _PLACES = {
+    "ExplainSettings": "settings",
     "McSettings": "settings",
     "NiahSettings": "settings",
+    "RobustnessRun": "settings.corrupted",
+    "Vqa2Settings": "settings",
     "Progress": "progress",
     "Report": "reports.report",
     "arun": "evaluation",
