@@ -13,6 +13,7 @@ from vqa_client.cli.robustness import robustness
 from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.settings import (
+    CheckSettings,
     DemoSettings,
     ExplainSettings,
     LegibilitySettings,
@@ -36,6 +37,7 @@ app = App(
     help_format="plaintext",
     help="Ask vision-language models questions about images, and say exactly how good the answers are.",
 )
+_CHECK = CheckSettings()
 _DEMO = DemoSettings()
 _VQA2 = Vqa2Settings()
 _EXPLAIN = ExplainSettings()
@@ -81,6 +83,14 @@ def render(settings: Annotated[RenderSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import render as drawing
 
     return drawing.render(settings)
+
+
+@app.command
+def check(settings: Annotated[CheckSettings, Parameter(name="*")] = _CHECK) -> int:
+    """Can a server be trusted? Whether it sees images and keeps answers apart, and what it ignores; ten seconds."""
+    from vqa_client.cli import check as checking
+
+    return checking.check(settings)
 
 
 @app.command

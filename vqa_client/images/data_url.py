@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.images.held import HELD
 from vqa_client.types import Image
 
 PIECE_BYTES = 73_728
@@ -13,23 +14,28 @@ PIECE_BYTES = 73_728
 
 
 def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
-    """Read an image and yield its base64 text, four characters for each three bytes begun.
+    """Yield an image's base64 text, four characters for each three bytes begun; what is not at hand is read.
 
     `piece_bytes` is counted before encoding and must be a multiple of 3. Raises `QuestionFailed` "bad_image" where
     the file is gone or its size is no longer `image.size_bytes`; before the first piece, unless it changes later.
     """
     if piece_bytes < 3 or piece_bytes % 3:
         raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
-    pieces = _file_pieces(image, piece_bytes) if image.data is None else _data_pieces(image, image.data, piece_bytes)
+    data = HELD.find(image.sha256) if image.data is None else image.data
+    pieces = _file_pieces(image, piece_bytes) if data is None else _data_pieces(image, data, piece_bytes)
     encode = _encoder()
-    for piece in pieces:
-        yield encode(piece)
+    try:
+        for piece in pieces:
+            yield encode(piece)
+    finally:
+        HELD.sent(image.sha256)
 
 
-def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[bytes]:
+def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memoryview]:
     if len(data) != image.size_bytes:
         raise _changed(image)
-    return (data[start : start + piece_bytes] for start in range(0, len(data), piece_bytes))
+    view = memoryview(data)
+    return (view[start : start + piece_bytes] for start in range(0, len(data), piece_bytes))
 
 
 def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
@@ -63,7 +69,7 @@ def _exactly(descriptor: int, size: int, image: Image) -> bytes:
 
 
 @cache
-def _encoder() -> Callable[[bytes], bytes]:
+def _encoder() -> Callable[[bytes | memoryview], bytes]:
     try:
         import pybase64
     except ImportError:

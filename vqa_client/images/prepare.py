@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
+from vqa_client.images.held import HELD
 from vqa_client.images.recent import Recent
 from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
 from vqa_client.images.steps import Recipe
@@ -15,7 +16,7 @@ INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
 BREATH_BYTES = 256 << 10
 CACHE_BYTES = 256 << 20
-KNOWN_FILES = 8_192
+KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
@@ -70,27 +71,28 @@ class ImagePreparer:
 
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
-        started = [self._found_at(path) for path in paths]
+        keys = [file_key(path) for path in paths]
+        started = [self._found(key) for key in keys]
         if None in started:
             async with self._turn:
-                started = [await self._started(path) for path in paths]
-        return tuple([await _finished(one) for one in started if one is not None])
+                started = [await self._started(path, key) for path, key in zip(paths, keys, strict=True)]
+        images = tuple([await _finished(one) for one in started if one is not None])
+        for image in images:
+            HELD.expect(image.sha256)
+        return images
 
     def close(self) -> None:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        HELD.clear()
 
-    def _found_at(self, path: str) -> Settled | _Making | None:
-        key = file_key(path)
-        return key if isinstance(key, Refused) else self._found(key)
-
-    async def _started(self, path: str) -> Settled | _Making:
-        key = file_key(path)
+    async def _started(self, path: str, key: FileKey | Refused) -> Settled | _Making:
+        """Look at a file, unless that was done meanwhile; `key` says what lay there when the question came up."""
+        found = self._found(key)
         if isinstance(key, Refused):
             return key
-        found = self._found(key)
         if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None:
-            actual, found = settle(path, self._recipe, decode=False)  # None where its pixels must be looked at
+            actual, found = settle(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
             self._keep(actual, found)
             await self._breathe(key[1])
         return self._in_pool(path, key) if found is None else found
@@ -102,7 +104,9 @@ class ImagePreparer:
             self._since_breath = 0
             await asyncio.sleep(0)
 
-    def _found(self, key: FileKey) -> Settled | _Making | None:
+    def _found(self, key: FileKey | Refused) -> Settled | _Making | None:
+        if isinstance(key, Refused):
+            return key
         return self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
 
     def _in_pool(self, path: str, key: FileKey) -> _Making:

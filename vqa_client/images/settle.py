@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.images.facts import ImageFacts, facts
+from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
@@ -58,10 +59,11 @@ def file_key(path: str) -> FileKey | Refused:
     return _key(path, found)
 
 
-def settle(path: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, Settled | None]:
+def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
     """Read a file and decide on it; None as the verdict where that takes a decoder and `decode` is off.
 
-    The key is of the bytes that were read, whatever lay at `path` before; None where nothing could be read.
+    The key is of the bytes that were read, whatever lay at `path` before; None where nothing could be read. `hold`
+    keeps the bytes of a file that is sent unchanged at hand for its first sendings.
     """
     try:
         key, data = _read(path)
@@ -73,7 +75,10 @@ def settle(path: str, recipe: Recipe, *, decode: bool) -> tuple[FileKey | None, 
             told = f"{path}: has {found.width}x{found.height} pixels; servers take at most {MAX_IMAGE_PIXELS}"
             return key, Refused(message=told, hint="make the image smaller first")
         if is_plain(found, recipe):
-            return key, _unchanged(path, found, data)
+            image = _unchanged(path, found, data)
+            if hold:
+                HELD.keep(image.sha256, data)
+            return key, image
         return key, _decoded(path, found, data, recipe) if decode else None
     except QuestionFailed as failed:
         return key, Refused(message=str(failed), hint=failed.hint)

@@ -1,5 +1,6 @@
 """Every knob once, with its help text: the command line, the Python API and the run's identity are made from these."""
 
+from vqa_client.settings.check import CheckSettings
 from vqa_client.settings.demo import DemoSettings
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
@@ -13,6 +14,7 @@ from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 
 __all__ = [
+    "CheckSettings",
     "DemoSettings",
     "ExplainSettings",
     "GenerateSettings",
