@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+from msgspec import Struct
 
 from vqa_client.errors import UsageError
 
 _BUFFER_BYTES = 1 << 20
+_TOKEN = secrets.token_hex(8)  # so that no text of a report can be taken for a place
 _HINT = "make room or allow writing there, or choose another --output"
 
 
@@ -47,18 +49,50 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
         file.write(_indented(value) + b"\n")
 
 
+class Members(Struct, frozen=True):
+    """The members of an object, for `write_json_streamed`, as keys and values."""
+
+    items: Iterable[tuple[str, Any]]
+
+
+def place(name: str) -> str:
+    """Give the value that stands, in the content for `write_json_streamed`, where the stream of that name comes."""
+    return f"\0{_TOKEN} {name}\0"
+
+
+def write_json_streamed(
+    path: str | os.PathLike[str], content: Mapping[str, Any], streams: Mapping[str, Iterable[Any] | Members]
+) -> None:
+    """Write an object with long lists or objects of which one item at a time is in memory.
+
+    `streams` has them in the order of their places in `content`.
+    """
+    text = _indented(dict(content))
+    with replacing(path) as file:
+        for name, items in streams.items():
+            before, _, text = text.partition(encode(place(name)))
+            last = before.rpartition(b"\n")[2]
+            file.write(before)
+            _write_items(file, items, line=b"\n" + b" " * (len(last) - len(last.lstrip(b" "))))
+        file.write(text + b"\n")
+
+
+def _write_items(file: IO[bytes], items: Iterable[Any] | Members, line: bytes) -> None:
+    if isinstance(items, Members):
+        opening, closing, encoded = b"{", b"}", (encode(key) + b": " + encode(value) for key, value in items.items)
+    else:
+        opening, closing, encoded = b"[", b"]", (encode(item) for item in items)
+    file.write(opening)
+    for number, item in enumerate(encoded):
+        file.write((b"," if number else b"") + line + b"  " + item)
+    file.write(line + closing)
+
+
 def write_json_list(
     path: str | os.PathLike[str], head: Mapping[str, Any], name: str, items: Iterable[Mapping[str, Any]]
 ) -> None:
     """Write an object: the keys of `head`, then under `name` a list of which one item at a time is in memory."""
-    with replacing(path) as file:
-        opened = _indented(dict(head)).rstrip(b"}").rstrip()
-        file.write(opened + (b"," if head else b"") + b"\n  " + encode(name) + b": [")
-        separator = b"\n    "
-        for item in items:
-            file.write(separator + encode(item))
-            separator = b",\n    "
-        file.write(b"\n  ]\n}\n")
+    write_json_streamed(path, {**head, name: place(name)}, {name: items})
 
 
 def encode(value: Any) -> bytes:

@@ -15,10 +15,27 @@ OURS = frozenset({"model", "messages", "stream", "n"})
 """Keys of a request that an extra_body may not set: a run would not be what its records say."""
 
 
+class ServeBlock(BaseModel):
+    """How `vqa-client serve` starts the model; what is None is left to the server.
+
+    `model` is where the weights are (default: `model_name`), `limit_mm_per_prompt` the most images in one prompt,
+    `max_model_len` tokens of prompt and reply, `extra_args` what the server's command takes besides.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model: str | None = Field(default=None, min_length=1)
+    max_model_len: int | None = Field(default=None, gt=0)
+    limit_mm_per_prompt: int | None = Field(default=None, gt=0)
+    tensor_parallel_size: int | None = Field(default=None, gt=0)
+    dtype: str | None = None
+    extra_args: tuple[str, ...] = ()
+
+
 class ModelSettings(BaseModel):
     """What is sent with every request; a temperature of None is not sent, so the server's default holds.
 
-    `base_url` is where the model is served, unless the command says otherwise.
+    `base_url` is where the model is served, unless the command says otherwise; `serve` how it is started there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -31,6 +48,7 @@ class ModelSettings(BaseModel):
     extra_body: dict[str, JsonValue] | None = None
     presence_penalty: float | None = None
     base_url: str | None = None
+    serve: ServeBlock | None = None
 
     @property
     def timeout_s(self) -> float:
@@ -82,9 +100,9 @@ def _find(config: str) -> Path:
 def _complaint(error: ValidationError, origin: str) -> tuple[str, str]:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    known = sorted(ModelSettings.model_fields)
+    known = sorted((ServeBlock if first["loc"][0] == "serve" else ModelSettings).model_fields)
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1, cutoff=0.4)
         guess = f"did you mean {near[0]}? " if near else ""
         return f"the config {origin} has an unknown key {key!r}", f"{guess}known keys: {', '.join(known)}"
     if first["type"] == "missing":

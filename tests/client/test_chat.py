@@ -262,7 +262,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
     client = server.client(timeout=0.5, max_retries=50)
     client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
     started_s = time.monotonic()
-    with pytest.raises(QuestionFailed, match="within 0.5 s in 3 attempts") as caught:
+    with pytest.raises(QuestionFailed, match=r"within 0\.5 s in 3 attempts") as caught:
         await client.complete((), "?")
     assert caught.value.status == "timeout"
     assert time.monotonic() - started_s == pytest.approx(0.5, abs=0.3)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
@@ -31,6 +32,8 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         show(failed.reports, as_json=settings.json, tables=tables)
         raise
     show(reports, as_json=settings.json, tables=tables)
+    if settings.html:
+        write_pages(reports)
     return exit_code(reports)
 
 

@@ -26,6 +26,8 @@ from vqa_client.settings import (
     ReportSettings,
     ScoreExplanationsSettings,
     ScoreSettings,
+    ServerName,
+    ServeSettings,
     ViewSettings,
     Vqa2Settings,
 )
@@ -39,6 +41,7 @@ app = App(
 )
 _CHECK = CheckSettings()
 _DEMO = DemoSettings()
+_SERVE = ServeSettings()
 _VQA2 = Vqa2Settings()
 _EXPLAIN = ExplainSettings()
 
@@ -83,6 +86,14 @@ def render(settings: Annotated[RenderSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import render as drawing
 
     return drawing.render(settings)
+
+
+@app.command
+def serve(server: ServerName, /, settings: Annotated[ServeSettings, Parameter(name="*")] = _SERVE) -> int:
+    """Start vLLM, mlx-vlm or the page reader with the settings of a model's config, and stop it on Ctrl-C."""
+    from vqa_client.cli import serve as serving
+
+    return serving.serve(server, settings)
 
 
 @app.command

@@ -6,10 +6,11 @@ that the published script doesn't know is listed after those it does, so that to
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from vqa_client.files import write_json_list
+from vqa_client.files import Members, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent
 from vqa_client.reports.longbench_groups import (
     CONTEXT_LENGTHS,
@@ -25,6 +26,9 @@ from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.types import Question, Record
 
+INSTANCES = "instance_accuracies"
+RESULTS = "results"
+
 
 def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written."""
@@ -36,14 +40,13 @@ def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
     }
     head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
     head |= additions(run, summary, percent)
-    write_json_list(path, head, "results", (mc_result(*pair) for pair in pairs()))
+    write_json_list(path, head, RESULTS, (mc_result(*pair) for pair in pairs()))
     return summary
 
 
 def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
-    documents: dict[str, list[int]] = {}
-    summary = summarise(_counted_by_document(pairs(), documents), crossings=[("context_length", "needle_depth")])
+    summary = summarise((record for _, record in pairs()), crossings=[("context_length", "needle_depth")])
     detailed = {
         "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
         "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
@@ -52,20 +55,20 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     head = _published_head(run, summary) | _by_context_length(summary)
     head |= {
         "case_sensitive": run.scoring.get("case_sensitive") == "true",
-        "instance_accuracies": {name: share(total, correct) for name, (total, correct) in documents.items()},
+        INSTANCES: place(INSTANCES),
         "detailed_analysis": detailed,
     }
-    head |= additions(run, summary, percent)
-    write_json_list(path, head, "results", (niah_result(*pair) for pair in pairs()))
+    head |= additions(run, summary, percent) | {RESULTS: place(RESULTS)}
+    results = (niah_result(*pair) for pair in pairs())
+    write_json_streamed(path, head, {INSTANCES: Members(_by_document(pairs())), RESULTS: results})
     return summary
 
 
-def _counted_by_document(pairs: Iterable[tuple[Question, Record]], documents: dict[str, list[int]]) -> Iterator[Record]:
-    for _, record in pairs:
-        counts = documents.setdefault(record.cluster, [0, 0])
-        counts[0] += 1
-        counts[1] += record.score >= 1.0
-        yield record
+def _by_document(pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each document's share; its questions are neighbours in the data file."""
+    for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
+        right = [record.score >= 1.0 for _, record in neighbours]
+        yield document, share(len(right), sum(right))
 
 
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:

@@ -9,16 +9,18 @@ from vqa_client.types import ANSWERED, Failure, Status
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The numbers of one run and where its file lies; `expected` counts the questions that the run has.
+    """The numbers of one run, and where its file and its record log lie.
 
-    `variant` is the image folder's name, or "text_only"; `headline` names the metric that the accuracy is of;
-    `failures` holds one example of each; `cut_documents` were shown in part, by --max_pages.
+    `expected` counts the questions that the run has. `variant` is the image folder's name, or "text_only";
+    `headline` names the metric that the accuracy is of; `failures` holds one example of each; `cut_documents` were
+    shown in part, by --max_pages.
     """
 
     task: str
     variant: str
     model: str
     path: Path
+    log: Path = Path()
     expected: int
     left_out: dict[str, tuple[str, ...]]
     summary: Summary

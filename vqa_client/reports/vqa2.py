@@ -4,17 +4,16 @@ Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` 
 enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from vqa_client import __version__
-from vqa_client.files import encode, replacing
+from vqa_client.files import encode, place, replacing, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
@@ -28,8 +27,7 @@ from vqa_client.types import Question, Record
 RESIZED = "Resize to max 1024px, LANCZOS"
 AS_THEY_ARE = "none: image files are sent as they are"
 DATASETS = {"coco": "COCO val2014", "sample": "drawn sample pictures"}
-_PLACE = b'"\\u0000question_results\\u0000"'
-_PLACEHOLDER = "\0question_results\0"
+QUESTION_RESULTS = "question_results"
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -48,7 +46,8 @@ def writer(setup: Setup) -> Write:
     def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
         watch = Watch()
         summary = _summary(run, summarise(watch.watching(pairs())), watch)
-        _write_around(path, _content(setup, run, summary), (question_result(*pair) for pair in pairs()))
+        results = (question_result(*pair) for pair in pairs())
+        write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
         if not summary.scored:
             write_submission(submission_path(path), pairs())
         return summary
@@ -158,7 +157,7 @@ def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
         "vqa_accuracy": summary.vqa_accuracy,
         "avg_inference_time": summary.times.mean,
         "performance_grade": summary.assessment,
-        "question_results": _PLACEHOLDER,
+        QUESTION_RESULTS: place(QUESTION_RESULTS),
         "success_rate": summary.success_rate,
         "inference_time_s": summary.times,
         "memory": memory_of_client() | {"server_bytes": run.server.get("memory_bytes")},
@@ -187,15 +186,3 @@ def _errors(run: Run, summary: Summary) -> dict[str, int]:
 def _local(started: str) -> str:
     when = datetime.fromisoformat(started) if started else datetime.now(UTC)
     return when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _write_around(path: Path, content: Mapping[str, Any], items: Iterable[Mapping[str, Any]]) -> None:
-    """Write the content, with the list of `items`, of which one is in memory at a time, in the placeholder's place."""
-    before, _, after = msgspec.json.format(encode(content), indent=2).partition(_PLACE)
-    with replacing(path) as file:
-        file.write(before + b"[")
-        separator = b"\n        "
-        for item in items:
-            file.write(separator + encode(item))
-            separator = b",\n        "
-        file.write(b"\n      ]" + after + b"\n")

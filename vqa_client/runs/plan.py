@@ -52,6 +52,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             variant=self.variant,
             model=run.model,
             path=path,
+            log=self.paths.log,
             expected=self.loaded.count,
             left_out=self.loaded.left_out,
             summary=summary,

@@ -14,7 +14,7 @@ from vqa_client.files import write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings import RunSettings
 
-NOT_GENERATION = frozenset({"timeout", "base_url"})
+NOT_GENERATION = frozenset({"timeout", "base_url", "serve"})
 """Model settings that change when a question fails, not what a model answers."""
 
 

@@ -91,6 +91,10 @@ def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
             "versions": versions(),
             "settings": described_settings(stage.settings),
             "data_sha256": plan.loaded.data_sha256,
+            "data_path": str(plan.data_path.absolute()),
+            "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
+            "expected": plan.loaded.count,
+            "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
         },
     )
 

@@ -26,10 +26,14 @@ Ready = Callable[[str], Awaitable[str | None]]
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """A running server; `pid` is its process and its process group."""
+    """A running server; `pid` is its process and its process group.
+
+    `ended` tells how it ended, with its last lines, once it has; None while it runs.
+    """
 
     base_url: str
     pid: int
+    ended: Callable[[], str | None]
 
 
 @asynccontextmanager
@@ -55,7 +59,7 @@ async def running(
             try:
                 watch(process.pid)
                 base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
-                yield Server(base_url=base_url, pid=process.pid)
+                yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ended(process, log))
             finally:
                 with anyio.CancelScope(shield=True):
                     await _stop(process, grace_s)
@@ -112,6 +116,11 @@ async def _until_ready(
 
 
 _BY_HAND = "start the server by hand to see all that it prints, and give its address with --base_url"
+
+
+def _ended(process: subprocess.Popen[bytes], log: Path) -> str | None:
+    status = process.poll()
+    return None if status is None else _how(status) + _told(log)
 
 
 def _how(status: int) -> str:

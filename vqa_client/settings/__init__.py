@@ -11,6 +11,7 @@ from vqa_client.settings.robustness import GenerateSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import ScoreSettings
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.settings.serve import ServerName, ServeSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 
 __all__ = [
@@ -29,6 +30,8 @@ __all__ = [
     "RunSettings",
     "ScoreExplanationsSettings",
     "ScoreSettings",
+    "ServeSettings",
+    "ServerName",
     "ViewSettings",
     "Vqa2Settings",
 ]

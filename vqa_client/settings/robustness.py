@@ -32,8 +32,8 @@ class GenerateSettings:
     ] = 0
     format: Annotated[FileFormat, Parameter(help="png loses nothing; jpeg takes part of the noise away again.")] = "png"
     quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
-    workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = (
-        field(default_factory=usable_cpus)
+    workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = field(
+        default_factory=usable_cpus
     )
     dry_run: Annotated[
         bool, Parameter(negative="", help="Make nothing; say how many files and megabytes to expect.")

@@ -81,6 +81,9 @@ class RunSettings:
     json: Annotated[
         bool, Parameter(group=RUN, negative="", help="Print the summaries as JSON, alone on standard output.")
     ] = False
+    html: Annotated[
+        bool, Parameter(group=RUN, help="Write an HTML page beside each report, where the extra html is installed.")
+    ] = True
     max_pixels: Annotated[
         int | None, Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never.")
     ] = None

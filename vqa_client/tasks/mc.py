@@ -41,19 +41,19 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
 class _Questions(Struct, frozen=True, kw_only=True):
     selection: Selection[_Row]
-    wanted: Wanted
 
     def __iter__(self) -> Iterator[Question]:
-        for row, context_length in self.selection.rows():
+        wanted = self.selection.wanted
+        for row, images, context_length in self.selection.shown():
             yield Question(
                 id=row.name,
-                variant=self.wanted.variant,
+                variant=wanted.variant,
                 text=row.question,
-                images=self.wanted.images(row),
+                images=images,
                 references=(row.gold(),),
                 choices=row.choices(),
                 groups=row.groups(context_length),
-                extra=self.wanted.extra(row),
+                extra=wanted.extra(row),
             )
 
 
@@ -73,7 +73,7 @@ def load(
     wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
     selection = select(data_json, _Row, wanted, hint=_HINT)
     return Loaded(
-        questions=_Questions(selection=selection, wanted=wanted),
+        questions=_Questions(selection=selection),
         count=len(selection.indices),
         left_out=selection.left_out,
         data_sha256=selection.file.sha256,

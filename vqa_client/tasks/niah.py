@@ -42,15 +42,15 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
 class _Questions(Struct, frozen=True, kw_only=True):
     selection: Selection[_Row]
-    wanted: Wanted
 
     def __iter__(self) -> Iterator[Question]:
-        for row, context_length in self.selection.rows():
-            images, extra = self.wanted.images(row), self.wanted.extra(row)
+        wanted = self.selection.wanted
+        for row, images, context_length in self.selection.shown():
+            extra = wanted.extra(row)
             for index in row.scorable():
                 yield Question(
                     id=question_id(row.name, index),
-                    variant=self.wanted.variant,
+                    variant=wanted.variant,
                     text=row.questions[index],
                     images=images,
                     references=(row.gold(index),),
@@ -88,7 +88,7 @@ def load(
         count += len(scorable)
         unscorable += [question_id(row.name, index) for index in range(len(row.questions)) if index not in scorable]
     return Loaded(
-        questions=_Questions(selection=selection, wanted=wanted),
+        questions=_Questions(selection=selection),
         count=count,
         left_out=selection.left_out | ({"unscorable": tuple(unscorable)} if unscorable else {}),
         data_sha256=selection.file.sha256,

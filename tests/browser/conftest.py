@@ -1,0 +1,70 @@
+"""A real headless Chromium; its tests are skipped, with the reason, where there is none."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.html.page import write_page
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+MOST_MS = 10_000
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    pytest.importorskip("jinja2", reason="jinja2 (extra html) is not installed")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no Chromium on PATH ({', '.join(BROWSERS)}); on Debian: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page in the browser, and everything that went wrong in it or that it asked for."""
+
+    def __init__(self, browser: Any, **context: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1200, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(MOST_MS)
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: self.wrong.append(said.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    @property
+    def chosen(self) -> str:
+        return str(self.page.locator("#detail h3").inner_text())
+
+    @property
+    def count(self) -> str:
+        return str(self.page.locator("#count").inner_text())
+
+    def until_count(self, beginning: str) -> None:
+        """Wait for it as a reader would: the page's policy forbids to evaluate a test in it again and again."""
+        self.page.locator("#count", has_text=re.compile(f"^{beginning}")).wait_for()
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Opened]:
+    made = Opened(chromium)
+    yield made
+    made.context.close()
+
+
+def report_of(log: Path) -> str:
+    """Write a log's page and give its address."""
+    run = read_run(log)
+    path = run.beside(".html")
+    write_page(path, run, overview(run), html_images=50)
+    return path.resolve().as_uri()

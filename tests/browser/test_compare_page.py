@@ -1,0 +1,48 @@
+"""The page of a comparison in a real browser: hostile records do nothing, and 20,000 questions are there at once."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.compare.logged import many, put
+from tests.compare.test_files import HOSTILE, hostile
+from vqa_client.compare.write import compare_runs, write_comparison
+from vqa_client.types import Record
+
+FIRST_PAINT_MS = 2_000
+WIDTH = 800
+
+
+def seen(browser: Any, tmp_path: Path, *runs: list[Record]) -> tuple[Any, list[str]]:
+    """The page, and everything that it said or asked for beside itself."""
+    for number, records in enumerate(runs):
+        put(tmp_path / str(number), records, model=f"org/{number}")
+    sides, compared = compare_runs([tmp_path / str(number) for number in range(len(runs))])
+    write_comparison(tmp_path, sides, compared, html_images=5, csv_safe=False)
+    page = browser.new_page(viewport={"width": WIDTH, "height": 600})
+    page.set_default_timeout(10_000)
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.on("request", lambda request: None if "compare.html" in request.url else wrong.append(request.url))
+    page.goto((tmp_path / "compare.html").as_uri())
+    return page, wrong
+
+
+def test_hostile_records_are_text_in_a_browser(chromium: Any, tmp_path: Path) -> None:
+    page, wrong = seen(chromium, tmp_path, *([hostile(text, score) for text in HOSTILE] for score in (0.0, 1.0)))
+    assert wrong == []
+    assert page.locator("script, iframe, img").count() == 0
+    assert page.locator("article").count() == len(HOSTILE)
+    assert HOSTILE[0] in page.locator("article pre").all_inner_texts()
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).display") == "block"
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    page.close()
+
+
+def test_twenty_thousand_questions_are_painted_at_once(chromium: Any, tmp_path: Path) -> None:
+    page, wrong = seen(chromium, tmp_path, *(many(number, 0.5, count=20_000) for number in range(2)))
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint').map(entry => entry.startTime)")
+    assert wrong == []
+    assert all(moment < FIRST_PAINT_MS for moment in painted)
+    assert page.locator("article").count() == 1_000
+    page.close()

@@ -1,0 +1,223 @@
+"""The page in a real browser: filters, keys, links, hostile texts, twenty thousand questions, a run that goes on."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.browser.conftest import Opened, report_of
+from tests.html.samples import HOSTILE, corrupted, hostile, mixed, needles, record, write_run
+from tests.html.test_shown_images import put, run_of
+from vqa_client.html.serving import ReportServer
+
+FIRST_PAINT_MS = 2000
+
+
+@pytest.fixture
+def report(opened: Opened, tmp_path: Path) -> Opened:
+    """One hundred questions: 60 right, 20 wrong, 15 without a reply, 5 unparsed."""
+    opened.page.goto(report_of(write_run(tmp_path, mixed())))
+    return opened
+
+
+def test_the_page_opens_from_disk_and_asks_for_nothing_else(report: Opened) -> None:
+    assert report.wrong == []
+    assert len(report.asked) == 1
+    assert report.count == "100 questions"
+    assert report.chosen == "q0"
+
+
+def test_the_filters_narrow_the_list_and_stand_in_the_address(report: Opened) -> None:
+    report.page.get_by_text("Wrong", exact=True).click()
+    assert report.count == "25 of 100 questions · accuracy here 0.0 %"
+    report.page.get_by_label("any status").select_option("unparsed")
+    assert report.count.startswith("5 of 100")
+    report.page.get_by_label("any difficulty").select_option("hard")
+    assert report.count.startswith("2 of 100")
+    address = report.page.url
+    report.page.get_by_role("button", name="Clear").click()
+    assert report.count == "100 questions"
+    report.page.goto("about:blank")
+    report.page.goto(address)
+    assert report.count.startswith("2 of 100")
+
+
+def test_text_is_found_and_marked(report: Opened) -> None:
+    report.page.keyboard.press("/")
+    report.page.keyboard.type("harbour 42")
+    report.until_count("1 of")
+    assert report.chosen == "q42"
+    assert report.page.locator("#detail mark").first.inner_text() == "harbour 42"
+    report.page.keyboard.press("Escape")
+    report.page.keyboard.press("c")
+    assert report.count == "100 questions"
+
+
+def test_nothing_found_is_said(report: Opened) -> None:
+    report.page.locator("#find").fill("no such words")
+    report.until_count("0 of")
+    assert report.page.locator("#detail").inner_text() == "No question is like that."
+
+
+def test_the_keys_walk_through_the_questions(report: Opened) -> None:
+    for key, chosen in (("j", "q1"), ("j", "q2"), ("k", "q1"), ("n", "q60"), ("G", "q99"), ("p", "q98"), ("g", "q0")):
+        report.page.keyboard.press(key)
+        assert report.chosen == chosen
+    report.page.keyboard.press("w")
+    assert report.count.startswith("25 of")
+    report.page.keyboard.press("?")
+    assert report.page.locator("#help").is_visible()
+    report.page.keyboard.press("Escape")
+    assert not report.page.locator("#help").is_visible()
+
+
+def test_the_chosen_row_is_in_sight_and_told_to_screen_readers(report: Opened) -> None:
+    report.page.locator("#list").focus()
+    report.page.keyboard.press("End")
+    row = report.page.locator('[role="option"][aria-selected="true"]')
+    assert row.get_attribute("aria-posinset") == "100"
+    assert report.page.locator("#list").get_attribute("aria-activedescendant") == row.get_attribute("id")
+    assert row.is_visible()
+
+
+def test_a_question_has_a_link_of_its_own(report: Opened) -> None:
+    href = report.page.get_by_role("link", name="Link").get_attribute("href")
+    report.page.goto(report.page.url.partition("#")[0] + "#q=q77")
+    assert (href, report.chosen) == ("#q=q0", "q77")
+
+
+def test_a_number_of_the_summary_leads_to_its_questions(report: Opened) -> None:
+    report.page.get_by_role("link", name="unparsed").click()
+    report.until_count("5 of")
+
+
+def test_a_failed_question_says_why(report: Opened) -> None:
+    report.page.goto(report.page.url.partition("#")[0] + "#q=q80")
+    detail = report.page.locator("#detail").inner_text()
+    assert "no reply within 60 s" in detail
+    assert "HTTP 502" in detail
+
+
+def test_variants_of_a_question_lead_to_each_other(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, corrupted(5))) + "#q=q3&v=snow%2F2")
+    opened.page.locator("#detail").get_by_role("link", name="zoom_blur/5").click()
+    opened.page.locator("#detail .aside", has_text="·  zoom_blur/5").first.wait_for()
+    assert opened.chosen == "q3"
+
+
+def test_hostile_texts_do_nothing(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, hostile())))
+    for key in ("r", "j") * len(HOSTILE):
+        opened.page.keyboard.press(key)
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.wrong == []
+    assert len(opened.asked) == 1
+
+
+def test_hostile_texts_stand_in_the_detail_as_they_are(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, hostile())))
+    for text in HOSTILE:
+        shown = opened.page.locator("#detail .reply").last.text_content()
+        assert shown == "".join(_seen(character) for character in text * 3)
+        opened.page.keyboard.press("j")
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.page.evaluate("document.scripts.length") == 2
+    assert opened.page.locator("img, svg[onload], main script").count() == 0
+
+
+def _seen(character: str) -> str:
+    unseen = (ord(character) < 32 and character not in "\n\t") or character in "\u202e\u202c\u2028\u2029"
+    return f"U+{ord(character):04X}" if unseen else character
+
+
+def test_script_that_gets_in_all_the_same_does_not_run(report: Opened) -> None:
+    report.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hacked = 1\">')")
+    report.page.wait_for_timeout(100)
+    assert report.page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in said for said in report.wrong)
+
+
+def test_a_reply_of_a_megabyte_is_shown(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, [record(output="x" * 1_000_000 + " the end")])))
+    assert "characters left out here" in opened.page.locator("#detail .reply").inner_text()
+    assert opened.page.locator("#detail .reply").inner_text().endswith("the end")
+
+
+def test_images_are_shown_small_and_linked(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(run_of(tmp_path, put(tmp_path / "pages/a.png")).log))
+    assert opened.page.evaluate("document.querySelector('.pictures img').complete") is True
+    assert opened.page.evaluate("document.querySelector('.pictures img').naturalWidth") == 360
+    assert opened.page.locator(".pictures a").first.evaluate("(link) => link.href").endswith("/pages/a.png")
+    assert opened.wrong == []
+
+
+def test_twenty_thousand_questions_are_painted_within_two_seconds(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, needles(20_000))))
+    painted_ms = opened.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert painted_ms < FIRST_PAINT_MS
+    assert opened.count == "20,000 questions"
+    assert opened.page.locator("#list .row").count() < 60
+    opened.page.keyboard.press("G")
+    assert opened.chosen == "q19999"
+    began_ms = opened.page.evaluate("performance.now()")
+    opened.page.locator("#find").fill("so it is 1234.")
+    opened.until_count("1 of")
+    assert opened.page.evaluate("performance.now()") - began_ms < FIRST_PAINT_MS
+
+
+def test_a_served_page_follows_its_run_and_keeps_the_readers_place(opened: Opened, tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
+    with ReportServer(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            opened.page.goto(server.address + "0/#outcome=wrong&q=q3")
+            opened.page.wait_for_timeout(300)
+            with log.open("ab") as file:
+                file.write(msgspec.json.encode(record(11, right=False)) + b"\n")
+            opened.until_count("6 of 11")
+            assert opened.chosen == "q3"
+            assert "11 questions" in opened.page.locator("#summary").inner_text()
+        finally:
+            opened.page.goto("about:blank")
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    page = Opened(chromium, color_scheme=scheme)
+    page.page.goto(report_of(write_run(tmp_path, corrupted(40))))
+    pairs = page.page.evaluate(CONTRASTS)
+    page.context.close()
+    assert len(pairs) > 5
+    assert min(pairs) >= 4.5
+
+
+CONTRASTS = """() => {
+  const parts = (colour) => colour.match(/[0-9.]+/g).map(Number);
+  const light = (colour) => parts(colour).slice(0, 3).map((part) => part / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = (one) => { for (; one; one = one.parentElement) {
+    const found = getComputedStyle(one).backgroundColor; if (parts(found)[3] !== 0) return found; } };
+  return [...document.querySelectorAll("p, .heat a, th, td, dt, h2, .is-wrong, .is-right, a")].map((one) => {
+    const [low, high] = [light(getComputedStyle(one).color), light(ground(one))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05); });
+}"""
+
+
+def test_on_paper_there_are_the_numbers_and_a_table_of_questions(report: Opened) -> None:
+    report.page.emulate_media(media="print")
+    report.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert report.page.locator("#printed tr").count() == 101
+    assert not report.page.locator("#filters").is_visible()
+    assert report.page.locator("#printed .sheet").is_visible()
+
+
+def test_a_narrow_page_does_not_scroll_sideways(report: Opened) -> None:
+    report.page.set_viewport_size({"width": 390, "height": 800})
+    assert report.page.evaluate("document.documentElement.scrollWidth") <= 390

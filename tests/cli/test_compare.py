@@ -1,0 +1,162 @@
+"""compare, parse --explain and rescore as people type them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compare.logged import failed, many, put, record
+from tests.runs.test_explained import mc_log, said
+from vqa_client.cli.main import run_command
+
+ODD = "see [/INST] and [bold]x [id] \x1b[31mred\x1b[0m \u202e 答案 ✓ =1+1\r"
+
+
+def run(*words: object) -> int:
+    return run_command(list(map(str, words)))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    places = [tmp_path / "a", tmp_path / "b"]
+    for number, place in enumerate(places):
+        put(place, many(number, (0.4, 0.65)[number]), model=f"org/{number}")
+    return places
+
+
+def test_people_see_the_sentence_first_then_what_it_rests_on(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", *runs, "-o", tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    lines = told.splitlines()
+    assert lines[0] == "compare · org/1 against org/0"
+    assert lines[1].startswith("org/1 is better than org/0: over the same 300 vqa2 questions on 100 images")
+    for words in ("exact McNemar: p", "paired bootstrap by image", "paired t by image", "p by Holm", "compare.html"):
+        assert words in told
+
+
+def test_machines_get_the_same_json_alone_on_standard_output(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", *runs, "--json", "--output", tmp_path) == 0
+    printed = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert printed == json.loads((tmp_path / "compare.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["compare"], "runs"),
+        (["compare", "a"], "there is 1 run to compare"),
+        (["compare", "a", "a"], "are one run"),
+        (["compare", "a", "missing"], "missing: does not exist"),
+        (["compare", "a", "b", "--html_images", "-1"], "--html_images is -1"),
+        (["parse", "--explain", "zzz", "a"], "'zzz' was not asked"),
+        (["rescore", "a"], "does not say the setting 'mode'"),
+    ],
+)
+def test_what_can_not_be_done_is_one_line_and_exit_code_2(
+    words: list[str], told: str, runs: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(runs[0].parent)
+    try:
+        code = run(*words)
+    except SystemExit as left:  # what the command line itself refuses
+        code = 2 if left.code else 0
+    assert code == 2
+    printed = capsys.readouterr()
+    assert told in printed.err + printed.out
+
+
+def test_questions_without_a_reply_give_exit_code_1(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    put(runs[1], [*many(1, 0.5)[1:], failed("q0", cluster="image0")], model="org/1")
+    assert run("compare", *runs) == 1
+    assert "org/1: 1 question without a reply, counted as wrong" in capsys.readouterr().out
+
+
+def test_runs_over_other_data_are_refused_with_the_difference(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(runs[1], many(1, 0.5), described={"data_sha256": "00" * 32})
+    assert run("compare", *runs) == 2
+    assert "data_sha256: abababababab... and 000000000000..." in capsys.readouterr().err
+
+
+def told_in_ascii(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "vqa_client", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "NO_COLOR": "1", "COLUMNS": "20"},
+    )
+
+
+def test_foreign_text_is_shown_and_never_obeyed(tmp_path: Path) -> None:
+    for number, score in enumerate((0.0, 1.0)):
+        odd = record(ODD, score=score, output=ODD, answer=ODD, references=(ODD,), groups={ODD: ODD, "kind": "x"})
+        put(tmp_path / str(number), [odd, record("2", groups={ODD: "x"})], model=f"{ODD}{number}")
+    compared = told_in_ascii("compare", tmp_path / "0", tmp_path / "1")
+    explained = told_in_ascii("parse", "--explain", "2", tmp_path / "0")
+    for done in (compared, explained):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "\x1b" not in done.stdout
+        assert "\r" not in done.stdout
+    assert "see [/INST] and [bold]x [id] \\x1b[31mred" in compared.stdout
+    assert "\\u7b54" in compared.stdout
+
+
+def test_an_explanation_shows_reply_rules_parsers_and_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, log = mc_log(tmp_path, said(f"<think>A?</think>**C** looks good, but the answer is B.\n{ODD}"))
+    assert run("parse", "--explain", "q1", log) == 0
+    told = capsys.readouterr().out
+    for words in (
+        "<think>A?</think>",
+        "=>declaration: B (by answer)",
+        "emphasis: C",
+        "choices: A. thing 1A",
+        "parsers: robust B (by answer), seed C (by letter), longbench -",
+        "right answer: 'B'",
+        "read again today: the same",
+    ):
+        assert words in told
+    assert "\x1b" not in told
+
+
+def test_an_explanation_is_also_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, log = mc_log(tmp_path, said("B"))
+    assert run("parse", log, "--explain", "q1", "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["choice"]["parsers"]["seed"] == ["B", "letter"]
+
+
+def test_rescoring_shows_and_only_with_write_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, log = mc_log(tmp_path, said("It is (C).", parts={"robust": 1.0}))
+    before = log.read_bytes()
+    assert run("rescore", log) == 0
+    told = capsys.readouterr().out
+    assert "q1: ok 'B' by answer (1) -> ok 'C' by identity (0)" in told
+    assert "nothing is written: --write puts the new readings into the log" in told
+    assert log.read_bytes() == before
+    assert run("rescore", log, "--write", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (found["written"], len(found["changes"])) == (True, 1)
+    assert log.read_bytes() != before
+    assert run("rescore", log) == 0
+    assert "0 of 1 question changed" in capsys.readouterr().out
+
+
+def test_twenty_thousand_questions_take_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(2):
+        put(tmp_path / str(number), many(number, 0.5 + 0.05 * number, count=20_000), model=f"org/{number}")
+    started = time.process_time()
+    assert run("compare", tmp_path / "0", tmp_path / "1", "-o", tmp_path / "out") == 0
+    assert time.process_time() - started < 5
+    assert "20,000" in capsys.readouterr().out

@@ -1,0 +1,89 @@
+"""The commands report and view, from their command lines."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.html.samples import failed, mixed, record, write_run
+from vqa_client.cli.main import run_command
+
+ENDINGS = (".html", ".records.csv", ".summary.json", ".records.parquet", ".md")
+
+
+def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write_run(tmp_path, mixed())
+    before = log.read_bytes()
+    assert run_command(["report", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "clean_mc_eval.html",
+        "clean_mc_eval.records.jsonl",
+        "clean_mc_eval.run.json",
+    ]
+    assert log.read_bytes() == before
+    assert "accuracy 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
+
+
+def test_every_form_is_written_on_request(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow (extra parquet) is not installed")
+    log = write_run(tmp_path / "run", mixed(), name="a")
+    forms = ["--html", "--csv", "--json", "--parquet", "--md"]
+    assert run_command(["report", str(log), "-o", str(tmp_path / "out"), *forms]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"a{ending}" for ending in ENDINGS}
+
+
+def test_failed_questions_do_not_make_the_command_fail(tmp_path: Path) -> None:
+    assert run_command(["report", str(write_run(tmp_path, [failed(1)])), "--json"]) == 0
+    found = json.loads((tmp_path / "clean_mc_eval.summary.json").read_text())
+    assert (found["overall"]["accuracy"], found["failed"]) == (None, 1)
+
+
+def test_runs_of_one_name_from_several_folders_stay_apart(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        write_run(tmp_path / folder, [record()])
+    assert run_command(["report", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "out"), "--md"]) == 0
+    assert sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").rglob("*.md")) == [
+        "out/a/clean_mc_eval.md",
+        "out/b/clean_mc_eval.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["report", "absent"], "absent: does not exist"),
+        (["report", "absent", "--html_images", "-1"], "--html_images is -1"),
+        (["view", "absent"], "absent: does not exist"),
+        (["view", "absent", "--port", "70000"], "--port is 70000"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+    write_run(tmp_path, mixed())
+    command = [sys.executable, "-m", "vqa_client", "view", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        try:
+            with urllib.request.urlopen(address, timeout=10) as reply:
+                assert b"accuracy over all questions" in reply.read()
+        finally:
+            os.kill(process.pid, signal.SIGINT)
+        assert process.wait(10) == 0
+
+
+def test_the_command_line_starts_without_what_reports_need() -> None:
+    code = "import sys, vqa_client.cli.main; print({'jinja2', 'pyarrow', 'PIL', 'http.server'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "set()"

@@ -1,0 +1,139 @@
+"""The figures of a comparison against numbers worked out by hand, and what becomes of odd runs."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compare.logged import failed, many, put, record
+from vqa_client.compare.content import content
+from vqa_client.compare.figures import CLUSTERED, EXACT, Comparison
+from vqa_client.compare.sentence import p_text, points, sentence
+from vqa_client.compare.write import compare_runs
+from vqa_client.errors import UsageError
+from vqa_client.scoring.paired import mcnemar
+from vqa_client.types import Record
+
+
+def compared(tmp_path: Path, *runs: list[Record], **given: Any) -> list[Comparison]:
+    for number, records in enumerate(runs):
+        put(tmp_path / str(number), records, model=f"org/{'abc'[number]}", **given)
+    return [of for of, _ in compare_runs([tmp_path / str(number) for number in range(len(runs))])[1]]
+
+
+def scored(*scores: float, **changes: Any) -> list[Record]:
+    return [record(f"q{number}", score=score, **changes) for number, score in enumerate(scores)]
+
+
+def test_right_and_wrong_on_questions_of_their_own_get_mcnemar(tmp_path: Path) -> None:
+    a, b = scored(*[1.0] * 40, *[0.0] * 20), scored(*[1.0] * 38, 0, 0, *[1.0] * 12, *[0.0] * 8)
+    (of,) = compared(tmp_path, a, b)
+    assert (of.mcnemar.only_a, of.mcnemar.only_b, of.mcnemar.both, of.mcnemar.neither) == (2, 12, 38, 8)
+    assert of.p == of.p_holm == of.mcnemar.p == mcnemar(2, 12)
+    assert (of.p_method, of.partial, of.unit, of.clusters) == (EXACT, False, "question", 60)
+    assert of.difference.value == pytest.approx(10 / 60)
+    assert of.accuracy_a.value == pytest.approx(40 / 60)
+    assert of.shown
+    assert sentence(of).startswith("org/b is better than org/a: over the same 60 vqa2 questions org/b scores 83.3 %")
+    assert "p = 0.013" in sentence(of)
+
+
+def test_questions_on_one_image_are_taken_together(tmp_path: Path) -> None:
+    (of,) = compared(tmp_path, many(1, 0.5), many(2, 0.6))
+    assert (of.p_method, of.unit, of.clusters, of.n) == (CLUSTERED, "image", 100, 300)
+    assert "300 vqa2 questions on 100 images" in sentence(of)
+    assert (of.p < 0.05) == (not of.difference.low <= 0 <= of.difference.high)
+
+
+def test_partial_credit_counts_and_mcnemar_sees_full_marks_only(tmp_path: Path) -> None:
+    (of,) = compared(tmp_path, scored(0.3, 1.0, 0.6, 0.0), scored(0.6, 1.0, 1.0, 0.0))
+    assert of.partial
+    assert of.p_method == CLUSTERED
+    assert (of.mcnemar.only_b, of.mcnemar.only_a) == (1, 0)
+    assert (of.difference.higher, of.difference.lower) == (2, 0)
+    assert of.difference.value == pytest.approx(0.7 / 4)
+
+
+def test_failed_questions_count_as_wrong_and_are_also_left_out(tmp_path: Path) -> None:
+    (of,) = compared(tmp_path, scored(1.0, 1.0, 0.0), [record("q0"), failed("q1"), record("q2")])
+    assert of.accuracy_b.value == pytest.approx(2 / 3)
+    assert (of.accuracy_b.answered, of.accuracy_b.value_answered) == (2, 1.0)
+    assert of.answered_by_both is not None
+    assert (of.answered_by_both.n, of.answered_by_both.value) == (2, 0.5)
+
+
+def test_a_question_in_several_variants_is_one_of_its_kind(tmp_path: Path) -> None:
+    a, b = (
+        [record(f"q{n}", score=score, variant=v) for n in range(20) for v in ("clean", "jpeg")] for score in (1.0, 0.0)
+    )
+    (of,) = compared(tmp_path, a, b)
+    assert (of.n, of.clusters, of.unit) == (40, 20, "question")
+    assert "40 answers to 20 questions of vqa2" in sentence(of)
+    assert {group.value for group in of.groups if group.field == "variant"} == {"clean", "jpeg"}
+
+
+def test_holm_counts_all_groups_and_all_runs(tmp_path: Path) -> None:
+    first, second = compared(tmp_path, many(1, 0.5), many(2, 0.62), many(3, 0.58))
+    assert {group.field for group in first.groups} == {"kind"}
+    assert sum(group.difference.n for group in first.groups) == 300
+    assert all(group.p_holm >= group.p for group in first.groups)
+    smaller, larger = sorted([first, second], key=lambda of: of.p)
+    assert smaller.p_holm == pytest.approx(2 * smaller.p)
+    assert larger.p_holm == pytest.approx(max(larger.p, 2 * smaller.p))
+    assert ", Holm, p" in sentence(smaller)
+
+
+def test_groups_that_a_record_lacks_are_unknown_and_add_up(tmp_path: Path) -> None:
+    a = [*scored(1.0, 0.0, groups={"kind": "x"}), record("z")]
+    (of,) = compared(tmp_path, a, [*a[:2], failed("z")])
+    assert {(group.value, group.difference.n) for group in of.groups} == {("x", 2), ("unknown", 1)}
+
+
+@pytest.mark.parametrize("scores", [([1.0], [0.0]), ([0.0], [0.0]), ([1.0] * 3, [1.0] * 3)])
+def test_a_handful_of_questions_shows_nothing_and_every_number_is_finite(
+    scores: tuple[list[float], list[float]], tmp_path: Path
+) -> None:
+    (of,) = compared(tmp_path, scored(*scores[0]), scored(*scores[1]))
+    assert not of.shown
+    assert sentence(of).startswith("No difference between org/b and org/a is shown")
+    assert any(line.startswith("warning: so few independent questions") for line in of.warnings)
+    _finite(content(*compare_runs([tmp_path / "0", tmp_path / "1"])))
+
+
+def _finite(value: Any) -> None:
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        _finite(each)
+    assert not isinstance(value, float) or math.isfinite(value)
+
+
+def test_where_all_failed_there_is_no_accuracy_of_the_answered(tmp_path: Path) -> None:
+    (of,) = compared(tmp_path, [failed("1"), failed("2")], [failed("1"), failed("2")])
+    assert (of.accuracy_a.value, of.accuracy_a.value_answered, of.answered_by_both) == (0.0, None, None)
+
+
+def test_the_same_run_twice_is_no_comparison(tmp_path: Path) -> None:
+    log = put(tmp_path, [record("1")])
+    with pytest.raises(UsageError, match="are one run"):
+        compare_runs([tmp_path, log])
+
+
+def test_turning_the_sides_round_turns_the_sentence(tmp_path: Path) -> None:
+    runs = many(1, 0.4), many(2, 0.7)
+    (there,) = compared(tmp_path / "x", *runs)
+    (back,) = compared(tmp_path / "y", *runs[::-1])
+    assert back.difference.value == pytest.approx(-there.difference.value)
+    assert back.p == pytest.approx(there.p)
+    assert "is better than" in sentence(there)
+    assert "is worse than" in sentence(back)
+
+
+def test_numbers_are_written_as_people_write_them() -> None:
+    assert [points(value) for value in (0.0321, -0.5, 0.0, -0.0001)] == ["+3.2", "-50.0", "0.0", "0.0"]
+    assert [p_text(p) for p in (0.0004, 0.0214, 0.3, 1.0, 0.0)] == [
+        "p < 0.001",
+        "p = 0.021",
+        "p = 0.300",
+        "p = 1",
+        "p < 0.001",
+    ]

@@ -1,0 +1,101 @@
+"""Which questions are set against each other, what is refused, and what a reader is warned of."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compare.logged import DIGEST, failed, put, record
+from vqa_client.compare.matching import Matched, match, warnings
+from vqa_client.compare.sides import Side, read_side, tell_apart
+from vqa_client.errors import DataError, IdentityError
+from vqa_client.types import Record
+
+
+def sides(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tuple[Side, Side]:
+    put(tmp_path / "a", a)
+    put(tmp_path / "b", b, **({"model": "org/two"} | of_b))
+    found = read_side(tmp_path / "a"), read_side(tmp_path / "b")
+    tell_apart(found)
+    return found
+
+
+def matched(tmp_path: Path, a: list[Record], b: list[Record], **of_b: Any) -> tuple[Matched, list[str]]:
+    one, other = sides(tmp_path, a, b, **of_b)
+    found = match(one, other)
+    return found, warnings(one, other, found)
+
+
+def test_questions_match_by_id_and_variant_and_the_rest_is_told(tmp_path: Path) -> None:
+    a = [record(name, variant=variant) for name in "12" for variant in ("clean", "snow/3")] + [
+        record("4", variant="clean")
+    ]
+    b = [record(name, variant=variant) for name in "23" for variant in ("clean", "snow/5")]
+    found, said = matched(tmp_path, a, b)
+    assert [pair.key for pair in found.pairs] == [("2", "clean")]
+    assert (len(found.only_a), len(found.only_b), found.by_id) == (4, 3, False)
+    assert "only in org/one, and not compared: 4 questions: 1 (clean), 1 (snow/3), 2 (snow/3), ..." in said
+    assert "only in org/two, and not compared: 3 questions: 2 (snow/5), 3 (clean), 3 (snow/5)" in said
+
+
+def test_two_variants_are_set_against_each_other_by_id(tmp_path: Path) -> None:
+    a, b = ([record("1", variant=variant), record("2", variant=variant)] for variant in ("clean", "jpeg"))
+    found, said = matched(tmp_path, a, b)
+    assert [pair.key for pair in found.pairs] == [("1", "clean"), ("2", "clean")]
+    assert "matched by question id alone: org/one is 'clean', org/two is 'jpeg'" in said
+
+
+def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:
+    b = [record("1", references=("teapot",), prompt="And now?"), record("2")]
+    one, other = sides(tmp_path, [record("1"), record("2"), record("3")], b, described={"data_sha256": "cd" * 32})
+    with pytest.raises(IdentityError, match="are of other data") as raised:
+        match(one, other)
+    told = str(raised.value)
+    assert "data_sha256: abababababab... and cdcdcdcdcdcd..." in told
+    assert "right answer of 1: 'kettle' and 'teapot'" in told
+    assert "of 2 matched questions 1 have another right answer" in told
+    assert "1 another prompt; 1 and 0 no match" in told
+
+
+def test_another_answer_key_is_refused_even_where_no_file_is_known(tmp_path: Path) -> None:
+    one, other = sides(tmp_path, [record("1")], [record("1", references=("boat",))], run_file=False)
+    with pytest.raises(IdentityError, match="right answer of 1: 'kettle' and 'boat'"):
+        match(one, other)
+
+
+def test_another_benchmark_is_refused(tmp_path: Path) -> None:
+    one, other = sides(tmp_path, [record("1")], [record("1")], task="mc")
+    with pytest.raises(IdentityError, match="task: 'vqa2' and 'mc'"):
+        match(one, other)
+
+
+def test_no_common_question_and_no_right_answer_are_no_comparison(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no question in common: 1 and 2"):
+        match(*sides(tmp_path, [record("1")], [record("2")]))
+    with pytest.raises(DataError, match="no question has a right answer"):
+        match(*sides(tmp_path, [record("1", references=())], [record("1", references=())]))
+
+
+def test_prompts_parsers_and_settings_that_differ_are_warned_of(tmp_path: Path) -> None:
+    model = {"model": {"model_name": "org/two", "max_tokens": 5, "temperature": 0.7}}
+    found, said = matched(
+        tmp_path,
+        [record("1"), record("2")],
+        [record("1", prompt="Short?"), failed("2")],
+        scoring={"parser": "seed"},
+        identity=model,
+    )
+    assert len(found.pairs) == 2
+    assert "warning: the prompts of 1 of 2 questions differ" in said
+    assert any("replies are read or scored otherwise" in line and "parser: not set and 'seed'" in line for line in said)
+    assert "what else was set otherwise: model.temperature: 0.0 and 0.7" in said
+    assert "org/two: 1 question without a reply, counted as wrong" in said
+
+
+def test_a_log_without_run_file_is_compared_with_a_warning(tmp_path: Path) -> None:
+    _, said = matched(tmp_path, [record("1")], [record("1")], run_file=False)
+    assert [line.split(":")[0] for line in said] == ["warning"]
+
+
+def test_equal_runs_leave_nothing_to_say(tmp_path: Path) -> None:
+    assert matched(tmp_path, [record("1")], [record("1")], described={"data_sha256": DIGEST})[1] == []

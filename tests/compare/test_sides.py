@@ -1,0 +1,92 @@
+"""What may be compared: any file of a run, folders of runs, logs alone, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compare.logged import failed, many, put, record
+from vqa_client.compare.sides import read_side, tell_apart
+from vqa_client.errors import DataError
+
+
+@pytest.mark.parametrize("name", ["", "vqa2_results.records.jsonl", "vqa2_results.run.json", "vqa2_results.json"])
+def test_a_folder_or_any_file_of_a_run_names_it(name: str, tmp_path: Path) -> None:
+    put(tmp_path, [record("1"), failed("2")])
+    (tmp_path / "vqa2_results.json").write_text("{}")
+    side = read_side(tmp_path / name)
+    assert set(side.kept) == {("1", ""), ("2", "")}
+    assert (side.task, side.digests) == ("vqa2", frozenset({"ab" * 32}))
+    assert [kept.answered for kept in side.kept.values()] == [True, False]
+
+
+def test_the_last_record_of_a_question_counts(tmp_path: Path) -> None:
+    put(tmp_path, [failed("1"), record("1")])
+    assert read_side(tmp_path).kept["1", ""].score == 1.0
+
+
+def test_a_folder_of_runs_over_several_variants_is_one_side(tmp_path: Path) -> None:
+    for variant in ("clean", "dpi_56"):
+        put(tmp_path, [record("1", variant=variant)], stem=variant, variant=variant)
+    assert read_side(tmp_path).variants == {"clean", "dpi_56"}
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"task": "mc"}, "holds runs of mc, vqa2"),
+        ({"model": "org/two"}, "several runs of the same questions, such as 1"),
+    ],
+)
+def test_a_folder_that_is_no_single_side_is_refused(other: dict[str, Any], told: str, tmp_path: Path) -> None:
+    put(tmp_path, [record("1")], stem="a")
+    put(tmp_path, [record("1")], stem="b", **other)
+    with pytest.raises(DataError, match=told) as raised:
+        read_side(tmp_path)
+    assert str(tmp_path / "a.records.jsonl") in raised.value.hint
+
+
+def test_lines_and_scores_that_can_not_be_are_left_out_and_told(tmp_path: Path) -> None:
+    log = put(tmp_path, [record("1"), record("2", score=7.0), record("3", score=-1.0), record("4", score=1e300)])
+    with log.open("ab") as file:
+        file.write(b'{"question_id": 5}\n\xff\xfe\n[]\n{"question_id":"6","status":"odd"}\n')
+    side = read_side(tmp_path)
+    assert set(side.kept) == {("1", "")}
+    assert [note.split(": ")[1] for note in side.notes] == [
+        "4 unreadable lines left out",
+        "3 records left out whose scores aren't between 0 and 1",
+    ]
+
+
+def test_nothing_to_compare_is_told_with_its_place(tmp_path: Path) -> None:
+    put(tmp_path, [record("1", score=2.0)])
+    with pytest.raises(DataError, match="no record in it can be compared"):
+        read_side(tmp_path)
+    with pytest.raises(DataError, match="does not exist"):
+        read_side(tmp_path / "absent")
+
+
+def test_labels_are_the_shortest_that_tell_sides_apart(tmp_path: Path) -> None:
+    def labels(*runs: dict[str, str]) -> list[str]:
+        places = []
+        for number, run in enumerate(runs):
+            variant = run.get("variant", "")
+            folder = tmp_path / str(len(list(tmp_path.iterdir())))
+            put(
+                folder, [record("1", variant=variant)], stem=run.get("stem", "run"), model=run["model"], variant=variant
+            )
+            places.append(folder if number else folder / f"{run.get('stem', 'run')}.json")
+        sides = [read_side(place) for place in places]
+        tell_apart(sides)
+        return [side.label for side in sides]
+
+    assert labels({"model": "a"}, {"model": "b"}) == ["a", "b"]
+    assert labels({"model": "a", "variant": "clean"}, {"model": "a", "variant": "jpeg"}) == ["clean", "jpeg"]
+    assert labels({"model": "a"}, {"model": "a"}) == ["a (run)", "a (5)"]
+
+
+def test_reading_changes_nothing(tmp_path: Path) -> None:
+    put(tmp_path, many(1, 0.5, count=9))
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    read_side(tmp_path)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before

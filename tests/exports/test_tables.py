@@ -1,0 +1,104 @@
+"""Tables hold what the records hold."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.html.samples import HOSTILE, failed, hostile, mixed, record, write_run
+from vqa_client.exports.csv_table import write_csv
+from vqa_client.exports.markdown import escaped, markdown
+from vqa_client.exports.parquet_table import write_parquet
+from vqa_client.exports.summary_json import write_summary
+from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.overview import Overview, overview
+from vqa_client.types import Record
+
+REPLIES = ("=1+1", "a,b", "line1\nline2", '"q"', "\r", "nul\x00", "-3.5", "@x", "\ttab", "'")
+
+
+def read(tmp_path: Path, records: list[Record]) -> tuple[LoggedRun, Overview]:
+    run = read_run(write_run(tmp_path, records))
+    return run, overview(run)
+
+
+def table(tmp_path: Path, records: list[Record], *, csv_safe: bool = False) -> list[dict[str, str]]:
+    write_csv(tmp_path / "x.csv", *read(tmp_path, records), csv_safe=csv_safe)
+    text = (tmp_path / "x.csv").read_bytes().decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_replies_come_back_letter_by_letter_from_csv(tmp_path: Path) -> None:
+    records = [record(number, output=reply) for number, reply in enumerate(REPLIES)]
+    rows = table(tmp_path, records)
+    assert [row["output"] for row in rows] == list(REPLIES)
+    assert len(rows) == len(records)
+
+
+def test_only_formulas_are_marked_where_that_is_asked_for(tmp_path: Path) -> None:
+    rows = table(tmp_path, [record(n, output=reply) for n, reply in enumerate(REPLIES)], csv_safe=True)
+    changed = {reply for reply, row in zip(REPLIES, rows, strict=True) if row["output"] != reply}
+    assert changed == {"=1+1", "@x", "\ttab", "\r"}
+    assert rows[0]["output"] == "'=1+1"
+
+
+def test_a_row_has_scores_groups_and_lists(tmp_path: Path) -> None:
+    (row, lost) = table(tmp_path, [record(1, rivals=("B", "C")), failed(2)])
+    assert (row["score.robust"], row["group.difficulty"]) == ("1.0", "easy")
+    assert json.loads(row["rivals"]) == ["B", "C"]
+    assert (lost["output"], lost["error"], lost["http_status"]) == ("", "no reply within 60 s", "502")
+
+
+def test_hostile_texts_come_back_from_csv(tmp_path: Path) -> None:
+    rows = table(tmp_path, hostile())
+    assert [row["output"] for row in rows] == [text * 3 for text in HOSTILE]
+
+
+def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (extra parquet) is not installed")
+    run, found = read(tmp_path, [*mixed(), *hostile()])
+    write_parquet(tmp_path / "x.parquet", run, found)
+    rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    assert [row["question_id"] for row in rows] == [one.question_id for one in run.records]
+    assert [row["output"] for row in rows] == [one.output for one in run.records]
+    assert sum(row["correct"] for row in rows) == 60
+    assert rows[0]["images"][0]["sha256"] == "a" * 64
+
+
+def test_the_summary_is_strict_json_with_both_accuracies(tmp_path: Path) -> None:
+    write_summary(tmp_path / "x.json", *read(tmp_path, list(mixed())))
+    found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
+    assert (found["overall"]["accuracy"], found["overall"]["total"], found["overall"]["answered"]) == (0.6, 100, 85)
+    assert found["overall"]["accuracy_answered"] == pytest.approx(0.70588, abs=1e-5)
+    assert (found["status_shares"]["timeout"], found["status_shares"]["unparsed"]) == (0.15, 0.05)
+    assert found["failed"] == 15
+
+
+def test_a_run_without_a_record_has_a_summary_of_nulls(tmp_path: Path) -> None:
+    write_summary(tmp_path / "x.json", *read(tmp_path, []))
+    found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
+    assert found["overall"]["accuracy"] is None
+    assert found["latency_s"] == {"median": None, "p95": None, "max": None}
+
+
+def test_markdown_says_the_headline_and_every_table_is_whole(tmp_path: Path) -> None:
+    lines = list(markdown(*read(tmp_path, list(mixed()))))
+    assert "| all questions | 60.0 % | 50.2 to 69.1 | 100 |" in lines
+    assert "| timeout \\(failed\\) | 15 | 15.0 % |" in lines
+
+
+def test_no_foreign_text_breaks_a_markdown_table(tmp_path: Path) -> None:
+    lines = list(markdown(*read(tmp_path, hostile())))
+    assert all("\n" not in line for line in lines)
+    assert not [line for line in lines if "<script" in line.replace("\\<", "")]
+
+
+@given(st.text())
+def test_escaped_text_is_one_line_without_a_bare_pipe(text: str) -> None:
+    shown = escaped(text)
+    assert shown.splitlines() in ([], [shown])
+    assert "|" not in shown.replace("\\|", "")

@@ -1,0 +1,77 @@
+"""The block of records in a page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.html.samples import hostile, mixed, record, write_run
+from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
+from vqa_client.html.shown_images import Shown
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
+from vqa_client.types import Record
+
+
+def block_of(tmp_path: Path, records: list[Record]) -> tuple[bytes, dict[str, Any]]:
+    run = read_run(write_run(tmp_path, records))
+    block = data_block(run, overview(run), lambda image: Shown(note="not here"))
+    return block, json.loads(block, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> None:
+    raise AssertionError(name)
+
+
+def texts(block: dict[str, Any], name: str) -> list[Any]:
+    at = block["columns"].index(name)
+    return [block["strings"][row[at]] if row[at] is not None else None for row in block["rows"]]
+
+
+def test_every_record_has_a_row_in_order(tmp_path: Path) -> None:
+    _, block = block_of(tmp_path, list(mixed()))
+    assert [row[0] for row in block["rows"]] == [f"q{number}" for number in range(100)]
+    assert all(len(row) == len(block["columns"]) for row in block["rows"])
+
+
+def test_texts_come_back_letter_by_letter(tmp_path: Path) -> None:
+    records = hostile()
+    raw, block = block_of(tmp_path, records)
+    assert texts(block, "output") == [one.output for one in records]
+    assert texts(block, "reasoning") == [one.reasoning for one in records]
+    assert b"<" not in raw
+
+
+def test_a_text_that_stands_often_stands_once_in_the_block(tmp_path: Path) -> None:
+    _, block = block_of(tmp_path, [record(number, prompt="the same " * 50) for number in range(50)])
+    assert sum(text.startswith("the same") for text in block["strings"]) == 1
+
+
+def test_a_reply_of_a_megabyte_is_shown_by_both_ends(tmp_path: Path) -> None:
+    raw, block = block_of(tmp_path, [record(output="a" + "x" * 1_000_000 + "z")])
+    (shown,) = texts(block, "output")
+    assert shown[0] == "a"
+    assert shown[-1] == "z"
+    assert "940,002 characters left out" in shown
+    assert len(raw) < 2 * LONGEST_TEXT
+
+
+@given(st.lists(st.integers(0, 5_000), max_size=60), st.integers(0, 100_000))
+def test_texts_fit_the_budget_and_short_ones_stay_whole(lengths: list[int], budget: int) -> None:
+    limit = text_limit(lengths, budget)
+    assert sum(min(length, limit) for length in lengths) <= budget
+    if sum(lengths) <= budget:
+        assert limit == LONGEST_TEXT
+
+
+@given(st.text(), st.integers(0, 50))
+def test_a_short_text_is_itself_and_a_long_one_keeps_its_ends(text: str, limit: int) -> None:
+    shown = shortened(text, limit)
+    if len(text) <= limit:
+        assert shown == text
+    else:
+        half = limit // 2
+        assert shown.startswith(text[:half])
+        assert shown.endswith(text[len(text) - half :])

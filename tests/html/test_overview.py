@@ -1,0 +1,79 @@
+"""What a report counts."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.html.samples import corrupted, mixed, needles, record, write_run
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import Overview, in_order, overview, quantile
+from vqa_client.types import Record
+
+
+def found(tmp_path: Path, records: list[Record]) -> Overview:
+    return overview(read_run(write_run(tmp_path, records)))
+
+
+def test_both_denominators_are_there(tmp_path: Path) -> None:
+    tally = found(tmp_path, list(mixed())).summary.overall
+    assert (tally.total, tally.accuracy, tally.answered) == (100, 0.6, 85)
+    assert tally.accuracy_answered == pytest.approx(60 / 85)
+
+
+def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
+    records = needles(200)
+    assert found(tmp_path / "a", records) == replace(
+        found(tmp_path / "b", records[::-1]), text_lengths=found(tmp_path / "a", records).text_lengths
+    )
+
+
+def test_a_question_in_several_variants_is_one_cluster(tmp_path: Path) -> None:
+    interval = found(tmp_path, corrupted(20)).summary.overall.interval
+    assert interval is not None
+    assert (interval.n, interval.clusters) == (320, 20)
+
+
+def test_known_pairs_of_fields_are_crossed_and_else_the_first_two(tmp_path: Path) -> None:
+    assert list(found(tmp_path / "a", needles(100)).summary.crossings) == [("needle_depth", "context_length")]
+    assert list(found(tmp_path / "b", corrupted(3)).summary.crossings) == [("corruption", "level")]
+    own = [record(n, groups={"size": "ab"[n % 2], "shape": "cd"[n % 3 % 2]}) for n in range(12)]
+    assert list(found(tmp_path / "c", own).summary.crossings) == [("shape", "size")]
+    assert not found(tmp_path / "d", [record()]).summary.crossings
+
+
+def test_variants_and_rules_are_broken_down_where_they_tell_records_apart(tmp_path: Path) -> None:
+    assert found(tmp_path / "a", [record(1), record(2)]).fields == ("difficulty",)
+    apart = [record(1, variant="a", rule="x"), record(1, variant="b", rule="y")]
+    assert found(tmp_path / "b", apart).fields == ("difficulty", "variant", "rule")
+
+
+def test_groups_add_up_to_all_questions(tmp_path: Path) -> None:
+    some = [record(1), record(2, groups={}), record(3, groups={"difficulty": "impossible"})]
+    tallies = found(tmp_path, some).summary.breakdowns["difficulty"]
+    assert {value: tally.total for value, tally in tallies.items()} == {"easy": 1, "impossible": 1, "unknown": 1}
+
+
+def test_a_log_without_a_record_has_no_accuracy(tmp_path: Path) -> None:
+    nothing = found(tmp_path, [])
+    assert (nothing.summary.overall.total, nothing.summary.overall.accuracy) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "ordered"),
+    [
+        (["hard", "unknown", "easy"], ["easy", "hard", "unknown"]),
+        ([">=64k", "8k-16k", "<8k"], ["<8k", "8k-16k", ">=64k"]),
+        (["10", "9", "0"], ["0", "9", "10"]),
+        (["80-100%", "0-20%", "20-40%"], ["0-20%", "20-40%", "80-100%"]),
+        (["snow", "clean", "blur"], ["clean", "blur", "snow"]),
+    ],
+)
+def test_values_stand_in_the_order_that_people_read(given: list[str], ordered: list[str]) -> None:
+    assert in_order(given) == ordered
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.5, 2), (0.75, 3), (0.76, 4), (1.0, 4), (0.0, 1)])
+def test_a_quantile_is_one_of_the_values(share: float, value: int) -> None:
+    assert quantile([1, 2, 3, 4], share) == value
+    assert quantile([], share) is None

@@ -1,0 +1,134 @@
+"""The page as text: what it says, and that nothing foreign is markup in it."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.html.samples import HOSTILE, corrupted, facts, hostile, mixed, needles, record, write_run
+from vqa_client.errors import UsageError
+from vqa_client.html import page as pages
+from vqa_client.html.page import number, write_page
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
+from vqa_client.types import Record
+
+
+class Elements(HTMLParser):
+    """Which elements and attributes there are, and the text between them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def html_of(tmp_path: Path, records: list[Record], run: Any = None) -> str:
+    found = read_run(write_run(tmp_path, records, run=run))
+    path = tmp_path / "page.html"
+    write_page(path, found, overview(found), html_images=10)
+    return path.read_text(encoding="utf-8")
+
+
+def said(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html.partition('<section id="questions"')[0]).split())
+
+
+def test_both_accuracies_and_all_statuses_are_said(tmp_path: Path) -> None:
+    text = said(html_of(tmp_path, list(mixed())))
+    assert "60.0 % accuracy over all questions, a failed one counts as wrong" in text
+    assert "70.6 % accuracy over answered questions" in text
+    assert "ok 80.0 80 an answer was read unparsed 5.0 5" in text
+    assert "timeout 15.0 15 no reply in time; counts as wrong" in text
+    assert "50.2\u200a–\u200a69.1" in text.replace("&#8202;", "\u200a")
+
+
+def test_nothing_foreign_becomes_markup(tmp_path: Path) -> None:
+    calm = Elements(html_of(tmp_path / "calm", [record(n, variant=str(n)) for n in range(len(HOSTILE))]))
+    attacked = facts()
+    attacked["identity"] |= {"task": HOSTILE[0], "variant": HOSTILE[1], "model": {"model_name": HOSTILE[2]}}
+    attacked["described"][HOSTILE[3]] = HOSTILE[0]
+    wild = Elements(html_of(tmp_path / "wild", hostile(), attacked))
+    assert wild.tags.count("script") == calm.tags.count("script") == 2
+    assert "img" not in wild.tags
+    assert not [name for name, _ in wild.attributes if name.startswith("on")]
+    assert not [
+        value for name, value in wild.attributes if name == "href" and not (value or "").startswith(("#", "data:"))
+    ]
+    assert "{{ 7 * 7 }}" in wild.text
+
+
+def test_no_control_character_and_no_override_reaches_the_tables(tmp_path: Path) -> None:
+    html = html_of(tmp_path, hostile()).partition('id="data"')[0]
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]", html)
+    assert "[U+202E]" in html
+
+
+def test_the_page_asks_nothing_of_a_network(tmp_path: Path) -> None:
+    found = Elements(html_of(tmp_path, list(mixed())))
+    assert not [value for name, value in found.attributes if value and re.match(r"(https?:)?//", value)]
+    policy = next(v for n, v in found.attributes if n == "content")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "connect-src" not in policy
+
+
+def test_the_data_can_be_read_back_from_the_page(tmp_path: Path) -> None:
+    html = html_of(tmp_path, hostile())
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert block is not None
+    assert len(json.loads(block[1])["rows"]) == len(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [[], [record()], needles(60), corrupted(4), list(mixed())],
+    ids=["none", "one", "needles", "levels", "mixed"],
+)
+def test_any_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
+    assert "Settings and fingerprint" in html_of(tmp_path, records)
+
+
+def test_a_run_that_goes_on_says_how_much_is_missing(tmp_path: Path) -> None:
+    text = said(html_of(tmp_path, [record(1), record(2)], facts(expected=5)))
+    assert "2 of 5 questions" in text
+    assert "Not finished: 3 questions have no record yet." in text
+
+
+def test_fields_that_are_crossed_are_a_heat_map_whose_cells_lead_to_their_questions(tmp_path: Path) -> None:
+    html = html_of(tmp_path, corrupted(4))
+    assert '<a href="#by.corruption=snow&amp;by.level=5"' in html
+    assert html.count('class="curve small"') == 3
+
+
+def test_the_page_is_the_same_for_any_order_of_the_log(tmp_path: Path) -> None:
+    records = needles(40)
+    assert html_of(tmp_path / "a", records) == html_of(tmp_path / "b", records[::-1])
+
+
+def test_without_jinja_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    pages.environment.cache_clear()
+    with pytest.raises(UsageError) as caught:
+        html_of(tmp_path, [record()])
+    assert caught.value.hint == "pip install 'vqa-client[html]'"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.01234, "0.0123"), (12.345, "12.3"), (123.4, "123"), (12_345.6, "12,300"), (0, "0"), (5, "5")]
+)
+def test_numbers_have_three_digits_and_no_exponent(value: float, text: str) -> None:
+    assert number(value) == text

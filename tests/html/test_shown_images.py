@@ -1,0 +1,103 @@
+"""Images of a run are found again, told by size and digest, and pictured within a limit."""
+
+import hashlib
+import io
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.html.samples import facts, record, write_run
+from vqa_client.html.image_files import ImageFiles
+from vqa_client.html.shown_images import CANT_SHOW, CHANGED, NOT_ASKED, NOT_FOUND, EmbeddedImages, ServedImages
+from vqa_client.html.thumbnails import SIDE_PIXELS, thumbnail
+from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.types import SentImage
+
+
+def put(path: Path, colour: str = "red", side: int = 900) -> SentImage:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (side, side // 2), colour).save(path)
+    return sent(path)
+
+
+def sent(path: Path) -> SentImage:
+    content = path.read_bytes()
+    return SentImage(name=path.name, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content))
+
+
+def run_of(tmp_path: Path, *images: SentImage, folder: str = "pages", right: bool = True) -> LoggedRun:
+    run = facts(settings={"images_dir": str(tmp_path / folder)})
+    records = [record(n, images=(image,), right=right) for n, image in enumerate(images)]
+    return read_run(write_run(tmp_path / "results", records, run=run))
+
+
+@pytest.mark.parametrize("place", ["pages", "pages/images", "pages/clean/images", "pages/clean", "pages/val2014/deep"])
+def test_an_image_is_found_wherever_below_its_folder_it_lies(tmp_path: Path, place: str) -> None:
+    image = put(tmp_path / place / "a.png")
+    assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / place / "a.png"
+
+
+def test_of_files_of_one_name_the_one_of_the_size_is_found(tmp_path: Path) -> None:
+    put(tmp_path / "pages/other/images/a.png", side=300)
+    image = put(tmp_path / "pages/more/images/a.png", side=500)
+    assert ImageFiles(run_of(tmp_path, image)).find(image) == tmp_path / "pages/more/images/a.png"
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "", "nul\x00.png"])
+def test_a_name_that_leads_elsewhere_finds_nothing(tmp_path: Path, name: str) -> None:
+    image = put(tmp_path / "secret.png")
+    (tmp_path / "pages").mkdir()
+    strange = SentImage(name=name, sha256=image.sha256, size_bytes=image.size_bytes)
+    assert ImageFiles(run_of(tmp_path, image)).find(strange) is None
+
+
+def test_a_page_holds_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
+    image = put(tmp_path / "pages/a b#.png")
+    shown = EmbeddedImages(run_of(tmp_path, image), tmp_path / "results", 5)(image)
+    assert (shown.href, shown.note) == ("../pages/a%20b%23.png", "")
+    picture = Image.open(io.BytesIO(b64decode(shown.picture.partition(",")[2])))
+    assert (picture.format, max(picture.size)) == ("WEBP", SIDE_PIXELS)
+
+
+def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: Path) -> None:
+    images = [put(tmp_path / f"pages/{n}.png", side=200 + n) for n in range(4)]
+    records = [record(n, images=(image,), right=n != 2) for n, image in enumerate(images)]
+    run = read_run(write_run(tmp_path, records, run=facts(images_dir=str(tmp_path / "pages"))))
+    shown = list(map(EmbeddedImages(run, tmp_path, 2), images))
+    assert [one.note for one in shown] == ["", NOT_ASKED, "", NOT_ASKED]
+    assert all(one.href for one in shown)
+
+
+def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
+    gone, changed = put(tmp_path / "pages/gone.png"), put(tmp_path / "pages/changed.png")
+    run = run_of(tmp_path, gone, changed)
+    (tmp_path / "pages/gone.png").unlink()
+    (tmp_path / "pages/changed.png").write_bytes(b"x" * changed.size_bytes)
+    show = EmbeddedImages(run, tmp_path, 5)
+    assert show(gone).note == NOT_FOUND
+    assert (show(changed).note, show(changed).picture) == (CHANGED, "")
+
+
+def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> None:
+    path = tmp_path / "pages/a.png"
+    path.parent.mkdir()
+    path.write_bytes(b"\x89PNG\r\n\x1a\n broken")
+    shown = EmbeddedImages(run_of(tmp_path, sent(path)), tmp_path, 5)(sent(path))
+    assert (shown.href, shown.note) == ("pages/a.png", CANT_SHOW)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "CMYK", "I;16", "RGBA", "F"])
+def test_images_of_every_mode_have_a_picture(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / ("a.tif" if mode in ("CMYK", "I;16", "F", "LA") else "a.png")
+    Image.new(mode, (40, 20)).save(path)
+    assert thumbnail(path)
+
+
+def test_a_server_gives_out_only_files_that_a_record_names(tmp_path: Path) -> None:
+    image = put(tmp_path / "pages/a.png")
+    put(tmp_path / "pages/other.png")
+    served = ServedImages(run_of(tmp_path, image))
+    assert [served(image), served(image)] == [served(image)] * 2
+    assert served.files == [tmp_path / "pages/a.png"]

@@ -1,0 +1,126 @@
+"""The server of `view`: addresses, changes, and what it keeps to itself."""
+
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.html.samples import record, write_run
+from tests.html.test_shown_images import put
+from vqa_client.errors import DataError, UsageError
+from vqa_client.html.serving import ReportServer
+from vqa_client.html.viewer import Viewer
+from vqa_client.types import Record
+
+
+def run_with_image(tmp_path: Path) -> Path:
+    image = put(tmp_path / "pages/a.png")
+    run = {"described": {"images_dir": str(tmp_path / "pages")}}
+    return write_run(tmp_path / "results", [record(1, images=(image,))], run=run)
+
+
+def test_one_run_is_shown_at_once_and_several_by_a_list(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [record()], name="a")
+    assert Viewer(tmp_path).answer("").location == "0/"
+    write_run(tmp_path / "b", [record()], name="b")
+    listed = Viewer(tmp_path).answer("").body.decode()
+    assert listed.count("1 questions") == 2
+    assert '<a href="1/">' in listed
+
+
+def test_a_run_that_begins_later_joins_the_list_and_moves_nothing(tmp_path: Path) -> None:
+    write_run(tmp_path / "b", [record()], name="b")
+    viewer = Viewer(tmp_path)
+    write_run(tmp_path / "a", [record(), record(2)], name="a")
+    assert viewer.answer("").status == 200
+    assert b"b.records.jsonl" in viewer.answer("0/").body
+    assert b"a.records.jsonl" in viewer.answer("1/").body
+
+
+def test_the_state_and_the_page_change_with_the_log(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record(1)])
+    viewer = Viewer(log)
+    state, page = viewer.answer("0/state"), viewer.answer("0/")
+    assert viewer.answer("0/") == page
+    with log.open("ab") as file:
+        file.write(msgspec.json.encode(record(2)) + b"\n")
+    assert viewer.answer("0/state") != state
+    assert b"2 questions" in viewer.answer("0/").body
+
+
+def test_images_are_given_out_by_number_alone(tmp_path: Path) -> None:
+    viewer = Viewer(run_with_image(tmp_path))
+    assert viewer.answer("0/image/0").status == 404  # no page has named it yet
+    assert viewer.answer("0/").status == 200
+    assert viewer.answer("0/image/0").body == (tmp_path / "pages/a.png").read_bytes()
+    assert viewer.answer("0/image/0").kind == "image/png"
+    assert viewer.answer("0/thumbnail/0").body[:4] == b"RIFF"
+
+
+@pytest.mark.parametrize(
+    "path", ["1/", "-1/", "0", "0/x", "0/image/1", "0/image/-1", "0/image/..", "../", "0/image/0/1", "٣/", "9" * 30]
+)
+def test_other_addresses_lead_nowhere(tmp_path: Path, path: str) -> None:
+    viewer = Viewer(run_with_image(tmp_path))
+    viewer.answer("0/")
+    assert viewer.answer(path).status == 404
+
+
+def test_a_log_that_has_gone_is_an_error_and_no_end(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record()])
+    viewer = Viewer(log)
+    log.unlink()
+    assert viewer.answer("0/").status in (404, 500)
+
+
+def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        Viewer(tmp_path)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ReportServer]:
+    write_run(tmp_path, [Record(question_id="q", status="ok")])
+    with ReportServer(tmp_path, 0) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def fetched(address: str, host: str | None = None) -> tuple[int, dict[str, str]]:
+    request = urllib.request.Request(address, headers={"Host": host} if host else {})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as reply:
+            reply.read()
+            return reply.status, dict(reply.headers)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code, dict(error.headers)
+
+
+def test_the_address_leads_to_the_page(server: ReportServer) -> None:
+    status, headers = fetched(server.address)
+    assert status == 200
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_who_does_not_know_the_path_reads_nothing(server: ReportServer) -> None:
+    assert fetched(f"http://127.0.0.1:{server.server_address[1]}/")[0] == 404
+    assert fetched(f"http://127.0.0.1:{server.server_address[1]}/0/")[0] == 404
+
+
+def test_another_hosts_name_reads_nothing(server: ReportServer) -> None:
+    assert fetched(server.address, host="evil.example:80")[0] == 404
+
+
+def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> None:
+    port = server.server_address[1]
+    with pytest.raises(UsageError, match=f"--port {port} can't be used"):
+        ReportServer(tmp_path, port)

@@ -1,0 +1,89 @@
+"""`vqa-client check`: can this server be trusted? A verdict, a table, and exit code 3 where it can't."""
+
+import asyncio
+import dataclasses
+from typing import Any
+
+import msgspec
+
+from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER
+from vqa_client.cli.streams import emit, say
+from vqa_client.cli.tables import new_console, printed
+from vqa_client.cli.text import count, safe
+from vqa_client.client.check import Checked, Finding, examine, fingerprint
+from vqa_client.client.session import open_session
+from vqa_client.client.url import without_secrets
+from vqa_client.errors import ServerUnusable
+from vqa_client.images.data_url import encoded_pieces
+from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.settings.check import CheckSettings
+from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings
+
+STYLES = {"ok": "", "note": "", "warning": "yellow", "unusable": "red"}
+MARKS = {"ok": "ok", "note": "-", "warning": "!", "unusable": "X"}
+
+
+def check(settings: CheckSettings) -> int:
+    """Examine the server and print what was found, also where it can't be reached at all."""
+    model = load_model(settings.config) if settings.config else None
+    checked = asyncio.run(_checked(settings, model))
+    emit(as_json_text(checked) if settings.json else as_text(checked))
+    return EXIT_SERVER if checked.worst else EXIT_OK
+
+
+async def _checked(settings: CheckSettings, model: ModelSettings | None) -> Checked:
+    base_url = settings.base_url or (model.base_url if model else None) or DEFAULT_BASE_URL
+    run: OneModelSettings = dataclasses.replace(settings.as_run(), base_url=base_url)
+    try:
+        async with open_session(run, model, encode=encoded_pieces, note=say) as session:
+            return await examine(session.endpoint, session.model, timeout_s=settings.timeout, note=say)
+    except ServerUnusable as error:
+        finding = Finding(name="reachable", level="unusable", text=str(error), hint=error.hint)
+        name = settings.model or (model.model_name if model else "")
+        return Checked(base_url=without_secrets(base_url), model=name, findings=(finding,))
+
+
+def verdict(checked: Checked) -> str:
+    """One line."""
+    where = f"{safe(checked.model)} at {safe(checked.base_url)}".removeprefix(" at ")
+    if checked.worst:
+        return f"unusable: {where}: {safe(checked.worst[0].text)}"
+    warnings = len(checked.at("warning"))
+    return (f"usable, with {count(warnings, 'warning')}" if warnings else "usable") + f": {where}"
+
+
+def as_json_text(checked: Checked) -> str:
+    """One JSON object: the verdict, every finding, and what a run would keep."""
+    told = {
+        "usable": not checked.worst,
+        "verdict": verdict(checked),
+        **msgspec.to_builtins(checked),
+        "fingerprint": msgspec.to_builtins(fingerprint(checked)),
+    }
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+
+
+def as_text(checked: Checked) -> str:
+    """The verdict, a row for each finding, and how long it took."""
+    from rich import box
+    from rich.table import Table
+
+    console = new_console()
+    console.print(verdict(checked), style="bold", soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("", "checked", "found"):
+        table.add_column(heading, no_wrap=heading != "found")
+    for finding in checked.findings:
+        table.add_row(
+            MARKS[finding.level], finding.name.replace("_", " "), _found(finding), style=STYLES[finding.level]
+        )
+    console.print(table)
+    if checked.took_s:
+        console.print(f"{checked.took_s:.1f} s; ! is a warning, - something to know, X makes the server unusable")
+    return printed(console)
+
+
+def _found(finding: Finding) -> Any:
+    from rich.text import Text
+
+    return Text(safe(finding.text) + (f"\nhint: {safe(finding.hint)}" if finding.hint else ""))

@@ -1,0 +1,27 @@
+"""`vqa-client compare`: is one run better than another, by how much, and on which questions."""
+
+import msgspec
+
+from vqa_client.cli.compare_tables import as_compare_tables
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.compare.content import content
+from vqa_client.compare.write import compare_runs, write_comparison
+from vqa_client.files import encode
+from vqa_client.settings.compare import CompareSettings
+
+
+def compare(settings: CompareSettings) -> int:
+    """Compare, write and print; 1 where some of the questions have no reply, which count as wrong."""
+    sides, compared = compare_runs(settings.runs)
+    paths: tuple[object, ...] = ()
+    if settings.output:
+        paths = write_comparison(
+            settings.output, sides, compared, html_images=settings.html_images, csv_safe=settings.csv_safe
+        )
+    if settings.json:
+        emit(msgspec.json.format(encode(content(sides, compared)), indent=2).decode() + "\n")
+    else:
+        emit(as_compare_tables(compared, list(map(str, paths))))
+    failed = any(side.answered < of.n for of, _ in compared for side in (of.accuracy_a, of.accuracy_b))
+    return EXIT_FAILED_QUESTIONS if failed else EXIT_OK

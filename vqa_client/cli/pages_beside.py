@@ -1,0 +1,32 @@
+"""The HTML page beside each report of a finished run, where the extra that makes it is installed."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from vqa_client.cli.streams import say
+from vqa_client.cli.text import safe
+from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.overview import overview
+from vqa_client.reports.report import Report
+
+MOST_RECORDS = 20_000
+"""A page of more takes seconds to make and is slow to open: `vqa-client report` makes it on request."""
+THUMBNAILS = 200
+
+
+def write_pages(reports: Sequence[Report]) -> None:
+    """Write the pages and say where they lie; a larger run's is left to `vqa-client report`, and said so."""
+    if find_spec("jinja2") is None:
+        return
+    from vqa_client.html.page import write_page
+
+    for report in reports:
+        if report.summary.overall.total > MOST_RECORDS:
+            say(f"no page of {report.summary.overall.total:,} questions: vqa-client report {safe(str(report.log))}")
+            continue
+        for log in find_logs(report.log):
+            run = read_run(log)
+            path = run.beside(".html")
+            write_page(path, run, overview(run), html_images=THUMBNAILS)
+            say(f"page: {safe(str(path))}")

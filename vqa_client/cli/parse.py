@@ -1,0 +1,127 @@
+"""`vqa-client parse --explain`: why an answer was read as it was."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.cli.text import safe
+from vqa_client.files import encode
+from vqa_client.runs.explained import Explained, explain_reading
+from vqa_client.scoring.choice_explained import ChoiceView, RuleView
+from vqa_client.settings.compare import ParseSettings
+
+SHOWN_CHARACTERS = 2_000
+"""Of a reply, from each end."""
+SHOWN_DECLARATIONS = 10
+
+
+def parse(settings: ParseSettings) -> int:
+    """Explain and print; foreign text is shown letter by letter and never obeyed."""
+    found = explain_reading(settings.run, settings.explain, settings.variant)
+    if settings.json:
+        emit(msgspec.json.format(encode(found), indent=2).decode() + "\n")
+    else:
+        emit("\n".join(safe(line) for line in _lines(found)) + "\n")
+    return EXIT_OK
+
+
+def _lines(found: Explained) -> Iterator[str]:
+    record = found.record
+    yield " · ".join(filter(None, (found.task, record.question_id, record.variant, found.log)))
+    yield from _block("reply", record.output)
+    if record.reasoning:
+        yield from _block("reasoning, in a field of its own", record.reasoning)
+    if found.peeled_off:
+        yield "peeled off before reading:"
+        yield from (f"    {_short(piece)}" for piece in found.peeled_off)
+    if found.choice:
+        yield from _choice(found, found.choice)
+    yield f"kept in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
+    yield from (f"    {line}" for line in found.why)
+    yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{_parts(record.parts)}"
+    yield f"right answer: {_list(record.references)}"
+    if found.compared_as is not None:
+        yield f"compared as {found.compared_as!r} with {_list(found.references_as)}"
+    if found.parsers:
+        yield "other parsers: " + ", ".join(f"{name} {answer!r}" for name, answer in found.parsers.items())
+    yield from _today(found)
+
+
+def _choice(found: Explained, view: ChoiceView) -> Iterator[str]:
+    if any(found.choices.values()):
+        yield "choices: " + "  ".join(f"{label}. {_short(text)}" for label, text in found.choices.items())
+    yield from _block(f"read, from the {view.source}", view.read)
+    if view.cut or view.unclosed:
+        cut = "the reply was cut at the token limit" if view.cut else "the reply ends inside its reasoning"
+        yield f"{cut}: only an explicit declaration counts"
+    if view.declared:
+        yield f"declarations (the last one counts, weak ones only alone; {len(view.declared)} found):"
+        for each in view.declared[-SHOWN_DECLARATIONS:]:
+            weak = ", weak" if each.weak else ""
+            yield f"    {_labels(each.labels)} by {each.rule}{weak}: ... {each.around} ..."
+    yield "rules, in the order of reading; the first that finds something decides:"
+    yield from (f"    {_rule(rule)}" for rule in view.rules)
+    if view.mentioned:
+        yield f"labels that stand in the reply undeclared: {', '.join(view.mentioned)}"
+    yield "parsers: " + ", ".join(
+        f"{name} {letter or '-'}{_by(rule, ())}" for name, (letter, rule) in view.parsers.items()
+    )
+
+
+def _rule(rule: RuleView) -> str:
+    if rule.labels is None:
+        return f"  {rule.name}: -"
+    mark = "=>" if rule.fired else "  "
+    passed = " (not for a reply that was cut, or for reasoning)" if rule.passed_over else ""
+    return f"{mark}{rule.name}: {_labels(rule.labels)}{_by(rule.how, rule.rivals)}{passed}"
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return " or ".join(labels) or "declared to be none"
+
+
+def _today(found: Explained) -> Iterator[str]:
+    record, today = found.record, found.today
+    if found.unknown:
+        yield f"not read again: {found.unknown}"
+    elif today is not None and found.today_score is not None:
+        same = (today.status, today.text, found.today_score.value) == (record.status, record.answer, record.score)
+        read = f"{today.status}{_answer(today.text)}{_by(today.rule, today.rivals)}, score {found.today_score.value:g}"
+        yield "read again today: the same" if same else f"read again today: {read} (vqa-client rescore shows all such)"
+
+
+def _answer(answer: str | None) -> str:
+    return "" if answer is None else f", answer {_short(answer)!r}"
+
+
+def _by(rule: str, rivals: Sequence[str]) -> str:
+    said = [f"by {rule}"] if rule else []
+    said += [f"rivals {', '.join(map(_short, rivals))}"] if rivals else []
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def _parts(parts: dict[str, float]) -> str:
+    return "".join(f", {name} {value:g}" for name, value in parts.items())
+
+
+def _list(texts: Sequence[str]) -> str:
+    times = {text: texts.count(text) for text in texts[:1_000]}
+    return ", ".join(f"{_short(text)!r}" + (f" x{count}" if count > 1 else "") for text, count in times.items()) or "-"
+
+
+def _block(title: str, text: str | None) -> Iterator[str]:
+    if text is None:
+        yield f"{title}: none came"
+        return
+    left_out = len(text) - 2 * SHOWN_CHARACTERS
+    if left_out > 0:
+        text = f"{text[:SHOWN_CHARACTERS]}\n[... {left_out:,} characters left out ...]\n{text[-SHOWN_CHARACTERS:]}"
+    yield f"{title}:"
+    yield from (f"    {line}" for line in text.split("\n"))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 160 else f"{text[:80]} ... {text[-60:]}"

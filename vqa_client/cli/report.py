@@ -1,0 +1,69 @@
+"""`vqa-client report`: everything that can be made of a record log, made again."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.cli.tables import interval_text, percent
+from vqa_client.cli.text import count, safe
+from vqa_client.exports.csv_table import write_csv
+from vqa_client.exports.markdown import write_markdown
+from vqa_client.exports.parquet_table import write_parquet
+from vqa_client.exports.summary_json import write_summary
+from vqa_client.html.page import write_page
+from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.overview import Overview, overview
+from vqa_client.settings.reports import ReportSettings
+
+Write = Callable[[Path, LoggedRun, Overview], None]
+
+
+def report(settings: ReportSettings) -> int:
+    """Write the forms of every run and say where they lie; 0, whatever became of the questions."""
+    logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
+    wanted = _forms(settings)
+    for log in logs:
+        run = read_run(log)
+        found = overview(run)
+        emit(_said(run, found))
+        for ending, write in wanted.items():
+            path = run.beside(ending, _folder(settings, log, logs))
+            write(path, run, found)
+            emit(f"  {safe(str(path))}\n")
+    return EXIT_OK
+
+
+def _forms(settings: ReportSettings) -> dict[str, Write]:
+    """What is to be written, by the ending of its name; the page where nothing is named."""
+    forms: dict[str, tuple[bool, Write]] = {
+        ".html": (settings.html, lambda *given: write_page(*given, html_images=settings.html_images)),
+        ".records.csv": (settings.csv, lambda *given: write_csv(*given, csv_safe=settings.csv_safe)),
+        ".summary.json": (settings.json, write_summary),
+        ".records.parquet": (settings.parquet, write_parquet),
+        ".md": (settings.md, write_markdown),
+    }
+    chosen = {ending: write for ending, (is_wanted, write) in forms.items() if is_wanted}
+    return chosen or {".html": forms[".html"][1]}
+
+
+def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | None:
+    """The folder that was asked for; runs of the same name from several folders keep these apart there."""
+    if settings.output is None:
+        return None
+    alike = sum(other.name == log.name for other in logs) > 1
+    return settings.output / log.parent.name if alike else settings.output
+
+
+def _said(run: LoggedRun, found: Overview) -> str:
+    return "".join(f"{line}\n" for line in _lines(run, found))
+
+
+def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
+    overall = found.summary.overall
+    over = f" of {count(overall.total, 'question')}, {overall.answered:,} answered"
+    yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
+    yield f"  accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
+    if run.records.unreadable:
+        yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"

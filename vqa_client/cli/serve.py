@@ -1,0 +1,108 @@
+"""`vqa-client serve`: a model's server in the foreground, which ends with it."""
+
+import asyncio
+import os
+import shlex
+import signal
+import time
+from collections.abc import Callable
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit, say
+from vqa_client.cli.text import duration, safe
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.servers import guard, mlx, reader, vllm
+from vqa_client.servers.process import Server, running
+from vqa_client.servers.serving import Launch, check_port, most_images
+from vqa_client.settings.serve import ServerName, ServeSettings
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_S = 0.2
+_LAUNCHES = {"vllm": vllm.launch, "mlx": mlx.launch}
+
+
+def serve(name: ServerName, settings: ServeSettings) -> int:
+    """Start the server, say where it is, and stay until it ends or a signal ends both.
+
+    Exit code 0 for a dry run, 128 and its number for a signal; a server that ends by itself is ServerUnusable.
+    """
+    launch = _reader(settings) if name == "reader" else _model(name, settings)
+    if settings.dry_run:
+        emit(_as_typed(launch) + "\n")
+        return EXIT_OK
+    check_port(settings.host, settings.port)
+    for line in launch.told:
+        say(line)
+    say(_as_typed(launch))
+    return asyncio.run(_until_signalled(launch, settings.start_timeout))
+
+
+def _model(name: ServerName, settings: ServeSettings) -> Launch:
+    if settings.config is None:
+        raise UsageError(f"serve {name} needs --config", hint="the config of the model, as the run will get it")
+    model: ModelSettings = load_model(settings.config)
+    images = most_images(settings.images_dir) if settings.images_dir else None
+    return _LAUNCHES[name](
+        model, host=settings.host, port=settings.port, images=images, dry_run=settings.dry_run, note=_news
+    )
+
+
+def _reader(settings: ServeSettings) -> Launch:
+    command = reader.command(port=settings.port, workers=os.cpu_count() or reader.WORKERS)
+    command[command.index("--host") + 1] = settings.host
+    if settings.dry_run:  # whoever types it has no use for this process's number
+        del command[command.index("--exit-with-parent") :]
+    return Launch(name=reader.NAME, command=command, ready=reader.ready, env=reader.environment(), grace_s=5.0)
+
+
+def _news(text: str) -> None:
+    say(safe(text))
+
+
+def _as_typed(launch: Launch) -> str:
+    words = [f"{name}={shlex.quote(value)}" for name, value in launch.env.items()]
+    return " ".join([*words, shlex.join(launch.command)])
+
+
+async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
+    """A first signal stops the server in order, a second at once."""
+    caught: list[int] = []
+    serving: list[Server] = []
+    stay = asyncio.ensure_future(_stay(launch, start_timeout_s, serving.append))
+
+    def on_signal(number: int) -> None:
+        caught.append(number)
+        if len(caught) == 1:
+            say(f"stopping {launch.name}, which gets {launch.grace_s:g} s; once more ends it at once")
+            stay.cancel()
+        elif serving:
+            guard.signal_group(serving[0].pid, signal.SIGKILL)
+
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, on_signal, number)
+    try:
+        await stay
+    except asyncio.CancelledError:
+        if not caught:
+            raise
+    return 128 + caught[0]
+
+
+async def _stay(launch: Launch, start_timeout_s: float, started: Callable[[Server], None]) -> None:
+    begun_s = time.monotonic()
+    async with running(
+        launch.command,
+        ready=launch.ready,
+        name=launch.name,
+        env=launch.env,
+        start_timeout_s=start_timeout_s,
+        grace_s=launch.grace_s,
+    ) as server:
+        started(server)
+        say(f"{launch.name} is ready after {duration(time.monotonic() - begun_s)}, as process {server.pid}; at:")
+        emit(f"{server.base_url}\n")
+        while (how := server.ended()) is None:
+            await asyncio.sleep(LOOK_S)
+    raise ServerUnusable(f"{launch.name} {how}", hint="see what it printed last; a run goes on where it was stopped")

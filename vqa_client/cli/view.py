@@ -1,0 +1,18 @@
+"""`vqa-client view`: a run's page on this machine, which follows the run while it goes on."""
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit, say
+from vqa_client.html.serving import ReportServer
+from vqa_client.settings.reports import ViewSettings
+
+
+def view(settings: ViewSettings) -> int:
+    """Serve until Ctrl-C; the address is printed alone, for programs, and said to whoever watches."""
+    with ReportServer(settings.run, settings.port) as server:
+        emit(f"{server.address}\n")
+        say("open this address; the page follows the run. Ctrl-C ends the server, not the run")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("stopped")
+    return EXIT_OK

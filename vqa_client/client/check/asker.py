@@ -1,0 +1,92 @@
+"""The wire of a check: one request at a time is sent, and whatever becomes of it is a reply."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+import msgspec
+from msgspec import Struct
+
+from vqa_client.client.body import Dialect
+from vqa_client.client.check.asks import Ask, body_of
+from vqa_client.client.check.replies import Reply, heard, json_object
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.model_config import ModelSettings
+
+TIMEOUT_S = 30.0
+GET_TIMEOUT_S = 3.0
+_WRONG_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+
+
+class Got(Struct, frozen=True, kw_only=True):
+    """What a GET brought; `http_status` is 0 where nothing came."""
+
+    http_status: int = 0
+    headers: dict[str, str] = {}
+    body: dict[str, Any] = {}
+
+
+class Asker:
+    """Sends the requests of a check to one address, and keeps the replies that were completions in `answered`."""
+
+    def __init__(self, endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self.timeout_s = timeout_s
+        self.dialect = Dialect()
+        self.answered: list[Reply] = []
+
+    async def ask(self, ask: Ask) -> Reply:
+        """Ask, and once more for each way in which the server wants a plain request to be different."""
+        used = msgspec.structs.replace(self.dialect)
+        reply = await self._ask(ask)
+        while not ask.fields and self._adapted(reply, used):
+            used = msgspec.structs.replace(self.dialect)
+            reply = await self._ask(ask)
+        if reply.completion is not None:
+            self.answered.append(reply)
+        return reply
+
+    async def all(self, asks: tuple[Ask, ...]) -> list[Reply]:
+        """Ask them all at once."""
+        return list(await asyncio.gather(*map(self.ask, asks)))
+
+    async def get(self, path: str, *, at_root: bool = False) -> Got:
+        """GET a path under the base address, or under what stands before /v1."""
+        endpoint = self.endpoint
+        if at_root:
+            endpoint = endpoint.at(endpoint.base.copy_with(path=endpoint.base.path.rstrip("/").removesuffix("/v1")))
+        try:
+            response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)
+        except (httpx2.TransportError, OSError):
+            return Got()
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Got(http_status=response.status_code, headers=headers, body=json_object(response.content))
+
+    async def _ask(self, ask: Ask) -> Reply:
+        body = body_of(ask, self.model, self.dialect)
+        request = self.endpoint.chat_request(httpx2.ByteStream(body), len(body))
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                response = await self.endpoint.send(request)
+        except (TimeoutError, httpx2.TimeoutException):
+            return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
+        except (httpx2.TransportError, OSError) as error:
+            return Reply(refusal=str(error) or type(error).__name__, status="connection")
+        reply = heard(response.status_code, response.headers, response.content)
+        return msgspec.structs.replace(reply, refusal=self.endpoint.redacted(reply.refusal))
+
+    def _adapted(self, reply: Reply, used: Dialect) -> bool:
+        """Change the dialect where a refusal asks for it, if another request hasn't meanwhile; True: ask again."""
+        if reply.http_status not in _WRONG_FORM:
+            return False
+        if used != self.dialect:
+            return True
+        if "max_completion_tokens" in reply.refusal and self.dialect.max_tokens_name == "max_tokens":
+            self.dialect.max_tokens_name = "max_completion_tokens"
+        elif "temperature" in reply.refusal and self.dialect.send_temperature:
+            self.dialect.send_temperature = False
+        else:
+            return False
+        return True

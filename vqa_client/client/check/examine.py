@@ -1,0 +1,150 @@
+"""The whole check of a server, in some dozens of small requests."""
+
+import time
+from collections.abc import Callable
+
+from vqa_client.client.check.addresses import (
+    found_connections,
+    found_forms,
+    found_proxy,
+    other_form,
+    try_connections,
+)
+from vqa_client.client.check.asker import Asker
+from vqa_client.client.check.canary import canary_asks, found_canary
+from vqa_client.client.check.features import found_reasoning, found_usage, found_uuid, uuid_asks
+from vqa_client.client.check.findings import Checked, Finding, Sight
+from vqa_client.client.check.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
+from vqa_client.client.check.image_limit import find_image_limit
+from vqa_client.client.check.parameters import PARAMETERS, asked_with, found_parameters
+from vqa_client.client.check.pictures import SIDE_PX
+from vqa_client.client.check.replies import Reply
+from vqa_client.client.check.sight import bare_ask, code_ask, colour_asks, found_sight, sight_of
+from vqa_client.client.check.sizes import find_sizes
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.proxy import proxy_for
+from vqa_client.client.url import without_secrets
+from vqa_client.model_config import ModelSettings
+
+Note = Callable[[str], None]
+
+
+async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float, note: Note) -> Checked:
+    """Find out all there is; `timeout_s` is for each request, `note` hears of each step.
+
+    Nothing is asked at once but the two pictures at the start and the questions at the end, since some servers take
+    the sampling settings of a batch from its first request.
+    """
+    started_s = time.monotonic()
+    check = _Check(endpoint, model, timeout_s, note)
+    await check.all()
+    return Checked(
+        base_url=without_secrets(check.asker.endpoint.base),
+        model=check.asker.model.model_name,
+        findings=tuple(check.findings),
+        took_s=time.monotonic() - started_s,
+    )
+
+
+class _Check:
+    """A check under way: what was found so far, and the replies that later steps compare with."""
+
+    def __init__(self, endpoint: Endpoint, model: ModelSettings, timeout_s: float, note: Note) -> None:
+        self.asker = Asker(endpoint, model, timeout_s=timeout_s)
+        self.findings: list[Finding] = []
+        self._note = note
+        self._named = model.model_name
+        self._kind = "unknown"
+        self._sight: Sight = "unknown"
+        self._bare = Reply()
+
+    async def all(self) -> None:
+        """Each step in its order; without a sight of images the rest would tell nothing."""
+        evidence = await self._asked_for_itself()
+        colours = await self._colours(evidence)
+        if any(finding.level == "unusable" for finding in self.findings):
+            return
+        await self._address()
+        await self._pictures()
+        await self._parameters(colours[0])
+        await self._uuid()
+        self.findings.append(found_reasoning(self.asker.answered))
+        self.findings.append(found_usage(self.asker.answered))
+        await self._canary()
+
+    async def _asked_for_itself(self) -> Evidence:
+        models = await self.asker.get("/models")
+        health = await self.asker.get("/health", at_root=True)
+        version = await self.asker.get("/version", at_root=True)
+        evidence = Evidence(cards=cards_of(models.body), health=health.body, version=version.body)
+        loaded = loaded_model(evidence)
+        if loaded and loaded != self._named:  # whoever names another makes the server drop the one it has
+            self.asker.model = self.asker.model.model_copy(update={"model_name": loaded})
+        return evidence
+
+    async def _colours(self, evidence: Evidence) -> list[Reply]:
+        self._note("showing it two pictures")
+        colours = await self.asker.all(colour_asks())
+        if all(reply.http_status in _NO_PATH for reply in colours):
+            colours = await self._elsewhere(colours)
+        self._kind, _ = kind_of(colours[0], evidence)
+        self.findings += found_identity(colours[0], evidence, self._named, self.asker.model.max_tokens)
+        code = None
+        if any(reply.completion for reply in colours):
+            self._bare = await self.asker.ask(bare_ask())
+            code = await self.asker.ask(code_ask()) if sight_of(colours) != "colours" else None
+        self._sight = sight_of(colours, code, self._bare)
+        self.findings.append(found_sight(colours, code, self._bare))
+        if (tokens := colours[0].prompt_tokens) is not None:
+            text = f"{tokens} for one picture of {SIDE_PX} x {SIDE_PX} and a short question"
+            self.findings.append(Finding(name="picture_tokens", value=tokens, text=text))
+        if changes := self.asker.dialect.described():
+            self.findings.append(Finding(name="dialect", level="note", value=changes, text="; ".join(changes)))
+        return colours
+
+    async def _elsewhere(self, colours: list[Reply]) -> list[Reply]:
+        """The other form of the address may take chats though it was this one that was probed."""
+        here = self.asker.endpoint
+        self.asker.endpoint = here.at(other_form(here.base))
+        there = await self.asker.all(colour_asks())
+        if any(reply.completion for reply in there):
+            return there
+        self.asker.endpoint = here
+        return colours
+
+    async def _address(self) -> None:
+        here = self.asker.endpoint
+        other = other_form(here.base)
+        self.asker.endpoint = here.at(other)
+        reply = await self.asker.ask(bare_ask())
+        self.asker.endpoint = here
+        proxy = proxy_for(here.base)
+        self.findings += [found_forms(here.base, other, reply), found_proxy(proxy)]
+        if proxy is None:
+            self.findings.append(found_connections(here.base.host, await try_connections(here.base)))
+
+    async def _pictures(self) -> None:
+        self._note("sending larger pictures, and many in one prompt")
+        bare_tokens = self._bare.prompt_tokens
+        if self._kind != READER:  # it counts words, not pixels
+            self.findings.append(await find_sizes(self.asker.ask, bare_tokens))
+        self.findings.append(await find_image_limit(self.asker.ask, self._sight, bare_tokens))
+
+    async def _parameters(self, plain: Reply) -> None:
+        self._note(f"trying {len(PARAMETERS)} request fields")
+        replies = {row.name: await self.asker.ask(asked_with(row, plain)) for row in PARAMETERS}
+        sent = frozenset(self.asker.model.extra_body or ())
+        self.findings += found_parameters(replies, plain, sent)
+
+    async def _uuid(self) -> None:
+        first, again = [await self.asker.ask(ask) for ask in uuid_asks()]
+        self.findings.append(found_uuid(first, again))
+
+    async def _canary(self) -> None:
+        asks = canary_asks(self._sight)
+        self._note(f"asking {len(asks)} questions one by one, and then all at once")
+        alone = [await self.asker.ask(ask) for ask in asks]
+        self.findings.append(found_canary(alone, await self.asker.all(asks)))
+
+
+_NO_PATH = frozenset({404, 405})

@@ -1,0 +1,35 @@
+"""The check before a run: two or three requests, and which server it is."""
+
+from vqa_client.client.check.asker import Asker
+from vqa_client.client.check.findings import Fingerprint
+from vqa_client.client.check.identity import Evidence, cards_of, kind_of
+from vqa_client.client.check.sight import code_ask, colour_asks, sight_of
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.model_config import ModelSettings
+
+TIMEOUT_S = 60.0
+
+
+async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> Fingerprint:
+    """Ask for the colours of two pictures, and for a drawn code where they are not named.
+
+    Never raises for what the server does: `sight` is "unknown" where it didn't reply, "blind" or "same" where no image
+    was seen. `timeout_s` is for each request.
+    """
+    asker = Asker(endpoint, model, timeout_s=timeout_s)
+    colours = await asker.all(colour_asks())
+    code = None
+    if sight_of(colours) not in ("colours", "unknown"):
+        code = await asker.ask(code_ask())
+    kind, version = kind_of(colours[0], Evidence())
+    if kind == "unknown":
+        stated = await asker.get("/version", at_root=True)
+        models = await asker.get("/models")
+        kind, version = kind_of(colours[0], Evidence(cards=cards_of(models.body), version=stated.body))
+    return Fingerprint(
+        kind=kind,
+        version=version,
+        model=model.model_name,
+        sight=sight_of(colours, code),
+        picture_tokens=colours[0].prompt_tokens,
+    )

@@ -1,0 +1,110 @@
+"""Whether the server sees images: one question on two pictures, so that no blind answer is right twice."""
+
+import re
+from collections.abc import Sequence
+
+from vqa_client.client.check.asks import Ask, Picture
+from vqa_client.client.check.findings import Finding, Sight
+from vqa_client.client.check.pictures import COLOURS, PAGE_PX, sentence, square
+from vqa_client.client.check.replies import Reply
+
+PROMPT = "What color is the square? Answer with one word."
+SHOWN = ("red", "blue")
+CODE = "4821"
+CODE_PROMPT = "What is the secret code in the above context? Answer with the code only."
+TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN = 40, 3
+"""Generous for what a chat template adds, and for how many characters of a text make a token."""
+
+
+def colour_asks() -> tuple[Ask, Ask]:
+    """One question on a red and on a blue square; a model that thinks gets the room to name a colour."""
+    return _colour(SHOWN[0]), _colour(SHOWN[1])
+
+
+def _colour(name: str) -> Ask:
+    return Ask(prompt=PROMPT, pictures=(Picture(png=square(name)),))
+
+
+def bare_ask() -> Ask:
+    """The same question without a picture."""
+    return Ask(prompt=PROMPT)
+
+
+def code_ask(code: str = CODE) -> Ask:
+    """A question that only a reader of the picture can answer; one that does nothing but OCR can."""
+    return Ask(prompt=CODE_PROMPT, pictures=(Picture(png=sentence(f"The secret code is {code}.", PAGE_PX)),))
+
+
+def colour_in(text: str) -> str | None:
+    """The one colour of COLOURS that a text names; None for none and for several."""
+    words = set(re.findall(r"[a-z]+", text.lower().replace("grey", "gray")))
+    named = [colour for colour in COLOURS if colour in words]
+    return named[0] if len(named) == 1 else None
+
+
+def sight_of(colours: Sequence[Reply], code: Reply | None = None, bare: Reply | None = None) -> Sight:
+    """Judge the replies to `colour_asks`, `code_ask` and `bare_ask`; the last two may not have been asked."""
+    if all(colour_in(reply.text) == shown for reply, shown in zip(colours, SHOWN, strict=True)):
+        return "colours"
+    if code is not None and CODE in code.text:
+        return "text"
+    if any(reply.completion is None for reply in colours):
+        return "unknown"
+    if not _counts_pictures(colours[0], bare):
+        return "blind"
+    first, second = (reply.text for reply in colours)
+    return "differs" if first != second else "same"
+
+
+def _counts_pictures(seen: Reply, bare: Reply | None) -> bool:
+    if seen.prompt_tokens is None:
+        return True
+    if bare is not None and bare.prompt_tokens is not None:
+        return seen.prompt_tokens > bare.prompt_tokens
+    return seen.prompt_tokens > TEMPLATE_TOKENS + len(PROMPT) / CHARACTERS_PER_TOKEN
+
+
+HINTS = {
+    "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
+    "same": "is it a vision-language model? its answers would be guesses from the text alone",
+    "differs": "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
+    "alive": "the server answers probes and completes nothing: look at its log, and start it again",
+}
+
+
+def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
+    """What is said of `sight_of`."""
+    sight = sight_of(colours, code, bare)
+    said = " and ".join(repr(reply.text[:40]) for reply in colours)
+    tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
+    if sight == "unknown":
+        refused = next(reply for reply in colours if reply.completion is None)
+        text, hint = f"no reply to a question about a picture: {refused.told}", _way_out(refused)
+        return Finding(name="sight", level="unusable", value=sight, text=text, hint=hint)
+    if sight in ("blind", "same"):
+        text = f"doesn't see images: of a red and of a blue square it says {said}; {tokens}"
+        return Finding(name="sight", level="unusable", value=sight, text=text, hint=HINTS[sight])
+    if sight == "differs":
+        text = f"of a red and of a blue square it says {said}; {tokens}"
+        return Finding(name="sight", level="warning", value=sight, text=text, hint=HINTS[sight])
+    if sight == "text":
+        return Finding(
+            name="sight",
+            level="note",
+            value=sight,
+            text=f"reads a drawn code, and says {said} of a red and a blue square",
+        )
+    return Finding(name="sight", value=sight, text=f"sees images: {said} of a red and of a blue square")
+
+
+def _way_out(reply: Reply) -> str:
+    if reply.status in ("timeout", "server_error", "connection"):
+        return HINTS["alive"]
+    if reply.http_status == 404 or "model" in reply.refusal.lower():
+        return "name a model that it serves with --model"
+    return "see what the server's log says of this request"
+
+
+def _tokens(reply: Reply | None) -> str:
+    tokens = reply.prompt_tokens if reply else None
+    return "an unknown number of" if tokens is None else str(tokens)

@@ -1,0 +1,67 @@
+"""How many prompt tokens a picture costs by its size: where they stop growing, the server shrinks what it is sent."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from itertools import pairwise
+
+from vqa_client.client.check.asks import Ask, Picture
+from vqa_client.client.check.findings import Finding
+from vqa_client.client.check.pictures import square
+from vqa_client.client.check.replies import Reply
+from vqa_client.client.check.sight import PROMPT, SHOWN
+
+SIDES_PX = (256, 512, 1024, 2048)
+SHRUNK = 1.5
+"""Four times the pixels for less than so many times the tokens were not all looked at; models that see an image in
+tiles pay for some tiles more or less, so that 4 can't be asked for."""
+SLOW_S = 5.0
+"""A size that takes longer is the last: the next would take four times as long and more."""
+NAME = "picture_tokens_by_size"
+
+
+def size_ask(side_px: int) -> Ask:
+    """The same picture at one size, and no more of a reply than a token."""
+    return Ask(prompt=PROMPT, pictures=(Picture(png=square(SHOWN[0], side_px)),), fields={"max_tokens": 1})
+
+
+async def find_sizes(ask: Callable[[Ask], Awaitable[Reply]], bare_tokens: int | None) -> Finding:
+    """Ask with larger and larger pictures until one is refused, slow, or costs no more than the last."""
+    replies: dict[int, Reply] = {}
+    for side_px in SIDES_PX:
+        started_s = time.monotonic()
+        replies[side_px] = await ask(size_ask(side_px))
+        slow = time.monotonic() - started_s > SLOW_S
+        if slow or replies[side_px].completion is None or _stopped_growing(_tokens(replies, bare_tokens)):
+            break
+    return found_sizes(replies, bare_tokens)
+
+
+def found_sizes(replies: Mapping[int, Reply], bare_tokens: int | None) -> Finding:
+    """What the replies to pictures of these sides say; `bare_tokens` are those of the text alone."""
+    tokens = _tokens(replies, bare_tokens)
+    value = {str(side): count for side, count in tokens.items()}
+    told = [f"{count:,} at {side} px" for side, count in tokens.items()]
+    refused = next((side for side, reply in replies.items() if reply.completion is None), None)
+    if refused is not None:
+        told.append(f"{refused} x {refused} is refused ({replies[refused].told})")
+    text = ", ".join(told) or "the server counts no prompt tokens"
+    if _stopped_growing(tokens):
+        *_, side, _ = tokens
+        return Finding(
+            name=NAME,
+            level="warning",
+            value=value,
+            text=f"{text}: images larger than about {side} x {side} are shrunk before the model sees them",
+            hint="small text is lost: raise the processor's max_pixels where the server is started, or send crops",
+        )
+    return Finding(name=NAME, level="ok" if tokens and refused is None else "note", value=value or None, text=text)
+
+
+def _tokens(replies: Mapping[int, Reply], bare_tokens: int | None) -> dict[int, int]:
+    counted = {side: reply.prompt_tokens for side, reply in replies.items()}
+    return {side: count - (bare_tokens or 0) for side, count in counted.items() if count is not None}
+
+
+def _stopped_growing(tokens: Mapping[int, int]) -> bool:
+    """The last size cost hardly more than the one before it."""
+    return any(large < SHRUNK * small for small, large in list(pairwise(tokens.values()))[-1:])

@@ -1,0 +1,237 @@
+"""The figures of a comparison: both accuracies, their difference with every test, and the same by group."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.compare.matching import Matched, Pair, match, warnings
+from vqa_client.compare.sides import Kept, Side
+from vqa_client.reports.log_reader import natural
+from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
+from vqa_client.scoring.paired_tests import (
+    Bootstrap,
+    PairedT,
+    bootstrap,
+    holm,
+    minimum_detectable,
+    p_of_interval,
+    paired_t,
+)
+from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.tasks.context_length import UNKNOWN
+
+EXACT: Final = "exact McNemar"
+CLUSTERED: Final = "cluster-robust t with Agresti-Min pseudo-pairs"
+FEW_CLUSTERS: Final = 10
+FULL_MARKS: Final = 1.0
+_UNITS: Final = {"niah": "document", "mc": "question"}
+
+
+class Accuracy(Struct, frozen=True, kw_only=True):
+    """A side's mean score in [0, 1] over the matched questions, and over those that it answered."""
+
+    value: float
+    interval: Interval | None
+    full_marks: int
+    answered: int
+    value_answered: float | None
+
+
+class McNemar(Struct, frozen=True, kw_only=True):
+    """How many questions have full marks under one side, both or neither; p takes questions as independent."""
+
+    only_a: int
+    only_b: int
+    both: int
+    neither: int
+    p: float
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """The difference in one group of a breakdown; `p_holm` counts all groups of all breakdowns as one family."""
+
+    field: str
+    value: str
+    a: float
+    b: float
+    difference: Difference
+    p: float
+    p_holm: float
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """`b` against `a` over the matched questions; differences are b less a, in [-1, 1].
+
+    `p` is by `p_method`, and `p_holm` counts all sides compared with `a` as one family. `minimum_detectable` is the
+    true difference that this many questions find four times in five. `partial` says that there are scores between 0
+    and 1, which McNemar's test doesn't see; `unit` is what shares its fate.
+    """
+
+    a: str
+    b: str
+    task: str
+    n: int
+    clusters: int
+    unit: str
+    partial: bool
+    accuracy_a: Accuracy
+    accuracy_b: Accuracy
+    difference: Difference
+    answered_by_both: Difference | None
+    mcnemar: McNemar
+    paired_t: PairedT | None
+    bootstrap: Bootstrap
+    minimum_detectable: float | None
+    p: float
+    p_method: str
+    p_holm: float
+    groups: tuple[Group, ...]
+    only_a: int
+    only_b: int
+    warnings: tuple[str, ...]
+
+    @property
+    def shown(self) -> bool:
+        """Whether a difference is shown: the interval leaves out 0, and p, for all sides compared, is below 0.05."""
+        return self.p_holm < 0.05 and not self.difference.low <= 0 <= self.difference.high
+
+
+def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
+    """Compare each side but the first with the first; raises IdentityError and DataError as `match` does."""
+    first, *others = sides
+    found = []
+    for other in others:
+        matched = match(first, other)
+        found.append((_comparison(first, other, matched), matched))
+    adjusted = holm([comparison.p for comparison, _ in found])
+    return [(replace(comparison, p_holm=p), matched) for (comparison, matched), p in zip(found, adjusted, strict=True)]
+
+
+def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
+    pairs = matched.pairs
+    held = _held(pairs)
+    between = _difference(pairs)
+    partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
+    on_full = _mcnemar(pairs)
+    p, method = _p(pairs, held, partial=partial)
+    said = warnings(a, b, matched)
+    if len(held) < FEW_CLUSTERS:
+        said.append(f"warning: so few independent {_unit(a, pairs)}s ({len(held)}) tell little; take p for a hint")
+    return Comparison(
+        a=a.label,
+        b=b.label,
+        task=a.task or b.task or UNKNOWN,
+        n=len(pairs),
+        clusters=len(held),
+        unit=_unit(a, pairs),
+        partial=partial,
+        accuracy_a=_accuracy([(pair.a, pair.cluster) for pair in pairs]),
+        accuracy_b=_accuracy([(pair.b, pair.cluster) for pair in pairs]),
+        difference=between,
+        answered_by_both=_among_answered(pairs),
+        mcnemar=on_full,
+        paired_t=paired_t(held),
+        bootstrap=bootstrap(held),
+        minimum_detectable=minimum_detectable(held),
+        p=p,
+        p_method=method,
+        p_holm=p,
+        groups=tuple(_groups(pairs, partial=partial)),
+        only_a=len(matched.only_a),
+        only_b=len(matched.only_b),
+        warnings=tuple(said),
+    )
+
+
+def _held(pairs: Iterable[Pair]) -> list[Held]:
+    return by_cluster((pair.gap, pair.cluster) for pair in pairs)
+
+
+def _difference(pairs: Iterable[Pair]) -> Difference:
+    found = difference((pair.b.score, pair.a.score, pair.cluster) for pair in pairs)
+    assert found is not None  # a group has a pair
+    return found
+
+
+def _among_answered(pairs: Sequence[Pair]) -> Difference | None:
+    """The difference over questions that both answered; None where that is all of them, or none."""
+    both = [pair for pair in pairs if pair.a.answered and pair.b.answered]
+    return _difference(both) if 0 < len(both) < len(pairs) else None
+
+
+def _mcnemar(pairs: Sequence[Pair]) -> McNemar:
+    full = [(pair.a.score >= FULL_MARKS, pair.b.score >= FULL_MARKS) for pair in pairs]
+    only_a, only_b = full.count((True, False)), full.count((False, True))
+    return McNemar(
+        only_a=only_a,
+        only_b=only_b,
+        both=full.count((True, True)),
+        neither=full.count((False, False)),
+        p=mcnemar(only_a, only_b),
+    )
+
+
+def _p(pairs: Sequence[Pair], held: Sequence[Held], *, partial: bool) -> tuple[float, str]:
+    """McNemar's exact p where questions are independent and either right or wrong, else that of the interval."""
+    if len(held) < len(pairs) or partial:
+        return p_of_interval(held), CLUSTERED
+    return _mcnemar(pairs).p, EXACT
+
+
+def _unit(side: Side, pairs: Sequence[Pair]) -> str:
+    if not any(pair.a.cluster for pair in pairs):
+        return "question"
+    return _UNITS.get(side.task or "", "image")
+
+
+def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
+    scores = [each.score for each, _ in kept]
+    answered = [each.score for each, _ in kept if each.answered]
+    return Accuracy(
+        value=fsum(scores) / len(scores),
+        interval=interval(by_cluster((each.score, cluster) for each, cluster in kept)),
+        full_marks=sum(score >= FULL_MARKS for score in scores),
+        answered=len(answered),
+        value_answered=fsum(answered) / len(answered) if answered else None,
+    )
+
+
+def _groups(pairs: Sequence[Pair], *, partial: bool) -> Iterator[Group]:
+    """Every group of every field that has more than one; groups are the first side's."""
+    found = [
+        _group(field, value, held, partial=partial)
+        for field, values in _by_field(pairs).items()
+        if len(values) > 1
+        for value, held in sorted(values.items(), key=lambda each: natural(each[0]))
+    ]
+    for group, p in zip(found, holm([group.p for group in found]), strict=True):
+        yield replace(group, p_holm=p)
+
+
+def _by_field(pairs: Sequence[Pair]) -> dict[str, dict[str, list[Pair]]]:
+    fields = dict.fromkeys(field for pair in pairs for field in pair.a.groups)
+    by_field: dict[str, dict[str, list[Pair]]] = {field: {} for field in fields}
+    for pair in pairs:
+        for field, values in by_field.items():
+            values.setdefault(pair.a.groups.get(field, UNKNOWN), []).append(pair)
+    if "corruption" not in by_field:  # whose variants are named by two fields
+        by_field["variant"] = {}
+        for pair in pairs:
+            by_field["variant"].setdefault(pair.key[1], []).append(pair)
+    return by_field
+
+
+def _group(field: str, value: str, pairs: Sequence[Pair], *, partial: bool) -> Group:
+    p, _ = _p(pairs, _held(pairs), partial=partial)
+    return Group(
+        field=field,
+        value=value,
+        a=fsum(pair.a.score for pair in pairs) / len(pairs),
+        b=fsum(pair.b.score for pair in pairs) / len(pairs),
+        difference=_difference(pairs),
+        p=p,
+        p_holm=p,
+    )

@@ -1,0 +1,187 @@
+"""Which records of two sides are of the same question, and whether they may be compared at all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.compare.sides import Kept, Key, Side
+from vqa_client.errors import DataError, IdentityError
+
+EXAMPLES = 3
+_SAME_DATA = (
+    "compare runs over one data file; a run's own command with the other file scores its kept replies again without "
+    "asking"
+)
+_NOT_TOLD = frozenset({"task", "variant", "model.model_name"})
+
+
+class Pair(Struct, frozen=True, gc=False):
+    """One question under both sides; `key` is the first side's."""
+
+    key: Key
+    a: Kept
+    b: Kept
+
+    @property
+    def gap(self) -> float:
+        """How much more the second side scores."""
+        return self.b.score - self.a.score
+
+    @property
+    def changed(self) -> bool:
+        """Whether the scores differ by more than how sums are rounded."""
+        return abs(self.gap) > 1e-9
+
+    @property
+    def cluster(self) -> str:
+        """The image or document, else the question itself, which may be asked in several variants."""
+        return self.a.cluster or self.key[0]
+
+
+class Matched(Struct, frozen=True, kw_only=True):
+    """The questions of both sides and those of one alone; `by_id` where the sides' only variants differ."""
+
+    pairs: list[Pair]
+    only_a: list[Key]
+    only_b: list[Key]
+    by_id: bool
+
+
+def match(a: Side, b: Side) -> Matched:
+    """Match by question id and variant, or by id alone where each side has one variant and these differ.
+
+    Raises IdentityError, with what differs, where the sides are of other data; DataError where nothing matches.
+    """
+    _check_facts(a, b)
+    by_id = len(a.variants) == len(b.variants) == 1 and a.variants != b.variants
+    others = {(key[0], next(iter(a.variants))): kept for key, kept in b.kept.items()} if by_id else b.kept
+    pairs = [Pair(key, kept, others[key]) for key, kept in a.kept.items() if key in others]
+    only_a = [key for key in a.kept if key not in others]
+    only_b = [key for key in others if key not in a.kept]
+    if not pairs:
+        raise DataError(
+            f"{a.path} and {b.path} have no question in common: {_named(only_a)} and {_named(only_b)}",
+            hint="compare runs over the same data, and the same image folders or corruptions",
+        )
+    _check_data(a, b, pairs)
+    return Matched(pairs=pairs, only_a=only_a, only_b=only_b, by_id=by_id)
+
+
+def _check_facts(a: Side, b: Side) -> None:
+    if a.task and b.task and a.task != b.task:
+        raise IdentityError(
+            f"{a.path} and {b.path} can't be compared:\n  task: {a.task!r} and {b.task!r}",
+            hint="compare runs of one benchmark",
+        )
+
+
+def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
+    """A fact that one side doesn't know is no difference; an answer key that differs always is one."""
+    other_data = bool(a.digests and b.digests) and a.digests != b.digests
+    other_key = [pair for pair in pairs if pair.a.references != pair.b.references]
+    if not other_data and not other_key:
+        if not any(pair.a.references for pair in pairs):
+            raise DataError(f"{a.path} and {b.path}: no question has a right answer, so there are no scores to compare")
+        return
+    lines = [f"  data_sha256: {_digests(a)} and {_digests(b)}"] if other_data else []
+    lines += list(_told_keys(other_key))
+    prompts = sum(pair.a.prompt != pair.b.prompt for pair in pairs)
+    lines.append(f"  of {len(pairs):,} matched questions {len(other_key):,} have another right answer,")
+    lines.append(
+        f"  {prompts:,} another prompt; {len(a.kept) - len(pairs):,} and {len(b.kept) - len(pairs):,} no match"
+    )
+    raise IdentityError(f"{a.path} and {b.path} are of other data:\n" + "\n".join(lines), hint=_SAME_DATA)
+
+
+def _digests(side: Side) -> str:
+    return ", ".join(sorted(f"{digest:.12}..." for digest in side.digests))
+
+
+def _told_keys(pairs: Sequence[Pair]) -> Iterator[str]:
+    for pair in pairs[:EXAMPLES]:
+        yield f"  right answer of {named(pair.key)}: {_shown(pair.a.references)} and {_shown(pair.b.references)}"
+
+
+def _shown(references: tuple[str, ...]) -> str:
+    text = ", ".join(map(repr, dict.fromkeys(references))) or "none"
+    return text if len(text) <= 100 else text[:100] + " ..."
+
+
+def _named(keys: Sequence[Key]) -> str:
+    shown = ", ".join(map(named, keys[:EXAMPLES]))
+    return f"{shown}, ..." if len(keys) > EXAMPLES else shown or "nothing"
+
+
+def _count(number: int) -> str:
+    return f"{number:,} question{'s' * (number != 1)}"
+
+
+def named(key: Key) -> str:
+    """A question as people name it, with its variant where it has one."""
+    return f"{key[0]} ({key[1]})" if key[1] else key[0]
+
+
+def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
+    """What a reader of the comparison should know before believing it."""
+    said = [note for side in (a, b) for note in side.notes]
+    for side, only in ((a, matched.only_a), (b, matched.only_b)):
+        if only:
+            said.append(f"only in {side.label}, and not compared: {_count(len(only))}: {_named(only)}")
+    if matched.by_id:
+        said.append(f"matched by question id alone: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
+    if prompts := sum(pair.a.prompt != pair.b.prompt for pair in matched.pairs):
+        said.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
+    if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):
+        said.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
+    unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
+    if unknown:
+        said.append(f"warning: without a run file nothing is known of the data and parser of {' and '.join(unknown)}")
+    if differing := _differing(_facts(a, "identity"), _facts(b, "identity")):
+        said.append(f"what else was set otherwise: {differing}")
+    for side, failed in ((a, _failed(matched, "a")), (b, _failed(matched, "b"))):
+        if failed:
+            said.append(f"{side.label}: {_count(failed)} without a reply, counted as wrong")
+    return said
+
+
+def _variant(side: Side) -> str:
+    return repr(next(iter(side.variants)))
+
+
+def _failed(matched: Matched, which: str) -> int:
+    return sum(not getattr(pair, which).answered for pair in matched.pairs)
+
+
+def _facts(side: Side, name: str) -> dict[str, set[str]]:
+    """Each fact's values over all runs of a side."""
+    found: dict[str, set[str]] = {}
+    for facts in side.facts(name):
+        for key, value in _flat(facts).items():
+            found.setdefault(key, set()).add(repr(value))
+    return found
+
+
+def _differing(one: Mapping[str, set[str]], other: Mapping[str, set[str]]) -> str:
+    """Facts that both sides know and that differ; one that only one of them has counts where both know any."""
+    if not one or not other:
+        return ""
+    names = [
+        key for key in sorted(one.keys() | other.keys()) if key not in _NOT_TOLD and one.get(key) != other.get(key)
+    ]
+    return "; ".join(f"{key}: {_values(one.get(key))} and {_values(other.get(key))}" for key in names)
+
+
+def _values(found: set[str] | None) -> str:
+    text = "/".join(sorted(found)) if found else "not set"
+    return text if len(text) <= 100 else text[:100] + " ..."
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        return {prefix: value} if prefix else {}
+    return {
+        key: leaf
+        for name, inner in value.items()
+        for key, leaf in _flat(inner, f"{prefix}.{name}" if prefix else str(name)).items()
+    }

@@ -1,0 +1,178 @@
+"""A comparison as one page that needs no network: the sentence, all figures, and the flips side by side.
+
+The page has no script, and its policy allows none: only its own style and the pictures inside it.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from vqa_client import __version__
+from vqa_client.compare.content import UNIT, Compared
+from vqa_client.compare.figures import Comparison, Group
+from vqa_client.compare.flips import flips
+from vqa_client.compare.pictures import Pictures
+from vqa_client.compare.sentence import p_text, percent, points, sentence
+from vqa_client.compare.sides import Side
+from vqa_client.compare.style import STYLE
+from vqa_client.compare.tags import Markup, joined, tag
+from vqa_client.files import replacing
+from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.paired_tests import POWER
+from vqa_client.scoring.statistics import Interval
+
+BAR_PX = 160
+MOST_OPEN = 20
+"""Groups of one field that are shown without being asked for."""
+
+
+def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
+    """Write the page; raises UsageError where the path can't be written."""
+    pictures = Pictures(path.parent, most_images)
+    sections = [
+        _section(number, of) + flips(of, matched, sides[0], other, pictures, prefix=f"c{number}")
+        for number, (other, (of, matched)) in enumerate(zip(sides[1:], compared, strict=True), 1)
+    ]
+    page = b"<!DOCTYPE html>\n" + _document(sides, sections).encode("utf-8")
+    with replacing(path) as file:
+        file.write(page)
+
+
+def _document(sides: Sequence[Side], sections: Sequence[str]) -> str:
+    digest = b64encode(sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = " and ".join(side.label for side in sides)
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"{title} compared"),
+        tag("style", Markup(STYLE)),
+    )
+    where = tag("ul", *(tag("li", tag("b", side.label), f": {side.path}") for side in sides), class_="notes dim")
+    foot = tag("footer", tag("p", f"vqa-client {__version__}. {UNIT[0].upper()}{UNIT[1:]} in the JSON.", class_="dim"))
+    body = tag("body", tag("h1", f"{title} compared"), where, tag("main", *map(Markup, sections)), foot)
+    return tag("html", head, body, lang="en")
+
+
+def _section(number: int, of: Comparison) -> Markup:
+    return joined(
+        tag("h2", f"{of.b} against {of.a}", id=f"c{number}"),
+        tag("p", sentence(of), class_="quote"),
+        tag("ul", *(_warning(line) for line in of.warnings), class_="notes") if of.warnings else "",
+        _accuracies(of),
+        _tests(of),
+        _groups(of),
+    )
+
+
+def _warning(line: str) -> Markup:
+    return tag("li", line, class_="warning" if line.startswith("warning:") else "")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str, *, worded: bool = False) -> Markup:
+    kinds = ["text" if worded and at == len(head) - 1 else "" for at in range(len(head))]
+    top = tag("tr", *(tag("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
+    body = (tag("tr", *(tag("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True))) for row in rows)
+    table = tag("table", tag("thead", top), tag("tbody", *body), aria_label=caption)
+    return joined(tag("h3", caption), tag("div", table, class_="wide"))
+
+
+def _accuracies(of: Comparison) -> Markup:
+    rows = [
+        [
+            label,
+            f"{of.n:,}",
+            percent(each.value),
+            _bounds(each.interval),
+            f"{each.full_marks:,}",
+            f"{each.answered:,}",
+            percent(each.value_answered),
+        ]
+        for label, each in ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
+    ]
+    method = of.accuracy_a.interval.method if of.accuracy_a.interval else ""
+    head = ("", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %")
+    return _table(head, rows, f"Accuracy; a failed question counts as wrong; intervals: {method}")
+
+
+def _bounds(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _tests(of: Comparison) -> Markup:
+    exact, partial = of.mcnemar, " (full marks only)" if of.partial else ""
+    only = f"only {of.b} right: {exact.only_b:,}; only {of.a} right: {exact.only_a:,}"
+    rows = [
+        ["difference in points", _gap(of.difference), of.difference.method],
+        ["exact McNemar" + partial, p_text(exact.p), f"{only}; takes questions as independent"],
+        ["paired bootstrap", p_text(of.bootstrap.p), _bootstrap(of)],
+        ["paired t", p_text(of.paired_t.p) if of.paired_t else "-", _t(of)],
+    ]
+    if of.answered_by_both:
+        said = f"{of.answered_by_both.n:,} questions"
+        rows.insert(1, ["difference where both answered", _gap(of.answered_by_both), said])
+    if of.minimum_detectable is not None:
+        found = f"found {100 * POWER:.0f} times in 100 with this many questions"
+        rows.append(["smallest detectable difference", f"{100 * of.minimum_detectable:.1f} points", found])
+    return _table(("", "", "how"), rows, "Difference and tests", worded=True)
+
+
+def _bootstrap(of: Comparison) -> str:
+    low, high = points(of.bootstrap.low), points(of.bootstrap.high)
+    return f"{low} to {high}; {of.bootstrap.resamples:,} resamples of {of.unit}s, seed {of.bootstrap.seed}"
+
+
+def _t(of: Comparison) -> str:
+    return f"t = {of.paired_t.t:.2f}, {of.paired_t.df:,} degrees of freedom, by {of.unit}" if of.paired_t else ""
+
+
+def _gap(of: Difference) -> str:
+    return f"{points(of.value)} ({points(of.low)} to {points(of.high)})"
+
+
+def _groups(of: Comparison) -> Markup:
+    made = [_by_field(of, field) for field in dict.fromkeys(group.field for group in of.groups)]
+    note = f"Holm takes all {len(of.groups):,} groups as one family."
+    return joined(tag("p", note, class_="dim"), *made) if made else Markup("")
+
+
+def _by_field(of: Comparison, field: str) -> Markup:
+    groups = [group for group in of.groups if group.field == field]
+    widest = max(abs(bound) for group in groups for bound in (group.difference.low, group.difference.high))
+    scale = f"{points(-widest)} to {points(widest)}"
+    head = (field.replace("_", " "), "questions", of.a, of.b, "points", "95 % interval", scale, "p", "p by Holm")
+    table = _table(head, [_group_row(group, widest) for group in groups], f"By {field.replace('_', ' ')}")
+    if len(groups) <= MOST_OPEN:
+        return table
+    return tag("details", tag("summary", f"By {field.replace('_', ' ')}: {len(groups):,} groups"), table)
+
+
+def _group_row(group: Group, widest: float) -> list[str]:
+    less = group.difference
+    bounds = f"{points(less.low)} to {points(less.high)}"
+    scores = percent(group.a), percent(group.b)
+    ps = (p_text(p).removeprefix("p ").removeprefix("= ") for p in (group.p, group.p_holm))
+    return [group.value, f"{less.n:,}", *scores, points(less.value), bounds, _bar(less, widest), *ps]
+
+
+def _bar(of: Difference, widest: float) -> Markup:
+    """The interval around no difference, in the middle, on a scale that ends at `widest`."""
+
+    def at(value: float) -> float:
+        return round(BAR_PX * (1 + value / widest) / 2, 1)
+
+    middle, wide = BAR_PX / 2, max(at(of.high) - at(of.low), 1)
+    return tag(
+        "svg",
+        tag("line", x1=0, x2=BAR_PX, y1=8, y2=8),
+        tag("rect", x=at(of.low), y=6, width=wide, height=4),
+        tag("line", x1=middle, x2=middle, y1=0, y2=16),
+        tag("circle", cx=at(of.value), cy=8, r=3),
+        width=BAR_PX,
+        height=16,
+        role="img",
+        aria_label=f"{_gap(of)} points",
+    )

@@ -1,0 +1,51 @@
+"""A comparison in one sentence that a reader may quote, and its numbers as people write them."""
+
+from vqa_client.compare.figures import Comparison
+
+
+def sentence(of: Comparison) -> str:
+    """Who is better, by how much and how surely; where no difference is shown, how large a one would have been."""
+    a, b = of.accuracy_a.value, of.accuracy_b.value
+    over = f"over the same {_questions(of)}"
+    scores = f"{of.b} scores {percent(b)} % and {of.a} {percent(a)} %"
+    between = of.difference
+    gap = f"{points(between.value)} points (95 % interval {points(between.low)} to {points(between.high)}; {_test(of)})"
+    if of.shown:
+        return f"{of.b} is {'better' if between.value > 0 else 'worse'} than {of.a}: {over} {scores}, {gap}."
+    least = of.minimum_detectable
+    missed = (
+        f" A true difference of under {100 * least:.1f} points is missed more than one time in five." if least else ""
+    )
+    return f"No difference between {of.b} and {of.a} is shown: {over} {scores}, {gap}.{missed}"
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent with one decimal."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def points(value: float) -> str:
+    """A difference of shares in points of per cent, with its sign."""
+    shown = f"{100 * value:+.1f}"
+    return "0.0" if shown in ("+0.0", "-0.0") else shown
+
+
+def p_text(p: float) -> str:
+    """A p value as papers print it: "p = 0.021", "p < 0.001"."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.995 else "p = 1"
+
+
+def _questions(of: Comparison) -> str:
+    if of.clusters == of.n:
+        return f"{of.n:,} {of.task} question{'s' * (of.n != 1)}"
+    units = f"{of.clusters:,} {of.unit}{'s' * (of.clusters != 1)}"
+    if of.unit == "question":  # asked in several variants
+        return f"{of.n:,} answers to {units} of {of.task}"
+    return f"{of.n:,} {of.task} questions on {units}"
+
+
+def _test(of: Comparison) -> str:
+    several = "" if of.p_holm == of.p else ", Holm"
+    return f"{of.p_method}{several}, {p_text(of.p_holm)}"

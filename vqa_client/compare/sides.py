@@ -1,0 +1,159 @@
+"""What a comparison knows of a run, or of several that one model made: all but the replies, which stay in the logs."""
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+from vqa_client.reports.log_reader import LOG_ENDING, find_logs
+from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.types import ANSWERED, Record, Status
+
+Key = tuple[str, str]
+"""Question id and variant."""
+_ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
+
+
+class Kept(Struct, frozen=True, gc=False):
+    """A record without prompt and reply; `prompt` is the prompt's hash in this process."""
+
+    status: Status
+    score: float
+    answer: str | None
+    references: tuple[str, ...]
+    groups: dict[str, str]
+    cluster: str
+    prompt: int
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model replied."""
+        return self.status in ANSWERED
+
+
+class Side(Struct, kw_only=True):
+    """One of the things compared: `path` is as given, `label` what texts call it."""
+
+    path: Path
+    runs: tuple[LoggedRun, ...]
+    kept: dict[Key, Kept]
+    label: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """The benchmark, "" where no run file names it."""
+        return next((run.task for run in self.runs if run.task), "")
+
+    @property
+    def variants(self) -> frozenset[str]:
+        """The forms in which questions were asked."""
+        return frozenset(variant for _, variant in self.kept)
+
+    @property
+    def digests(self) -> frozenset[str]:
+        """The digests of the data files, as far as run files name them."""
+        found = (run.facts.described.get("data_sha256") for run in self.runs)
+        return frozenset(str(digest) for digest in found if digest)
+
+    def facts(self, name: str) -> list[dict[str, Any]]:
+        """The identity or the scoring of each run."""
+        return [getattr(run.facts, name) for run in self.runs]
+
+    def whole(self, keys: Collection[Key]) -> dict[Key, Record]:
+        """The records of some questions, with prompts and replies."""
+        found = {}
+        for run in self.runs:
+            for record in run.records:
+                if (record.question_id, record.variant) in keys:
+                    found[record.question_id, record.variant] = record
+        return found
+
+
+def read_side(path: Path) -> Side:
+    """Read the run or runs that a file or folder names; nothing is locked, mended or written.
+
+    Raises DataError where there is none, or where the folder's runs are of several benchmarks or ask a question twice.
+    """
+    side = Side(path=path, runs=tuple(map(read_run, find_logs(path))), kept={})
+    tasks = sorted({run.task for run in side.runs if run.task})
+    if len(tasks) > 1:
+        raise DataError(f"{path} holds runs of {', '.join(tasks)}", hint=f"name one of them: {_places(side.runs)}")
+    notes = [note for run in side.runs for note in _add(run, side)]
+    if not side.kept:
+        raise DataError(f"{path}: no record in it can be compared", hint="; ".join(notes) or "ask the questions first")
+    side.notes = tuple(notes)
+    return side
+
+
+def _add(run: LoggedRun, side: Side) -> list[str]:
+    odd, shared = 0, _Shared()
+    for record in run.records:
+        key = record.question_id, record.variant
+        if not 0 <= record.score <= 1:
+            odd += 1
+            continue
+        if key in side.kept:
+            raise DataError(
+                f"{side.path} holds several runs of the same questions, such as {record.question_id}",
+                hint=f"name one of them: {_places(side.runs)}",
+            )
+        side.kept[key] = Kept(
+            record.status,
+            record.score,
+            record.answer,
+            shared.references(record.references),
+            shared.groups(record.groups),
+            record.cluster,
+            hash(record.prompt),
+        )
+    name, unreadable = run.log.name, run.records.unreadable
+    return [f"{name}: {unreadable:,} unreadable lines left out"] * (unreadable > 0) + [
+        f"{name}: {odd:,} records left out whose scores aren't between 0 and 1"
+    ] * (odd > 0)
+
+
+class _Shared:
+    """Equal references and groups kept once: most records of a run have those of many others."""
+
+    def __init__(self) -> None:
+        self._references: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+
+    def references(self, given: tuple[str, ...]) -> tuple[str, ...]:
+        return self._references.setdefault(given, given)
+
+    def groups(self, given: dict[str, str]) -> dict[str, str]:
+        return self._groups.setdefault(tuple(given.items()), given)
+
+
+def _places(runs: Sequence[LoggedRun]) -> str:
+    return ", ".join(str(run.log) for run in runs[:5]) + (", ..." if len(runs) > 5 else "")
+
+
+def tell_apart(sides: Sequence[Side]) -> None:
+    """Give each side a label of its own: the model, else the variant, else the model and the path."""
+    ways: tuple[Callable[[Side], str], ...] = (
+        _model,
+        lambda side: next(iter(side.variants)) if len(side.variants) == 1 else "",
+        lambda side: " ".join(filter(None, (_model(side), f"({_name(side.path)})"))),
+        lambda side: str(side.path),
+    )
+    for way in ways:
+        labels = [way(side) for side in sides]
+        if all(labels) and len(set(labels)) == len(labels):
+            break
+    else:
+        labels = [f"{side.path} ({number})" for number, side in enumerate(sides, 1)]
+    for side, label in zip(sides, labels, strict=True):
+        side.label = label
+
+
+def _model(side: Side) -> str:
+    return " and ".join(dict.fromkeys(run.facts.model for run in side.runs if run.facts.model))
+
+
+def _name(path: Path) -> str:
+    return next((path.name.removesuffix(ending) for ending in _ENDINGS if path.name.endswith(ending)), path.name)

@@ -1,0 +1,40 @@
+"""Reads what is to be compared, compares it, and writes the four files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vqa_client.compare.content import Compared, content, write_groups, write_questions
+from vqa_client.compare.figures import compare
+from vqa_client.compare.page import write_page
+from vqa_client.compare.sides import Side, read_side, tell_apart
+from vqa_client.errors import UsageError
+from vqa_client.files import write_json
+
+JSON_NAME, CSV_NAME, GROUPS_NAME, PAGE_NAME = "compare.json", "compare.csv", "compare_groups.csv", "compare.html"
+
+
+def compare_runs(places: Sequence[Path]) -> tuple[list[Side], Compared]:
+    """Read and compare; a run that is named twice counts once.
+
+    Raises DataError for what can't be read, IdentityError for runs of other data, UsageError for a single run.
+    """
+    sides: dict[frozenset[Path], Side] = {}
+    for place in places:
+        side = read_side(place)
+        sides.setdefault(frozenset(run.log.resolve() for run in side.runs), side)
+    if len(sides) < 2:
+        raise UsageError(f"{' and '.join(map(str, places))} are one run", hint="name two runs over the same questions")
+    named = list(sides.values())
+    tell_apart(named)
+    return named, compare(named)
+
+
+def write_comparison(
+    folder: Path, sides: Sequence[Side], compared: Compared, *, html_images: int, csv_safe: bool
+) -> tuple[Path, ...]:
+    """Write everything and name the files; raises UsageError where one can't be written."""
+    write_json(folder / JSON_NAME, content(sides, compared))
+    write_questions(folder / CSV_NAME, sides, compared, csv_safe=csv_safe)
+    write_groups(folder / GROUPS_NAME, compared, csv_safe=csv_safe)
+    write_page(folder / PAGE_NAME, sides, compared, most_images=html_images)
+    return tuple(folder / name for name in (JSON_NAME, CSV_NAME, GROUPS_NAME, PAGE_NAME))

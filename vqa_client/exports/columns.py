@@ -1,0 +1,73 @@
+"""A record as one row of a table: the same columns in every tabular form."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from vqa_client.reports.overview import Overview, field_value
+from vqa_client.types import Record
+
+Get = Callable[[Record], Any]
+
+
+class Column(Struct, frozen=True):
+    """A column's name, the kind of its values, and where they come from; None is an empty cell."""
+
+    name: str
+    kind: str
+    get: Get
+
+
+TEXT, TEXTS, NUMBER, COUNT, YES_NO, IMAGES = "text", "texts", "number", "count", "yes_no", "images"
+_FIRST = (
+    Column("question_id", TEXT, lambda record: record.question_id),
+    Column("variant", TEXT, lambda record: record.variant),
+    Column("status", TEXT, lambda record: record.status),
+    Column("correct", YES_NO, lambda record: record.score >= 1.0),
+    Column("score", NUMBER, lambda record: record.score),
+    Column("answer", TEXT, lambda record: record.answer),
+    Column("references", TEXTS, lambda record: list(record.references)),
+    Column("rationale", TEXT, lambda record: record.rationale),
+    Column("rule", TEXT, lambda record: record.rule),
+    Column("rivals", TEXTS, lambda record: list(record.rivals)),
+    Column("source", TEXT, lambda record: record.source),
+)
+_LAST = (
+    Column("cluster", TEXT, lambda record: record.cluster),
+    Column("prompt", TEXT, lambda record: record.prompt),
+    Column("output", TEXT, lambda record: record.output),
+    Column("reasoning", TEXT, lambda record: record.reasoning),
+    Column("finish_reason", TEXT, lambda record: record.finish_reason),
+    Column("prompt_tokens", COUNT, lambda record: record.prompt_tokens),
+    Column("completion_tokens", COUNT, lambda record: record.completion_tokens),
+    Column("latency_s", NUMBER, lambda record: record.latency_s),
+    Column("attempts", COUNT, lambda record: record.attempts),
+    Column("request_bytes", COUNT, lambda record: record.request_bytes),
+    Column("truncated_pages", COUNT, lambda record: record.truncated_pages),
+    Column("images", IMAGES, lambda record: to_builtins(record.images)),
+    Column("error", TEXT, lambda record: record.error.message if record.error else None),
+    Column("http_status", COUNT, lambda record: record.error.http_status if record.error else None),
+)
+
+
+def columns(found: Overview) -> tuple[Column, ...]:
+    """The columns of a run: a record's own, and one for each metric and each breakdown field."""
+    metrics = (_of_metric(name) for name in found.summary.parts)
+    fields = (_of_field(name) for name in found.fields if name not in ("variant", "rule"))
+    return (*_FIRST, *metrics, *fields, *_LAST)
+
+
+def rows(records: Iterable[Record], shown: Iterable[Column]) -> Iterator[list[Any]]:
+    """One list of values a record."""
+    gets = [column.get for column in shown]
+    for record in records:
+        yield [get(record) for get in gets]
+
+
+def _of_metric(name: str) -> Column:
+    return Column(f"score.{name}", NUMBER, lambda record: record.parts.get(name))
+
+
+def _of_field(name: str) -> Column:
+    return Column(f"group.{name}", TEXT, lambda record: field_value(record, name))

@@ -1,0 +1,38 @@
+"""The records as a CSV table that any reader gives back letter by letter."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from vqa_client.exports.columns import IMAGES, TEXTS, Column, columns, rows
+from vqa_client.files import encode
+from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.overview import Overview
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool) -> None:
+    """One row a record after the names; lists are JSON, an empty cell is no value.
+
+    With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
+    """
+    shown = columns(found)
+    write_rows(path, chain([[column.name for column in shown]], _cells(run, shown, csv_safe=csv_safe)))
+
+
+def _cells(run: LoggedRun, shown: tuple[Column, ...], *, csv_safe: bool) -> Iterator[list[Any]]:
+    listed = [column.kind in (TEXTS, IMAGES) for column in shown]
+    for row in rows(run.records, shown):
+        cells = [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
+        yield [_harmless(cell) for cell in cells] if csv_safe else cells
+
+
+def _harmless(cell: Any) -> Any:
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell

@@ -1,0 +1,85 @@
+"""The numbers of a run as Markdown tables, for issues, pull requests and notes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from vqa_client.files import replacing
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.overview import Overview, in_order
+from vqa_client.reports.summary import Mean, Summary, Tally
+from vqa_client.scoring.statistics import Interval
+from vqa_client.types import ANSWERED
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_ACCURACY = ("accuracy", "95 % interval", "n")
+
+
+def write_markdown(path: Path, run: LoggedRun, found: Overview) -> None:
+    """Replace the file."""
+    with replacing(path) as file:
+        file.write("\n".join(markdown(run, found)).encode("utf-8", "replace") + b"\n")
+
+
+def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
+    """Line after line; foreign text is escaped, so that it shows and does nothing."""
+    summary = found.summary
+    yield f"# {escaped(run.title)}: {escaped(run.facts.model or run.stem)}"
+    yield ""
+    yield from _table(("", *_ACCURACY), _headline(summary))
+    yield from _table(("status", "n", "share"), _statuses(summary))
+    if summary.parts:
+        yield from _table(("metric", *_ACCURACY), _metrics(summary))
+    for field, tallies in summary.breakdowns.items():
+        if len(tallies) > 1:
+            yield from _table((field.replace("_", " "), *_ACCURACY), _breakdown(tallies))
+
+
+def escaped(text: str) -> str:
+    """A text in one line in which no character is markup."""
+    plain = _CONTROL.sub(lambda found: " " if found.group().isspace() else f"U+{ord(found.group()):04X}", text)
+    return _MARKUP.sub(r"\\\1", plain)
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(map(escaped, head))} |"
+    yield f"|---|{'---:|' * (len(head) - 1)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _headline(summary: Summary) -> Iterator[Sequence[str]]:
+    overall = summary.overall
+    yield "all questions", *_figures(overall.accuracy, overall.interval, overall.total)
+    yield "answered ones", *_figures(overall.accuracy_answered, overall.interval_answered, overall.answered)
+
+
+def _statuses(summary: Summary) -> Iterator[Sequence[str]]:
+    for status, n in summary.status_counts.items():
+        if n:
+            kind = "" if status in ANSWERED else " (failed)"
+            yield escaped(status.replace("_", " ") + kind), f"{n:,}", percent(n / summary.overall.total)
+
+
+def _metrics(summary: Summary) -> Iterator[Sequence[str]]:
+    for name, part in summary.parts.items():
+        mean: Mean = part.overall
+        yield escaped(name), *_figures(mean.value, mean.interval, mean.n)
+
+
+def _breakdown(tallies: Mapping[str, Tally]) -> Iterator[Sequence[str]]:
+    for value in in_order(list(tallies)):
+        tally = tallies[value]
+        yield escaped(value), *_figures(tally.accuracy, tally.interval, tally.total)
+
+
+def _figures(value: float | None, interval: Interval | None, n: int) -> tuple[str, str, str]:
+    bounds = f"{100 * interval.low:.1f} to {100 * interval.high:.1f}" if interval else "-"
+    return percent(value), bounds if value is not None else "-", f"{n:,}"
+
+
+def percent(share: float | None) -> str:
+    """A share as per cent with one decimal."""
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,180 @@
+"""Where the lines and bars of a chart stand, in pixels of its own plane; the template draws them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import exp, log
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.reports.overview import ORDERED, Overview, in_order, quantile
+from vqa_client.reports.summary import Tally
+
+LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 8.0, 24.0
+BARS = 28
+SMALL_BELOW = 300.0
+_CLEAN = "clean"
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """One step of a curve: its place, its interval's ends, and the numbers that they stand for."""
+
+    x: float
+    y: float
+    y_low: float
+    y_high: float
+    label: str
+    tally: Tally
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """Accuracy over the steps of a field; `width` and `height` are those of the plane."""
+
+    title: str
+    field: str
+    points: tuple[Point, ...]
+    width: float
+    height: float
+
+    @property
+    def small(self) -> bool:
+        """One of many that are looked at side by side."""
+        return self.width < SMALL_BELOW
+
+    @property
+    def line(self) -> str:
+        """The points of an SVG polyline."""
+        return " ".join(f"{point.x:.1f},{point.y:.1f}" for point in self.points)
+
+    @property
+    def band(self) -> str:
+        """The points of an SVG polygon over the intervals."""
+        there = [f"{point.x:.1f},{point.y_high:.1f}" for point in self.points]
+        back = [f"{point.x:.1f},{point.y_low:.1f}" for point in reversed(self.points)]
+        return " ".join(there + back)
+
+    def level(self, share: float) -> float:
+        """The height of an accuracy in [0, 1]."""
+        return _height(share, self.height)
+
+
+class Bar(Struct, frozen=True, kw_only=True):
+    """One bar of a histogram: from `low` up to `high`, `n` values."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    low: float
+    high: float
+    n: int
+
+
+class Histogram(Struct, frozen=True, kw_only=True):
+    """How often values from `least` to `most` fall between bounds; `marks` are named values and their places."""
+
+    title: str
+    unit: str
+    bars: tuple[Bar, ...]
+    marks: tuple[tuple[str, float, float], ...]
+    least: float
+    most: float
+    width: float = 390.0
+    height: float = 120.0
+
+
+def curves(found: Overview) -> list[Curve]:
+    """One curve a field whose values are steps, and one a corruption where these were crossed with levels."""
+    drawn = []
+    for field in ORDERED:
+        tallies = found.summary.breakdowns.get(field, {})
+        if len(tallies) > 2:
+            drawn.append(_curve(field.replace("_", " "), field, tallies, 460.0, 200.0))
+    crossed = found.summary.crossings.get(("corruption", "level"), {})
+    clean = crossed.get(_CLEAN, {})
+    for corruption in in_order([name for name in crossed if name != _CLEAN]):
+        title = corruption.replace("_", " ")
+        drawn.append(_curve(title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
+    return drawn
+
+
+def histograms(found: Overview) -> list[Histogram]:
+    """Latencies, and tokens of replies where the server tells them."""
+    drawn = [
+        _histogram("Latency", "s", found.latencies_s),
+        _histogram("Tokens of a reply", "", found.completion_tokens),
+    ]
+    return [one for one in drawn if one is not None]
+
+
+def _curve(title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float) -> Curve:
+    steps = [value for value in in_order(list(tallies)) if tallies[value].accuracy is not None]
+    room = width - LEFT - RIGHT
+    points = tuple(
+        _point(value, tallies[value], LEFT + room * (at + 0.5) / len(steps), height) for at, value in enumerate(steps)
+    )
+    return Curve(title=title, field=field, points=points, width=width, height=height)
+
+
+def _point(label: str, tally: Tally, x: float, height: float) -> Point:
+    mean = tally.accuracy or 0.0
+    low, high = (tally.interval.low, tally.interval.high) if tally.interval else (mean, mean)
+    ys = {name: _height(share, height) for name, share in (("y", mean), ("y_low", low), ("y_high", high))}
+    return Point(x=x, label=label, tally=tally, **ys)
+
+
+def _height(share: float, height: float) -> float:
+    return TOP + (height - TOP - BOTTOM) * (1 - min(max(share, 0.0), 1.0))
+
+
+class _Scale(Struct, frozen=True, kw_only=True):
+    """Bounds between bars: each whole number has a bar of its own where there are few, else bounds grow by a factor."""
+
+    low: float
+    high: float
+    bars: int
+    whole: bool
+
+    def share(self, value: float) -> float:
+        """Where a value stands, from 0 at the lowest bound to 1 at the highest."""
+        if self.whole:
+            return (value - self.low) / (self.high - self.low)
+        return log(value / self.low) / log(self.high / self.low)
+
+    def bound(self, at: int) -> float:
+        """The lower bound of a bar."""
+        if self.whole:
+            return self.low + (self.high - self.low) * at / self.bars
+        return self.low * exp(log(self.high / self.low) * at / self.bars)
+
+
+def _scale(least: float, most: float) -> _Scale:
+    if isinstance(least, int) and most - least < BARS:
+        return _Scale(low=least - 0.5, high=most + 0.5, bars=int(most - least) + 1, whole=True)
+    return _Scale(low=least, high=most, bars=BARS, whole=False)
+
+
+def _histogram(title: str, unit: str, ordered: Sequence[float]) -> Histogram | None:
+    positive = [value for value in ordered if value > 0]
+    if not positive or positive[0] == positive[-1]:
+        return None
+    scale = _scale(positive[0], positive[-1])
+    counts = Counter(min(scale.bars - 1, int(scale.share(value) * scale.bars)) for value in positive)
+    empty = Histogram(title=title, unit=unit, bars=(), marks=(), least=positive[0], most=positive[-1])
+    room, plane = empty.width - 20, empty.height - BOTTOM - TOP
+    tallest = max(counts.values())
+    bars = tuple(
+        Bar(
+            x=10 + room * at / scale.bars,
+            width=room / scale.bars - 1,
+            y=TOP + plane * (1 - n / tallest),
+            height=plane * n / tallest,
+            low=scale.bound(at),
+            high=scale.bound(at + 1),
+            n=n,
+        )
+        for at, n in sorted(counts.items())
+    )
+    named = (("median", quantile(positive, 0.5)), ("95 %", quantile(positive, 0.95)))
+    marks = tuple((name, value, 10 + room * scale.share(value)) for name, value in named if value)
+    return replace(empty, bars=bars, marks=marks)

@@ -1,0 +1,81 @@
+// What the page knows: rows of numbers that point into one table of texts; foreign text only ever becomes text nodes.
+const $ = (id) => document.getElementById(id);
+
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made && name !== "list") made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+let data, column, answered, variantsOf, severalVariants;
+
+function readData(json) {
+  data = JSON.parse(json);
+  column = Object.fromEntries(data.columns.map((name, at) => [name, at]));
+  answered = new Set(data.answered);
+  variantsOf = null;
+  severalVariants = data.rows.some((row) => text(row, "variant") !== text(data.rows[0], "variant"));
+}
+
+const value = (row, name) => row[column[name]];
+const text = (row, name) => { const at = value(row, name); return at === null ? null : data.strings[at]; };
+const texts = (row, name) => value(row, name).map((at) => data.strings[at]);
+const key = (row) => `${value(row, "id")}\u0000${text(row, "variant")}`;
+
+function outcome(row) {
+  if (!answered.has(text(row, "status"))) return "failed";
+  const score = value(row, "score");
+  return score >= 1 ? "right" : score > 0 ? "partial" : "wrong";
+}
+
+const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!" };
+const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply" };
+const number = (n) => n.toLocaleString("en-US");
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const words = (name) => name.replaceAll("_", " ");
+
+function otherVariants(row) {
+  if (!variantsOf) {
+    variantsOf = new Map();
+    for (const one of data.rows) {
+      const id = value(one, "id");
+      if (!variantsOf.has(id)) variantsOf.set(id, []);
+      variantsOf.get(id).push(one);
+    }
+  }
+  return variantsOf.get(value(row, "id"));
+}
+
+// Controls, direction overrides and what is invisible are shown by their code: they may hide what a reply says.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+
+const code = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+const plain = (content) => content.replace(UNSEEN, (found) => `[${code(found)}]`);
+
+function shown(content, find = "") {
+  const fragment = document.createDocumentFragment();
+  let from = 0;
+  for (const match of content.matchAll(UNSEEN)) {
+    appendMarked(fragment, content.slice(from, match.index), find);
+    fragment.append(element("span", { className: "control", title: "a character that is not seen" }, code(match[0])));
+    from = match.index + match[0].length;
+  }
+  appendMarked(fragment, content.slice(from), find);
+  return fragment;
+}
+
+function appendMarked(into, content, find) {
+  const lower = content.toLowerCase();
+  let from = 0;
+  if (find && lower.length === content.length) {
+    for (let at = lower.indexOf(find); at >= 0; at = lower.indexOf(find, from)) {
+      into.append(content.slice(from, at), element("mark", {}, content.slice(at, at + find.length)));
+      from = at + find.length;
+    }
+  }
+  into.append(content.slice(from));
+}

@@ -1,0 +1,128 @@
+"""A run's records as one compact block of JSON: every text once, rows of numbers that point to them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vqa_client.files import encode
+from vqa_client.html.shown_images import Show
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.overview import Overview, field_value, in_order
+from vqa_client.types import ANSWERED, Record, SentImage
+
+TEXT_BUDGET = 48_000_000
+"""Characters of prompts and replies in one page; beyond it the longest are shown by their ends."""
+LONGEST_TEXT = 60_000
+COLUMNS = (
+    *("id", "variant", "status", "score", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule"),
+    *("rivals", "source", "references", "parts", "groups", "cluster", "images", "cut_pages", "error", "prompt_tokens"),
+    *("completion_tokens", "latency_s", "attempts", "request_bytes"),
+)
+
+
+def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
+    """The block, in which no "<" stands: nothing in it can end the element that it stands in."""
+    limit = text_limit(found.text_lengths)
+    block = _Block(found, show, limit)
+    rows = [block.row(record) for record in run.records]
+    content = {
+        "columns": COLUMNS,
+        "answered": sorted(ANSWERED),
+        "metrics": list(found.summary.parts),
+        "fields": [{"name": field, "values": _values(found, field)} for field in found.fields],
+        "strings": block.strings,
+        "images": block.images,
+        "rows": rows,
+    }
+    return encode(content).replace(b"<", b"\\u003c")
+
+
+def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
+    """How long a text may be for all of them to fit: short ones leave their room to the long ones."""
+    left = budget
+    ordered = sorted(lengths)
+    for at, length in enumerate(ordered):
+        share = left // (len(ordered) - at)
+        if length > share:
+            return min(share, LONGEST_TEXT)
+        left -= length
+    return LONGEST_TEXT
+
+
+def shortened(text: str, limit: int) -> str:
+    """Both ends of a text that is too long: an answer stands at either."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    left_out = f"[… {len(text) - 2 * half:,} characters left out here; the record log has them …]"
+    return f"{text[:half]}\n{left_out}\n{text[-half:] if half else ''}"
+
+
+class _Block:
+    def __init__(self, found: Overview, show: Show, limit: int) -> None:
+        self.strings: list[str] = []
+        self.images: list[list[Any]] = []
+        self._found, self._show, self._limit = found, show, limit
+        self._numbers: dict[str, int] = {}
+        self._image_numbers: dict[SentImage, int] = {}
+
+    def row(self, record: Record) -> list[Any]:
+        """The values of COLUMNS; texts and images are numbers, None is no value."""
+        return [
+            record.question_id,
+            self._text(record.variant),
+            self._text(record.status),
+            round(record.score, 4),
+            *map(self._long, (record.prompt, record.output, record.reasoning)),
+            *map(self._text, (record.finish_reason, record.answer, record.rationale, record.rule)),
+            self._texts(record.rivals),
+            self._text(record.source),
+            self._texts(record.references),
+            [_rounded(record.parts.get(name)) for name in self._found.summary.parts],
+            self._texts(field_value(record, field) for field in self._found.fields),
+            self._text(record.cluster),
+            [self._image(image) for image in record.images],
+            record.truncated_pages,
+            self._error(record),
+            record.prompt_tokens,
+            record.completion_tokens,
+            round(record.latency_s, 3),
+            record.attempts,
+            record.request_bytes,
+        ]
+
+    def _text(self, text: str | None, limit: int = LONGEST_TEXT) -> int | None:
+        if text is None:
+            return None
+        text = shortened(text, limit)
+        number = self._numbers.setdefault(text, len(self.strings))
+        if number == len(self.strings):
+            self.strings.append(text)
+        return number
+
+    def _long(self, text: str | None) -> int | None:
+        return self._text(text, self._limit)
+
+    def _texts(self, texts: Iterable[str]) -> list[int | None]:
+        return [self._text(text) for text in texts]
+
+    def _image(self, image: SentImage) -> int:
+        number = self._image_numbers.setdefault(image, len(self.images))
+        if number == len(self.images):
+            shown = self._show(image)
+            facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
+            self.images.append([*facts, shown.href, shown.picture, shown.note])
+        return number
+
+    def _error(self, record: Record) -> list[Any] | None:
+        error = record.error
+        if error is None:
+            return None
+        return [self._long(error.message), error.http_status, self._long(error.body), self._long(error.hint)]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _values(found: Overview, field: str) -> list[str]:
+    return in_order(list(found.summary.breakdowns.get(field, {})))

@@ -1,0 +1,142 @@
+// One question, all that is known of it.
+function section(title, ...content) {
+  return [element("h4", {}, title), ...content];
+}
+
+function foreign(content, find, extra = "") {
+  return element("pre", { className: `foreign ${extra}`, dir: "auto" }, shown(content, find));
+}
+
+function links(row) {
+  const permanent = new URLSearchParams({ q: value(row, "id") });
+  if (text(row, "variant")) permanent.set("v", text(row, "variant"));
+  const link = element("a", { href: `#${permanent}`, title: "A link to this question" }, "Link");
+  const step = (by, said, name) => {
+    const made = element("button", { type: "button", "aria-label": name }, said);
+    made.addEventListener("click", () => choose(current + by));
+    return made;
+  };
+  return element("div", { className: "stepper" }, step(-1, "↑", "Previous question"), step(1, "↓", "Next question"), link);
+}
+
+function picture(at) {
+  const [name, sha256, size, width, height, transforms, href, source, note] = data.images[at];
+  const made = element("li");
+  if (source) {
+    const image = element("img", { src: source, alt: `image ${name}`, decoding: "async" });
+    made.append(href ? element("a", { href, target: "_blank", rel: "noopener noreferrer", title: "Open the whole image" }, image) : image);
+  }
+  const title = href ? element("a", { href, target: "_blank", rel: "noopener noreferrer" }, shown(name)) : shown(name);
+  const facts = [width ? `${width} × ${height}` : "", `${number(Math.ceil(size / 1024))} KB`].filter(Boolean).join(", ");
+  made.append(title, ` ${facts} `, element("span", { className: "digest", title: sha256 }, sha256.slice(0, 12)));
+  if (transforms.length) made.append(element("div", {}, "sent after: ", shown(transforms.join(", "))));
+  if (note) made.append(element("div", {}, note));
+  return made;
+}
+
+const MOST_PICTURES = 24;
+
+function pictures(row) {
+  const all = value(row, "images");
+  if (!all.length) return [];
+  const list = element("ul", { className: "pictures" }, ...all.slice(0, MOST_PICTURES).map(picture));
+  const found = section(all.length === 1 ? "Image" : `${all.length} images`, list);
+  if (all.length > MOST_PICTURES) {
+    const more = element("button", { type: "button", className: "more" }, `Show ${all.length - MOST_PICTURES} more`);
+    more.addEventListener("click", () => { list.append(...all.slice(MOST_PICTURES).map(picture)); more.remove(); });
+    found.push(more);
+  }
+  if (value(row, "cut_pages")) found.push(element("p", { className: "aside" }, `${value(row, "cut_pages")} further pages were not shown (--max_pages).`));
+  return found;
+}
+
+function pairs(className, rows) {
+  const list = element("dl", { className });
+  for (const [name, content] of rows) {
+    if (content === null || content === undefined || content === "") continue;
+    list.append(element("dt", {}, name), element("dd", { dir: "auto" }, content instanceof Node ? content : shown(String(content))));
+  }
+  return list;
+}
+
+function reading(row) {
+  const references = texts(row, "references"), rivals = texts(row, "rivals");
+  const source = text(row, "source") === "reasoning" ? "the reasoning" : "";
+  return pairs("answers", [
+    ["answer", text(row, "answer") ?? "none"],
+    [references.length > 1 ? "references" : "reference", [...new Set(references)].join("  /  ")],
+    ["read by rule", text(row, "rule")],
+    ["rivals", rivals.join("  /  ")],
+    ["read from", source],
+    ["rationale", text(row, "rationale")],
+  ]);
+}
+
+function failure(row) {
+  const error = value(row, "error");
+  if (!error) return [];
+  const [message, code, body, hint] = error.map((one, at) => (at === 1 || one === null ? one : data.strings[one]));
+  const found = section("Why there is no reply", foreign(message, "", "reply"));
+  if (code) found.push(element("p", { className: "aside" }, `HTTP ${code}`));
+  if (hint) found.push(element("p", { className: "aside" }, shown(hint)));
+  if (body) found.push(element("details", {}, element("summary", {}, "The server's words"), foreign(body, "")));
+  return found;
+}
+
+function scores(row) {
+  const found = data.metrics.map((name, at) => [words(name), value(row, "parts")[at]]).filter(([name, score]) => score !== null && !name.startsWith("n "));
+  const groups = data.fields.map((field, at) => [field, data.strings[value(row, "groups")[at]]]).filter(([field]) => field.name !== "rule");
+  const chips = groups.map(([field, wanted]) => element("a", { href: `#${new URLSearchParams({ [`by.${field.name}`]: wanted })}`, title: "Show all of these" }, shown(`${words(field.name)}: ${wanted}`)));
+  return [
+    ...(found.length ? section("Scores", element("p", {}, found.map(([name, score]) => `${name} ${+score.toFixed(3)}`).join("  ·  "))) : []),
+    ...(chips.length ? section("Groups", element("div", { className: "chips" }, ...chips)) : []),
+  ];
+}
+
+function cost(row) {
+  const said = [];
+  const say = (content, unit) => { if (content) said.push(`${typeof content === "number" ? number(content) : content} ${unit}`); };
+  say(value(row, "latency_s"), "s");
+  say(value(row, "prompt_tokens"), "prompt tokens");
+  say(value(row, "completion_tokens"), "reply tokens");
+  if (value(row, "attempts") > 1) say(value(row, "attempts"), "attempts");
+  if (text(row, "finish")) said.push(`finish reason ${text(row, "finish")}`);
+  if (text(row, "cluster")) said.push(`cluster ${text(row, "cluster")}`);
+  return said.length ? [element("p", { className: "aside more" }, shown(said.join("  ·  ")))] : [];
+}
+
+function siblings(row) {
+  const others = otherVariants(row);
+  if (others.length < 2) return [];
+  const chips = others.slice(0, 100).map((one) => {
+    const kind = outcome(one), link = new URLSearchParams({ q: value(one, "id"), v: text(one, "variant") });
+    return element("a", { href: `#${link}`, "aria-current": String(one === row) },
+      element("span", { className: `is-${kind}`, role: "img", "aria-label": SAID[kind] }, SIGNS[kind]), " ", shown(text(one, "variant") || "as it is"));
+  });
+  return section("The same question in every variant", element("div", { className: "chips" }, ...chips));
+}
+
+function sheet(row, find = "") {
+  const kind = outcome(row), reasoning = text(row, "reasoning"), output = text(row, "output"), prompt = text(row, "prompt");
+  const status = text(row, "status"), score = value(row, "score");
+  const said = `${SIGNS[kind]} ${SAID[kind]}${status === "ok" ? "" : ` (${words(status)})`}${kind === "partial" ? `, score ${score}` : ""}`;
+  return [
+    element("h3", {}, shown(value(row, "id"))),
+    element("p", { className: "aside" }, element("span", { className: `badge is-${kind}` }, said), shown(text(row, "variant") ? `  ·  ${text(row, "variant")}` : "")),
+    reading(row),
+    ...failure(row),
+    ...(output === null ? [] : section("Reply", output ? foreign(output, find, "reply") : element("p", { className: "aside" }, "empty"))),
+    ...(reasoning ? [element("details", { className: "reasoning more" }, element("summary", {}, `Reasoning, ${number(reasoning.length)} characters`), foreign(reasoning, find))] : []),
+    ...(prompt ? section("Prompt", foreign(prompt.trimEnd(), find)) : []),
+    ...pictures(row), ...scores(row), ...siblings(row), ...cost(row),
+  ];
+}
+
+function showDetail(row) {
+  $("detail").scrollTop = 0;
+  if (!row) {
+    $("detail").replaceChildren(element("p", { className: "empty" }, data.rows.length ? "No question is like that." : "No question has a record yet."));
+    return;
+  }
+  $("detail").replaceChildren(links(row), ...sheet(row, (state.get("find") ?? "").toLowerCase()));
+}

@@ -1,0 +1,153 @@
+"""The numbers of a report as the template shows them: shares as per cent, each with its interval and count."""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from vqa_client.reports.overview import Overview, in_order
+from vqa_client.reports.summary import Tally
+from vqa_client.scoring.statistics import Interval
+from vqa_client.types import ANSWERED, Status
+
+MOST_ROWS = 40
+HEAT_STEPS = 10
+MEANINGS: Mapping[Status, str] = {
+    "ok": "an answer was read",
+    "unparsed": "the reply names no answer",
+    "ambiguous": "the reply names several answers",
+    "truncated": "the reply was cut before an answer",
+    "refused": "the model would not answer",
+    "empty": "the reply is empty",
+    "bad_image": "an image can't be sent",
+    "too_long": "too long for the model's context",
+    "too_many_images": "more images than the server takes",
+    "bad_response": "the server's reply is none",
+    "rate_limited": "the server's rate limit",
+    "timeout": "no reply in time",
+    "connection": "the connection failed",
+    "server_error": "an error of the server",
+    "rejected": "the server rejected the request",
+}
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """A share with its interval, of `n` questions; `link` shows these questions."""
+
+    label: str
+    n: int
+    share: float | None
+    interval: Interval | None
+    link: str = ""
+    note: str = ""
+
+
+class Breakdown(Struct, frozen=True, kw_only=True):
+    """A field's values; `left_out` of them are not shown because they are too many."""
+
+    field: str
+    rows: tuple[Figure, ...]
+    left_out: int = 0
+
+
+class HeatMap(Struct, frozen=True, kw_only=True):
+    """Two fields crossed: a row for each value of `down`; a cell without questions is None."""
+
+    down: str
+    across: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Figure | None, ...]], ...]
+
+
+def overall(found: Overview) -> list[Figure]:
+    """Both accuracies: over all questions and over the answered ones."""
+    tally = found.summary.overall
+    answered, over = tally.accuracy_answered, tally.interval_answered
+    return [
+        Figure(label="all questions", n=tally.total, share=tally.accuracy, interval=tally.interval),
+        Figure(label="answered questions", n=tally.answered, share=answered, interval=over),
+    ]
+
+
+def statuses(found: Overview) -> list[Figure]:
+    """How many questions have which status, without those that none has."""
+    total = found.summary.overall.total
+    return [
+        Figure(
+            label=status,
+            n=n,
+            share=n / total,
+            interval=None,
+            link=state_link(status=status),
+            note=MEANINGS[status] + ("" if status in ANSWERED else "; counts as wrong"),
+        )
+        for status, n in found.summary.status_counts.items()
+        if n
+    ]
+
+
+def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
+    """Each metric over all questions and over the answered ones; counts (n_...) are no shares."""
+    pairs = []
+    for name, part in found.summary.parts.items():
+        if not name.startswith("n_"):
+            means = [
+                Figure(label=name, n=mean.n, share=mean.value, interval=mean.interval)
+                for mean in (part.overall, part.answered)
+            ]
+            pairs.append((means[0], means[1]))
+    return pairs
+
+
+def breakdowns(found: Overview) -> list[Breakdown]:
+    """The fields that have several values; of very many values the most frequent."""
+    several = [field for field in found.fields if len(found.summary.breakdowns.get(field, {})) > 1]
+    return [_breakdown(field, found.summary.breakdowns[field]) for field in several]
+
+
+def constants(found: Overview) -> dict[str, str]:
+    """The fields that have one value, the same for all questions."""
+    alone = {field: list(found.summary.breakdowns.get(field, {})) for field in found.fields}
+    return {field: values[0] for field, values in alone.items() if len(values) == 1}
+
+
+def heat_maps(found: Overview) -> list[HeatMap]:
+    """The crossed fields, both of which have several values."""
+    maps = [_heat_map(down, across, cells) for (down, across), cells in found.summary.crossings.items()]
+    return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
+
+
+def state_link(**state: str) -> str:
+    """A link that shows the questions of a state: a status, or the value of a field as `by.FIELD`."""
+    return "#" + urlencode(state)
+
+
+def heat(share: float | None) -> str:
+    """The class of a cell's colour."""
+    return "heat-none" if share is None else f"heat-{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
+
+
+def _breakdown(field: str, tallies: Mapping[str, Tally]) -> Breakdown:
+    values = in_order(list(tallies))
+    if len(values) > MOST_ROWS:
+        frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
+        values = [value for value in values if value in frequent]
+    rows = tuple(_figure({field: value}, value, tallies[value]) for value in values)
+    return Breakdown(field=field, rows=rows, left_out=len(tallies) - len(rows))
+
+
+def _heat_map(down: str, across: str, cells: Mapping[str, Mapping[str, Tally]]) -> HeatMap:
+    columns = in_order(list({value for row in cells.values() for value in row}))
+    rows = tuple((outer, tuple(_row(down, across, outer, columns, cells[outer]))) for outer in in_order(list(cells)))
+    return HeatMap(down=down, across=across, columns=tuple(columns), rows=rows)
+
+
+def _row(down: str, across: str, outer: str, columns: list[str], cells: Mapping[str, Tally]) -> Iterator[Figure | None]:
+    for inner in columns:
+        tally = cells.get(inner)
+        yield _figure({down: outer, across: inner}, f"{outer}, {inner}", tally) if tally else None
+
+
+def _figure(place: Mapping[str, str], label: str, tally: Tally) -> Figure:
+    link = state_link(**{f"by.{field}": value for field, value in place.items()})
+    return Figure(label=label, n=tally.total, share=tally.accuracy, interval=tally.interval, link=link)

@@ -1,0 +1,95 @@
+// Which questions are shown: a state that stands in the address, so that a link says it.
+const OUTCOMES = { "": "All", wrong: "Wrong", right: "Right", partial: "Partly", failed: "No reply" };
+const ORDERS = {
+  "": ["in order", null],
+  slow: ["slowest first", (a, b) => value(b, "latency_s") - value(a, "latency_s")],
+  long: ["longest replies first", (a, b) => (value(b, "completion_tokens") ?? -1) - (value(a, "completion_tokens") ?? -1)],
+  low: ["lowest score first", (a, b) => value(a, "score") - value(b, "score")],
+  tried: ["most attempts first", (a, b) => value(b, "attempts") - value(a, "attempts")],
+};
+const MOST_CHOICES = 120;
+let state = new URLSearchParams();
+let matching = [];
+let haystacks = new Map();
+
+function haystack(row) {
+  if (!haystacks.has(row)) {
+    const found = [value(row, "id"), text(row, "variant")];
+    for (const name of ["prompt", "output", "reasoning", "answer", "rationale"]) found.push(text(row, name) ?? "");
+    found.push(...texts(row, "references"));
+    if (value(row, "error")) found.push(data.strings[value(row, "error")[0]]);
+    haystacks.set(row, found.join("\n").toLowerCase());
+  }
+  return haystacks.get(row);
+}
+
+function tests() {
+  const made = [];
+  const wantedOutcome = state.get("outcome"), status = state.get("status"), find = (state.get("find") ?? "").toLowerCase();
+  if (wantedOutcome) made.push((row) => outcome(row) === wantedOutcome);
+  if (status) made.push((row) => text(row, "status") === status);
+  data.fields.forEach((field, at) => {
+    const wanted = state.get(`by.${field.name}`);
+    if (wanted !== null) made.push((row) => data.strings[value(row, "groups")[at]] === wanted);
+  });
+  if (find) made.push((row) => haystack(row).includes(find));
+  return made;
+}
+
+function filter() {
+  const every = tests();
+  matching = data.rows.filter((row) => every.every((test) => test(row)));
+  const order = ORDERS[state.get("order") ?? ""]?.[1];
+  if (order) matching.sort(order);
+  const right = matching.reduce((sum, row) => sum + value(row, "score"), 0);
+  const share = matching.length ? ` · accuracy here ${percent(right / matching.length)}` : "";
+  $("count").textContent = matching.length === data.rows.length
+    ? `${number(data.rows.length)} questions`
+    : `${number(matching.length)} of ${number(data.rows.length)} questions${share}`;
+}
+
+function set(name, wanted) {
+  if (wanted) state.set(name, wanted); else state.delete(name);
+  applyState();
+  remember();
+}
+
+function remember() {
+  try { history.replaceState(null, "", `#${state}`); } catch { /* some viewers forbid it; links still work */ }
+}
+
+function select(label, name, choices) {
+  const made = element("select", { "aria-label": label, title: label });
+  made.dataset.state = name;
+  made.append(element("option", { value: "" }, label));
+  for (const [choice, said] of choices) made.append(element("option", { value: choice }, plain(said)));
+  made.addEventListener("change", () => set(name, made.value));
+  return made;
+}
+
+function buildFilters() {
+  $("outcomes").replaceChildren($("outcomes").querySelector("legend"));
+  for (const [wanted, said] of Object.entries(OUTCOMES)) {
+    if (wanted === "partial" && !data.rows.some((row) => outcome(row) === "partial")) continue;
+    const radio = element("input", { type: "radio", name: "outcome", value: wanted });
+    radio.addEventListener("change", () => set("outcome", wanted));
+    $("outcomes").append(element("label", {}, radio, said));
+  }
+  const statuses = [...new Set(data.rows.map((row) => text(row, "status")))];
+  $("selects").replaceChildren();
+  if (statuses.length > 1) $("selects").append(select("any status", "status", statuses.map((s) => [s, words(s)])));
+  for (const field of data.fields) {
+    if (field.values.length < 2 || field.values.length > MOST_CHOICES) continue;
+    $("selects").append(select(`any ${plain(words(field.name))}`, `by.${field.name}`, field.values.map((v) => [v, v])));
+  }
+  $("selects").append(select("in order", "order", Object.entries(ORDERS).slice(1).map(([name, [said]]) => [name, said])));
+}
+
+function showState() {
+  if ($("find").value !== (state.get("find") ?? "")) $("find").value = state.get("find") ?? "";
+  for (const radio of $("outcomes").querySelectorAll("input")) radio.checked = radio.value === (state.get("outcome") ?? "");
+  for (const one of $("selects").querySelectorAll("select")) {
+    one.value = state.get(one.dataset.state) ?? "";
+    one.classList.toggle("set", one.value !== "");
+  }
+}

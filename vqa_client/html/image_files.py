@@ -1,0 +1,88 @@
+"""Where the images of a run lie today, found by name and told by size; a log holds names and digests alone."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.types import SentImage
+
+_SETTINGS = ("images_dir", "images", "input", "data_root", "data_dir", "results_dir")
+"""Settings that name folders of images, of whatever command."""
+_MOST_FILES = 500_000
+"""So many names are looked at below a folder that does not hold an image itself."""
+
+
+class ImageFiles:
+    """Finds the file that an image was read from; folders below those that the run names are looked through once."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        self._roots = [root for root in dict.fromkeys(_roots(run)) if root.is_dir()]
+        self._folders = [folder for root in self._roots for folder in _likely(root, run.variant)]
+        self._below: dict[str, list[str]] | None = None
+        self._found: dict[tuple[str, int], Path | None] = {}
+
+    @property
+    def places(self) -> list[Path]:
+        """The folders that are there to be searched."""
+        return self._roots
+
+    def find(self, image: SentImage) -> Path | None:
+        """The file of that name and size, None where there is none."""
+        key = image.name, image.file_size_bytes or image.size_bytes
+        if key not in self._found:
+            self._found[key] = self._search(*key)
+        return self._found[key]
+
+    def _search(self, name: str, size_bytes: int) -> Path | None:
+        if not name or os.path.basename(name) != name:  # a name that leads elsewhere is no image's
+            return None
+        for folder in self._folders:
+            if _has_size(folder / name, size_bytes):
+                return folder / name
+        if self._below is None:
+            self._below = _names_below(self._roots)
+        return next((Path(path) for path in self._below.get(name, ()) if _has_size(Path(path), size_bytes)), None)
+
+
+def is_unchanged(path: Path, image: SentImage) -> bool:
+    """Whether a file still has the digest that the record keeps; raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == (image.file_sha256 or image.sha256)
+
+
+def _roots(run: LoggedRun) -> Iterator[Path]:
+    described: dict[str, Any] = run.facts.described
+    for value in (described.get("images_dir"), *map(run.facts.settings.get, _SETTINGS)):
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and one:
+                yield Path(os.path.abspath(one))
+
+
+def _likely(root: Path, variant: str) -> list[Path]:
+    folders = [root, root / "images"]
+    if variant and os.path.basename(variant) == variant:
+        folders = [root / variant / "images", root / variant, *folders]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _names_below(roots: list[Path]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    seen = 0
+    for root in roots:
+        for folder, _, names in os.walk(root):
+            for name in names:
+                found.setdefault(name, []).append(os.path.join(folder, name))
+            seen += len(names)
+            if seen > _MOST_FILES:
+                return found
+    return found
+
+
+def _has_size(path: Path, size_bytes: int) -> bool:
+    try:
+        return path.stat().st_size == size_bytes and path.is_file()
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return False

@@ -1,0 +1,56 @@
+// The keyboard: one letter, one act; nothing while a person types.
+const toggled = (name, wanted) => set(name, state.get(name) === wanted ? "" : wanted);
+
+function nextLike(kinds, by) {
+  for (let at = current + by; at >= 0 && at < matching.length; at += by) {
+    if (kinds.includes(outcome(matching[at]))) return choose(at);
+  }
+}
+
+const KEYS = {
+  j: ["next question", () => choose(current + 1)],
+  k: ["previous question", () => choose(current - 1)],
+  n: ["next that is not right", () => nextLike(["wrong", "partial", "failed"], 1)],
+  p: ["previous that is not right", () => nextLike(["wrong", "partial", "failed"], -1)],
+  g: ["first question", () => choose(0)],
+  G: ["last question", () => choose(matching.length - 1)],
+  "/": ["find text", () => { $("questions").scrollIntoView(); $("find").focus({ preventScroll: true }); $("find").select(); }],
+  w: ["only wrong ones, or all", () => toggled("outcome", "wrong")],
+  r: ["fold or unfold the reasoning", () => { const one = $("detail").querySelector(".reasoning"); if (one) one.open = !one.open; }],
+  i: ["open the first image", () => $("detail").querySelector(".pictures a")?.click()],
+  c: ["clear all filters", () => clearFilters()],
+  "?": ["these keys", () => $("help").showModal()],
+};
+const ALIKE = { ArrowDown: "j", ArrowUp: "k", Home: "g", End: "G" };
+
+function clearFilters() {
+  for (const name of [...state.keys()]) if (name !== "q" && name !== "v") state.delete(name);
+  applyState();
+  remember();
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  const typing = event.target.closest?.("input[type=search], select, textarea");
+  if (event.key === "Escape" && typing) { event.target.blur(); $("list").focus({ preventScroll: true }); return; }
+  if (event.key === "Enter" && event.target === $("find")) { event.preventDefault(); $("list").focus({ preventScroll: true }); return; }
+  if (typing || event.target.closest?.("#outcomes, summary") && !(event.key in KEYS)) return;
+  const inList = document.activeElement === $("list");
+  const act = KEYS[inList ? (ALIKE[event.key] ?? event.key) : event.key];
+  if (!act) return;
+  event.preventDefault();
+  act[1]();
+  if ("jknpgG".includes(ALIKE[event.key] ?? event.key)) showPanes();
+}
+
+function showPanes() {
+  const box = $("list").getBoundingClientRect();
+  if (box.bottom < 120 || box.top > innerHeight - 120) $("questions").scrollIntoView();
+}
+
+function buildHelp() {
+  const list = $("help").querySelector("dl");
+  for (const [name, [said]] of Object.entries(KEYS)) {
+    list.append(element("div", {}, element("dt", {}, said), element("dd", {}, element("kbd", {}, name))));
+  }
+}

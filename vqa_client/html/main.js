@@ -1,0 +1,54 @@
+// The page begins.
+const MOST_PRINTED = 500, TYPING_MS = 120;
+
+function readAddress() {
+  const given = location.hash.slice(1);
+  return given.includes("=") ? new URLSearchParams(given) : null;
+}
+
+function onAddress({ first = false } = {}) {
+  const given = readAddress();
+  if (!given) { if (first) applyState(); return; }
+  state = given;
+  applyState();
+  $("questions").scrollIntoView({ behavior: first ? "instant" : "auto" });
+}
+
+function printedRow(row) {
+  const kind = outcome(row), answer = text(row, "answer");
+  const cells = [value(row, "id"), excerpt(row), answer === null ? words(text(row, "status")) : answer.slice(0, 200), texts(row, "references").slice(0, 3).join(" / ")];
+  return element("tr", {}, element("td", { className: `is-${kind}` }, `${SIGNS[kind]} ${SAID[kind]}`), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
+}
+
+// On paper: the question that is chosen in full, and the others that the filters leave as a table.
+function onPrint() {
+  const body = element("tbody", {}, ...matching.slice(0, MOST_PRINTED).map(printedRow));
+  const head = element("tr", {}, ...["", "id", "question", "answer", "reference"].map((name) => element("th", { scope: "col" }, name)));
+  const left = matching.length - MOST_PRINTED;
+  $("printed").replaceChildren(
+    element("table", { className: "figures" }, element("thead", {}, head), body),
+    ...(left > 0 ? [element("p", { className: "aside" }, `${number(left)} further questions are not printed.`)] : []),
+    ...(matching[current] ? [element("section", { className: "sheet" }, ...sheet(matching[current]))] : []),
+  );
+}
+
+readData($("data").textContent);
+$("data").textContent = "";
+$("filters").hidden = false;
+document.querySelector(".panes").hidden = false;
+buildFilters();
+buildHelp();
+onAddress({ first: true });
+
+let typing = 0;
+$("find").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => set("find", $("find").value), TYPING_MS); });
+$("filters").addEventListener("submit", (event) => event.preventDefault());
+$("clear").addEventListener("click", clearFilters);
+$("help-button").addEventListener("click", () => $("help").showModal());
+$("list").addEventListener("scroll", drawRows, { passive: true });
+addEventListener("resize", drawRows);
+addEventListener("hashchange", () => onAddress());
+addEventListener("keydown", onKey);
+addEventListener("beforeprint", onPrint);
+addEventListener("afterprint", () => $("printed").replaceChildren());
+if (document.body.dataset.live) follow(document.body.dataset.live);

@@ -1,0 +1,173 @@
+"""The page: one file with its script, its style and its data inside, which asks nothing of a network."""
+
+import hashlib
+import re
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vqa_client import __version__
+from vqa_client.errors import UsageError
+from vqa_client.files import encode, replacing
+from vqa_client.html import figures
+from vqa_client.html.charts import curves, histograms
+from vqa_client.html.data import data_block
+from vqa_client.html.limits import limits
+from vqa_client.html.shown_images import EmbeddedImages, Show
+from vqa_client.html.totals import totals
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.overview import Overview
+from vqa_client.types import ANSWERED
+
+SCRIPTS = ("data.js", "filters.js", "list.js", "detail.js", "keys.js", "live.js", "main.js")
+STYLES = ("report.css", "questions.css")
+_HERE = Path(__file__).parent
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: int) -> None:
+    """Replace the page of a run; at most `html_images` small pictures stand in it."""
+    write_bytes(path, page(run, found, EmbeddedImages(run, path.parent, html_images)))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file at once; raises UsageError where it can't be written."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> bytes:
+    """The page in UTF-8; a live one asks its server now and then whether the log has changed."""
+    template = environment().get_template("page.html.j2")
+    text: str = template.render(**_content(run, found, live=live), data=_markup(data_block(run, found, show).decode()))
+    return text.encode("utf-8", "replace")
+
+
+def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
+    """The page that leads to the pages of several runs, which lie below their numbers."""
+    rows = [(number, run, figures.overall(found)[0]) for number, (run, found) in enumerate(runs)]
+    given = {"place": place, "runs": rows, "policy": policy(live=False), "css": _markup(_style())}
+    return str(environment().get_template("index.html.j2").render(**given)).encode("utf-8", "replace")
+
+
+@cache
+def environment() -> Any:
+    """The templates' environment, in which all text is escaped; raises UsageError without Jinja."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError:
+        raise UsageError("HTML reports need jinja2", hint="pip install 'vqa-client[html]'") from None
+    made = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"shown": shown, "words": words, "heat": figures.heat, "number": number}
+    return made
+
+
+def shown(text: object) -> str:
+    """A text whose controls and direction overrides are seen as their codes instead of obeyed."""
+    return _UNSEEN.sub(lambda found: f"[U+{ord(found.group()):04X}]", str(text))
+
+
+def words(name: object) -> str:
+    """A name of code as people write it."""
+    return shown(str(name).replace("_", " "))
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent."""
+    digits = f"{value:.3g}"
+    return f"{float(digits):,.0f}" if "e" in digits or abs(value) >= 100 else digits
+
+
+def policy(*, live: bool) -> str:
+    """What the page may load and run: its own script and style, known by their digests, and nothing else."""
+    pictures = "data: 'self'" if live else "data:"
+    asks = "; connect-src 'self'" if live else ""
+    style, script = _digest(_style()), _digest(_script())
+    return (
+        f"default-src 'none'; script-src '{script}'; style-src '{style}'; img-src {pictures}{asks}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def fingerprint(run: LoggedRun) -> str:
+    """The digest of the run's identity and data, whatever order its fields are in."""
+    import json
+
+    facts = {"identity": run.facts.identity, "data_sha256": run.facts.described.get("data_sha256")}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
+    sessions = run.facts.sessions
+    return {
+        "run": run,
+        "found": found,
+        "n": found.summary.overall.total,
+        "expected": run.facts.expected,
+        "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
+        "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
+        "wrong": found.summary.overall.answered > found.summary.overall.correct,
+        "overall": figures.overall(found),
+        "statuses": figures.statuses(found),
+        "metrics": figures.metrics(found),
+        "breakdowns": figures.breakdowns(found),
+        "constants": figures.constants(found),
+        "heat_maps": figures.heat_maps(found),
+        "curves": curves(found),
+        "histograms": histograms(found),
+        "totals": totals(run, found),
+        "limits": limits(run, found),
+        "settings": _settings(run),
+        "fingerprint": fingerprint(run),
+        "version": __version__,
+        "live": live,
+        "policy": policy(live=live),
+        "css": _markup(_style()),
+        "script": _markup(_script()),
+    }
+
+
+def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
+    described = {name: value for name, value in run.facts.described.items() if name != "settings"}
+    return [
+        ("What decides the answers", _flat(run.facts.identity)),
+        ("How replies are read and scored", _flat(run.facts.scoring)),
+        ("Settings as given", _flat(run.facts.settings)),
+        ("Server, versions and data", _flat(described)),
+        ("Each start", _flat({f"start {at}": one for at, one in enumerate(run.facts.sessions, 1)})),
+    ]
+
+
+def _flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        return [row for name, one in value.items() for row in _flat(one, f"{prefix}.{name}" if prefix else str(name))]
+    return [(prefix, value if isinstance(value, str) else encode(value).decode())] if prefix else []
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+@cache
+def _style() -> str:
+    return "\n".join((_HERE / name).read_text(encoding="utf-8") for name in STYLES)
+
+
+@cache
+def _script() -> str:
+    parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,87 @@
+"""What a page shows of an image: a link to its file, a small picture, and what to know of them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from vqa_client.html.image_files import ImageFiles, is_unchanged
+from vqa_client.html.thumbnails import as_data_url, thumbnail
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.types import SentImage
+
+NOT_FOUND = "the file is not where the run found it"
+CHANGED = "the file has changed since it was sent"
+NOT_ASKED = "a small picture is left out (--html_images)"
+CANT_SHOW = "the file can't be shown"
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A link and a small picture, each "" where there is none, and a note on why not."""
+
+    href: str = ""
+    picture: str = ""
+    note: str = ""
+
+
+Show = Callable[[SentImage], Shown]
+
+
+class EmbeddedImages:
+    """Pictures inside the page, of at most `most` images; files are linked relative to the page's folder."""
+
+    def __init__(self, run: LoggedRun, folder: Path, most: int) -> None:
+        self._files = ImageFiles(run)
+        self._folder = folder.resolve()
+        self._chosen = set(chosen(run, most)) if self._files.places else set()
+
+    def __call__(self, image: SentImage) -> Shown:
+        """What is shown of an image."""
+        path = self._files.find(image)
+        if path is None:
+            return Shown(note=NOT_FOUND)
+        href = quote(os.path.relpath(path.resolve(), self._folder))
+        if image.sha256 not in self._chosen:
+            return Shown(href=href, note=NOT_ASKED)
+        return _pictured(path, href, image)
+
+
+def _pictured(path: Path, href: str, image: SentImage) -> Shown:
+    try:
+        if not is_unchanged(path, image):
+            return Shown(href=href, note=CHANGED)
+    except OSError:
+        return Shown(note=NOT_FOUND)
+    picture = thumbnail(path)
+    return Shown(href=href, picture=as_data_url(picture)) if picture else Shown(href=href, note=CANT_SHOW)
+
+
+class ServedImages:
+    """Pictures that a server makes when they are looked at; `files` are those it may give out, by number."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        self._finder = ImageFiles(run)
+        self._numbers: dict[Path, int] = {}
+        self.files: list[Path] = []
+
+    def __call__(self, image: SentImage) -> Shown:
+        """What is shown of an image."""
+        path = self._finder.find(image)
+        if path is None:
+            return Shown(note=NOT_FOUND)
+        number = self._numbers.setdefault(path, len(self.files))
+        if number == len(self.files):
+            self.files.append(path)
+        return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
+
+
+def chosen(run: LoggedRun, most: int) -> list[str]:
+    """The digests of the images that are pictured: first pages before second ones, those of wrong answers first."""
+    best: dict[str, tuple[int, bool, int]] = {}
+    for number, record in enumerate(run.records):
+        for page, image in enumerate(record.images):
+            rank = page, record.score >= 1.0, number
+            best[image.sha256] = min(rank, best.get(image.sha256, rank))
+    return sorted(best, key=best.__getitem__)[:most]

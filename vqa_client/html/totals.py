@@ -1,0 +1,35 @@
+"""What a run has cost, as names and values."""
+
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.overview import Overview, quantile
+
+_MB = 1_000_000
+
+
+def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
+    """Times, tokens and megabytes; what the log doesn't say is left out."""
+    sessions, wall_s, asked = run.facts.sessions, run.facts.total("wall_s"), run.facts.total("questions")
+    prompt, reply = found.summary.prompt_tokens, found.summary.completion_tokens
+    median, p95 = quantile(found.latencies_s, 0.5), quantile(found.latencies_s, 0.95)
+    rows = [
+        ("time", _duration(wall_s) if wall_s else ""),
+        ("starts", f"{len(sessions):,}" if len(sessions) > 1 else ""),
+        ("questions a second", f"{asked / wall_s:.2f}" if wall_s else ""),
+        ("latency, median", f"{median:.2f} s" if median else ""),
+        ("latency, 95 %", f"{p95:.2f} s" if p95 else ""),
+        ("latency, longest", f"{found.latencies_s[-1]:.2f} s" if found.latencies_s else ""),
+        ("prompt tokens", f"{prompt.total:,}" if prompt.n else ""),
+        ("reply tokens", f"{reply.total:,}" if reply.n else ""),
+        ("reply tokens a second", f"{reply.total / wall_s:,.1f}" if wall_s and reply.n else ""),
+        ("requests", f"{found.attempts:,}"),
+        ("sent", f"{found.sent_bytes / _MB:,.1f} MB" if found.sent_bytes else ""),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

@@ -1,0 +1,99 @@
+"""Record logs read as they lie on disk: nothing is locked, mended or written, so a run may go on beside it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from vqa_client.errors import DataError
+from vqa_client.types import Record
+
+LOG_ENDING = ".records.jsonl"
+WAY_OUT = "give a run: its folder, its report, its *.run.json or its *.records.jsonl"
+_ENDINGS = (
+    *(".records.jsonl", ".records.csv", ".records.parquet", ".run.json", ".summary.json", ".explanations.json"),
+    *(".json", ".csv", ".html", ".md"),
+)
+"""What stands beside a log; longer endings first."""
+_DATE = re.compile(r"_\d{8}_\d{6}$")
+_DIGITS = re.compile(r"([0-9]{1,18})")
+_record = msgspec.json.Decoder(Record)
+
+Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
+"""Where a record stands among the others, whatever order they ended in."""
+
+
+def find_logs(place: Path) -> list[Path]:
+    """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any."""
+    if place.is_dir():
+        found = sorted(place.rglob(f"*{LOG_ENDING}"), key=lambda path: natural(str(path)))
+    else:
+        found = [path for path in _candidates(place) if path.is_file()][:1]
+    if not found:
+        told = "no record log in it or its folders" if place.is_dir() else "no record log belongs to it"
+        raise DataError(f"{place}: {told if place.exists() else 'does not exist'}", hint=WAY_OUT)
+    return found
+
+
+def _candidates(place: Path) -> Iterator[Path]:
+    if LOG_ENDING in place.name:
+        yield place
+    stem = next((place.name.removesuffix(end) for end in _ENDINGS if place.name.endswith(end)), place.name)
+    yield place.with_name(stem + LOG_ENDING)
+    yield place.with_name(_DATE.sub("", stem) + LOG_ENDING)
+
+
+class LogReader:
+    """The records of a log as it was when this was made, the last one of each question in each variant.
+
+    Iterating gives them in natural order of their ids and variants. A line that is still being written is left for
+    the next look; `unreadable` counts the lines that are no records. Raises DataError where the file can't be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.unreadable = 0
+        self.size_bytes = 0
+        self._places: dict[tuple[str, str], int] = {}
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    self._note(line)
+        except OSError as error:
+            raise DataError(f"{path} can't be read: {error.strerror}", hint=WAY_OUT) from None
+        self._order = sorted(self._places, key=_place)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Record]:
+        with self.path.open("rb") as file:
+            for key in self._order:
+                file.seek(self._places[key])
+                yield self._decoded(file.readline())
+
+    def _decoded(self, line: bytes) -> Record:
+        try:
+            return _record.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise DataError(f"{self.path} was written anew while it was read", hint="try again") from None
+
+    def _note(self, line: bytes) -> None:
+        place, self.size_bytes = self.size_bytes, self.size_bytes + len(line)
+        try:
+            record = _record.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.unreadable += bool(line.strip()) and line.endswith(b"\n")
+            return
+        self._places[record.question_id, record.variant] = place
+
+
+def natural(text: str) -> tuple[tuple[str | int, ...], str]:
+    """Give a sort key under which q2 comes before q10, and 20-40% before 100%."""
+    parts = _DIGITS.split(text.casefold())
+    return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
+
+
+def _place(key: tuple[str, str]) -> Place:
+    return (*natural(key[0]), *natural(key[1]))

@@ -1,0 +1,99 @@
+"""A run as its record log and its run file tell it, whoever wrote them and whether or not it still goes on."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+
+
+class RunFacts(Struct, frozen=True, kw_only=True):
+    """What `*.run.json` holds, all of it optional: a log may lie alone."""
+
+    identity: dict[str, Any] = {}
+    scoring: dict[str, Any] = {}
+    described: dict[str, Any] = {}
+    sessions: list[dict[str, Any]] = []
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings as they were given."""
+        return _mapping(self.described.get("settings"))
+
+    def total(self, name: str) -> float:
+        """Add a figure up over all starts; 0 where none has it."""
+        return sum(self.of_starts(name))
+
+    def of_starts(self, name: str) -> list[float]:
+        """Each start's value of a figure, without those that don't have it."""
+        return [float(one[name]) for one in self.sessions if isinstance(one.get(name), int | float)]
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """What was asked of the model, as it was sent."""
+        return _mapping(self.identity.get("model"))
+
+    @property
+    def model(self) -> str:
+        """The model's name, "" where nothing says."""
+        return str(self.model_settings.get("model_name") or "")
+
+    @property
+    def expected(self) -> int | None:
+        """How many records a complete run has, where the run file says."""
+        found = self.described.get("expected")
+        return found if isinstance(found, int) else None
+
+
+class LoggedRun(Struct, frozen=True, kw_only=True):
+    """One run: its log, what is known of it, and the log's records as they were at one moment."""
+
+    log: Path
+    facts: RunFacts
+    records: LogReader
+
+    @property
+    def stem(self) -> str:
+        """The name that all files of the run begin with."""
+        return self.log.name.removesuffix(LOG_ENDING)
+
+    @property
+    def task(self) -> str:
+        """The benchmark, "" where nothing says."""
+        return str(self.facts.identity.get("task") or "")
+
+    @property
+    def variant(self) -> str:
+        """The page folder, split or the like that the run is of."""
+        return str(self.facts.identity.get("variant") or "")
+
+    @property
+    def title(self) -> str:
+        """What a reader calls it."""
+        return f"{self.task} {self.variant}".strip() or self.stem
+
+    def beside(self, ending: str, folder: Path | None = None) -> Path:
+        """Name a file of this run, beside the log or in another folder."""
+        return (folder or self.log.parent) / f"{self.stem}{ending}"
+
+
+def read_run(log: Path) -> LoggedRun:
+    """Read what there is; raises DataError for a log or a run file that can't be read."""
+    return LoggedRun(log=log, facts=_facts(log), records=LogReader(log))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _facts(log: Path) -> RunFacts:
+    path = log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RunFacts)
+    except FileNotFoundError:
+        return RunFacts()
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is no run file: {error}", hint="move it away: a log can be read alone") from None

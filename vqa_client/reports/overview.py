@@ -1,0 +1,138 @@
+"""All numbers that a report of a record log shows, from two walks over it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.reports.log_reader import natural
+from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.tasks.context_length import BUCKETS, UNKNOWN
+from vqa_client.types import Failure, Record, Status
+
+CROSSINGS = (("needle_depth", "context_length"), ("corruption", "level"), ("difficulty", "length"))
+"""Fields that are looked at together wherever a run has both."""
+MOST_IN_A_CROSSING = 16
+ORDERED = ("context_length", "needle_depth", "level")
+"""Fields whose values are steps, so that a line through them means something."""
+VARIANT, RULE = "variant", "rule"
+_ORDERS = (BUCKETS, ("easy", "medium", "hard"), ("short", "medium", "long"), ("clean",))
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """The summary, and what it does not hold: times, tokens, attempts and one failure of each status.
+
+    `fields` are those of the records' own groups, then "variant" and "rule" where these tell records apart.
+    `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those of prompts and replies.
+    """
+
+    summary: Summary
+    fields: tuple[str, ...]
+    variants: int
+    latencies_s: Sequence[float]
+    completion_tokens: Sequence[int]
+    text_lengths: Sequence[int]
+    attempts: int
+    sent_bytes: int
+    failures: Mapping[Status, Failure]
+
+
+class _Walk:
+    """What the first walk meets."""
+
+    def __init__(self, records: Iterator[Record]) -> None:
+        self.values: dict[str, Counter[str]] = {}
+        self.variants: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.latencies_s: list[float] = []
+        self.completion_tokens: list[int] = []
+        self.text_lengths: list[int] = []
+        self.attempts = self.sent_bytes = 0
+        self.failures: dict[Status, Failure] = {}
+        for record in records:
+            self._add(record)
+
+    def _add(self, record: Record) -> None:
+        for field, value in record.groups.items():
+            self.values.setdefault(field, Counter())[value] += 1
+        self.variants[record.variant] += 1
+        self.rules[record.rule] += 1
+        if record.latency_s:
+            self.latencies_s.append(record.latency_s)
+        if record.completion_tokens is not None:
+            self.completion_tokens.append(record.completion_tokens)
+        self.text_lengths += map(len, filter(None, (record.prompt, record.output, record.reasoning)))
+        self.attempts += record.attempts
+        self.sent_bytes += record.request_bytes * record.attempts
+        if record.error is not None:
+            self.failures.setdefault(record.status, record.error)
+
+    def added_fields(self) -> Iterator[str]:
+        """Name the fields that records don't have among their groups, and that tell them apart."""
+        if len(self.variants) > 1 and not self.values.keys() & {"corruption", VARIANT}:
+            yield VARIANT
+        if len(self.rules) > 1 and RULE not in self.values:
+            yield RULE
+
+
+def overview(run: LoggedRun) -> Overview:
+    """Count everything; the same for any order of the log's lines."""
+    walk = _Walk(iter(run.records))
+    added = tuple(walk.added_fields())
+    several = len(walk.variants) > 1
+    seen = (_with_fields(record, added, several=several) for record in run.records)
+    return Overview(
+        summary=summarise(seen, crossings=_crossings(walk)),
+        fields=(*sorted(walk.values), *added),
+        variants=len(walk.variants),
+        latencies_s=sorted(walk.latencies_s),
+        completion_tokens=sorted(walk.completion_tokens),
+        text_lengths=walk.text_lengths,
+        attempts=walk.attempts,
+        sent_bytes=walk.sent_bytes,
+        failures=walk.failures,
+    )
+
+
+def field_value(record: Record, field: str) -> str:
+    """Give a record's value of one of the overview's fields."""
+    known = {VARIANT: record.variant, RULE: record.rule or "none"} | record.groups
+    return known.get(field, UNKNOWN)
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Put a field's values in the order that people read them in: known steps, then natural order, unknown last."""
+    for order in _ORDERS:
+        if any(value in order for value in values):
+            known = [value for value in order if value in values]
+            return known + in_natural_order([value for value in values if value not in order])
+    return in_natural_order(values)
+
+
+def in_natural_order(values: Sequence[str]) -> list[str]:
+    """Put numbers in texts in their order, and "unknown" last."""
+    return sorted(values, key=lambda value: (value == UNKNOWN, natural(value)))
+
+
+def quantile(ordered: Sequence[float], share: float) -> float | None:
+    """Give the smallest value within which that share of all lies; None where there are none."""
+    if not ordered:
+        return None
+    return ordered[min(len(ordered) - 1, max(0, ceil(share * len(ordered)) - 1))]
+
+
+def _with_fields(record: Record, added: tuple[str, ...], *, several: bool) -> Record:
+    """A question asked in several variants is one cluster: its variants share its fate."""
+    groups = record.groups | {field: field_value(record, field) for field in added}
+    return replace(record, groups=groups, cluster=record.cluster or (record.question_id if several else ""))
+
+
+def _crossings(walk: _Walk) -> list[tuple[str, str]]:
+    """The known pairs; where a run has none of them, its first two fields that have several values."""
+    small = [field for field, values in sorted(walk.values.items()) if 1 < len(values) <= MOST_IN_A_CROSSING]
+    known = [pair for pair in CROSSINGS if set(pair) <= set(small)]
+    return known or list(combinations(small, 2))[:1]

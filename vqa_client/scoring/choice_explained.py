@@ -1,0 +1,120 @@
+"""Why a reply to a multiple-choice question was read as it was: what every rule finds, not only the one that fired."""
+
+from msgspec import Struct
+
+from vqa_client.scoring.choice import RULES, TRUNCATED, read_choice
+from vqa_client.scoring.choice_published import READINGS
+from vqa_client.scoring.declarations import declarations
+from vqa_client.scoring.reading import Reply, reply_of
+from vqa_client.scoring.reply import EMPHASIS, MARKED, peel, spoken
+from vqa_client.scoring.undeclared import mentioned
+from vqa_client.types import Answer, Completion
+
+SHOWN = str.maketrans({EMPHASIS[0]: "*", EMPHASIS[1]: "*", MARKED[0]: "[answer: ", MARKED[1]: "]"})
+"""How the marks that stand for markup are written for people."""
+SNIPPET = 40
+
+
+class RuleView(Struct, frozen=True, kw_only=True):
+    """What one rule finds; `passed_over` says that it doesn't hold for a reply that was cut off."""
+
+    name: str
+    labels: tuple[str, ...] | None
+    how: str = ""
+    rivals: tuple[str, ...] = ()
+    fired: bool = False
+    passed_over: bool = False
+
+
+class Declared(Struct, frozen=True, kw_only=True):
+    """A place where the reply declares an answer; weak ones count only where there is no other."""
+
+    rule: str
+    labels: tuple[str, ...]
+    weak: bool
+    around: str
+
+
+class ChoiceView(Struct, frozen=True, kw_only=True):
+    """The whole way from a reply to its letter; `read` is what was looked at, with its markup as signs."""
+
+    answer: Answer
+    read: str
+    source: str
+    unclosed: bool
+    cut: bool
+    rules: tuple[RuleView, ...]
+    declared: tuple[Declared, ...]
+    mentioned: tuple[str, ...]
+    parsers: dict[str, tuple[str | None, str]]
+
+
+def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceView:
+    """Read as `read_choice` does, and show what each rule would have said."""
+    answer = read_choice(completion, choices)
+    from_reasoning = not completion.text.strip() and bool(completion.reasoning)
+    text = (completion.reasoning or "") if from_reasoning else completion.text
+    peeled = peel(text)
+    reply = reply_of(peeled.text, choices)
+    cut = completion.finish_reason in TRUNCATED
+    return ChoiceView(
+        answer=answer,
+        read=peeled.text.translate(SHOWN),
+        source="reasoning" if from_reasoning else "content",
+        unclosed=peeled.unclosed,
+        cut=cut,
+        rules=_views(
+            reply, only_explicit=cut or from_reasoning, unread=from_reasoning and answer.source != "reasoning"
+        ),
+        declared=tuple(_declared(reply)),
+        mentioned=tuple(label for label in choices if label in mentioned(reply)),
+        parsers={"robust": (answer.text, answer.rule)}
+        | {name: read(completion.text) for name, read in READINGS.items()},
+    )
+
+
+def _views(reply: Reply, *, only_explicit: bool, unread: bool) -> tuple[RuleView, ...]:
+    """The first rule that finds something fires, unless the text is one that isn't read."""
+    views: list[RuleView] = []
+    fired = unread
+    for rule in RULES if reply.text else ():
+        found = rule.find(reply)
+        passed_over = only_explicit and not rule.explicit
+        first = found is not None and not passed_over and not fired
+        fired = fired or first
+        views.append(
+            RuleView(
+                name=rule.name,
+                labels=found.labels if found else None,
+                how=found.rule if found else "",
+                rivals=found.rivals if found else (),
+                fired=first,
+                passed_over=passed_over,
+            )
+        )
+    return tuple(views)
+
+
+def _declared(reply: Reply) -> list[Declared]:
+    return [
+        Declared(
+            rule=each.rule,
+            labels=each.labels,
+            weak=each.weak,
+            around=" ".join(reply.text[max(0, each.at - SNIPPET) : each.end + SNIPPET // 2].translate(SHOWN).split()),
+        )
+        for each in declarations(reply)
+    ]
+
+
+def peeled_off(text: str) -> list[str]:
+    """The stretches of a reply that nobody reads for an answer: reasoning, special tokens, role names, later turns."""
+    left: list[str] = []
+    end = len(text)
+    for line in reversed(spoken(text).split("\n")):
+        at = text.rfind(line.strip(), 0, end)  # from the end: what was thought often says the same before
+        if at >= 0:
+            left.append(text[at + len(line.strip()) : end])
+            end = at
+    left.append(text[:end])
+    return [piece.strip() for piece in reversed(left) if piece.strip()]

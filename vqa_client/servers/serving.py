@@ -1,0 +1,125 @@
+"""What starting a model's server takes, whichever it is: a free port, patience with news, and how many images."""
+
+import re
+import shutil
+import socket
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from pathlib import Path
+
+import httpx2
+from msgspec import Struct
+
+from vqa_client.client.direct import DirectTransport
+from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.errors import UsageError
+from vqa_client.images.find import IMAGE_SUFFIXES, page_folders
+from vqa_client.servers.process import Ready
+
+PROBE_S = 0.5
+PROBE_TIMEOUT_S = 2.0
+NEWS_S = 5.0
+LINE_CHARACTERS = 160
+_UP = frozenset({HTTPStatus.OK, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+"""A server that asks for a key is up, too."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+_PAGE = re.compile(r"(?P<document>.+?)[_-](?P<word>(?:page|pg|p)[_-]?)?(?P<number>\d+)", re.IGNORECASE)
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """A server to be started: its command, what that needs in its environment, and when it is ready.
+
+    `grace_s` is the time it gets to end in order; `told` are things to know before.
+    """
+
+    name: str
+    command: list[str]
+    ready: Ready
+    env: dict[str, str] = {}
+    grace_s: float = 20.0
+    told: tuple[str, ...] = ()
+
+
+def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
+    """Where a server's program is: on the PATH, or beside this Python; its bare name for a dry run.
+
+    Raises UsageError that names the extra.
+    """
+    if dry_run:
+        return program
+    found = shutil.which(program) or shutil.which(program, path=str(Path(sys.executable).parent))
+    if found is None:
+        raise UsageError(f"{name} is not installed: there is no {program}", hint=f"pip install 'vqa-client[{extra}]'")
+    return found
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise UsageError where something listens already: it would be taken for the server that is started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"can't listen on {host} port {port}: {reason}", hint="--port names another") from None
+
+
+def when_healthy(host: str, port: int, *, name: str, note: Callable[[str], None]) -> Ready:
+    """Ready once /health answers; `note` hears every few seconds for how long, and the server's last line."""
+    named = _EVERYWHERE.get(host, host)
+    origin = httpx2.URL(f"http://[{named}]:{port}" if ":" in named else f"http://{named}:{port}")
+    started_s = time.monotonic()
+    probed_s = told_s = started_s
+
+    async def ready(log: str) -> str | None:
+        nonlocal probed_s, told_s
+        now_s = time.monotonic()
+        if now_s - told_s >= NEWS_S:
+            told_s = now_s
+            note(f"{name} is starting, {now_s - started_s:.0f} s: {last_line(log)}")
+        if now_s - probed_s < PROBE_S:
+            return None
+        probed_s = now_s
+        return f"{origin}/v1" if await _healthy(origin) else None
+
+    return ready
+
+
+async def _healthy(origin: httpx2.URL) -> bool:
+    async with DirectTransport(None) as transport:
+        endpoint = Endpoint(origin, transport, headers_for(origin, None))
+        try:
+            return (await endpoint.get("/health", timeout_s=PROBE_TIMEOUT_S)).status_code in _UP
+        except (httpx2.TransportError, OSError):
+            return False
+
+
+def last_line(log: str) -> str:
+    """The last line with anything on it; of a progress bar, its last state."""
+    lines = [line.strip() for line in log.replace("\r", "\n").splitlines() if line.strip()]
+    return lines[-1][:LINE_CHARACTERS] if lines else "it has printed nothing yet"
+
+
+def most_images(root: Path) -> int:
+    """The most pages of one document in any image folder below `root`.
+
+    Raises DataError as `page_folders` does.
+    """
+    return max(
+        _most_pages(entry.stem for entry in folder.path.iterdir() if entry.suffix.lower() in IMAGE_SUFFIXES)
+        for folder in page_folders(root)
+    )
+
+
+def _most_pages(stems: Iterable[str]) -> int:
+    """Files called DOCUMENT_page_N, or DOCUMENT_N without a gap: photographs have numbers, too, but with gaps."""
+    worded, bare = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
+    for stem in stems:
+        if found := _PAGE.fullmatch(stem):
+            (worded if found["word"] else bare)[found["document"]].add(int(found["number"]))
+    gapless = [len(numbers) for numbers in bare.values() if min(numbers) <= 1 and len(numbers) > max(numbers) - 1]
+    return max([1, *map(len, worded.values()), *gapless])

@@ -1,0 +1,53 @@
+"""Settings of the check command."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vqa_client.settings.checks import check
+from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckSettings:
+    """Settings of `vqa-client check`: where the server is, and what will be asked for there."""
+
+    base_url: Annotated[
+        str | None,
+        Parameter(help=f"The endpoint, with or without /v1. Default: the config's, else {DEFAULT_BASE_URL}."),
+    ] = None
+    config: Annotated[
+        str | None,
+        Parameter(
+            alias="-c", help="A model's settings, sent as a run would send them: a file, or a shipped one's name."
+        ),
+    ] = None
+    model: Annotated[
+        str | None, Parameter(help="The model to ask for. Default: the config's, else the one the server serves.")
+    ] = None
+    api_key: Annotated[
+        str | None, Parameter(help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False)
+    ] = field(default_factory=lambda: RunSettings().api_key, repr=False)
+    timeout: Annotated[float, Parameter(help="Seconds that one request may take.")] = 30.0
+    wait_for_server: Annotated[float, Parameter(help="Seconds to wait for a server that is starting.")] = 10.0
+    ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
+    insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON, alone on standard output.")] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def as_run(self) -> OneModelSettings:
+        """The settings of a run that asks the same server."""
+        return OneModelSettings(
+            base_url=self.base_url,
+            config=self.config,
+            model=self.model,
+            api_key=self.api_key,
+            timeout=self.timeout,
+            wait_for_server=self.wait_for_server,
+            ca_bundle=self.ca_bundle,
+            insecure=self.insecure,
+        )

@@ -1,0 +1,77 @@
+"""Settings of the commands that look at finished runs: compare, parse, rescore."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.checks import check
+
+_RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSettings:
+    """Settings of `vqa-client compare`: two or more runs over the same questions."""
+
+    runs: Annotated[
+        tuple[Path, ...], Parameter(negative="", help=f"Two or more, each {_RUN}; all are compared with the first.")
+    ]
+    output: Annotated[
+        Path | None,
+        Parameter(
+            alias="-o",
+            help="Folder for compare.json, .csv and .html, and compare_groups.csv. Default: none are written.",
+        ),
+    ] = field(default=None, kw_only=True)
+    html_images: Annotated[int, Parameter(help="Pictures in compare.html, at most.")] = field(default=200, kw_only=True)
+    csv_safe: Annotated[
+        bool, Parameter(negative="", help="Put a ' before cells that a spreadsheet would take for a formula.")
+    ] = field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON, alone on standard output.")] = (
+        field(default=False, kw_only=True)
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        given = (self.runs,) if isinstance(self.runs, str | Path) else tuple(self.runs)
+        object.__setattr__(self, "runs", tuple(map(Path, given)))
+        if len(self.runs) < 2:
+            raise UsageError(f"there is {len(self.runs)} run to compare", hint=f"name two or more, each {_RUN}")
+        if self.html_images < 0:
+            raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class ParseSettings:
+    """Settings of `vqa-client parse`: why an answer of a run was read as it was."""
+
+    run: Annotated[Path, Parameter(help=f"Where the question was asked: {_RUN}.")]
+    explain: Annotated[str, Parameter(help="The question's id.")] = field(kw_only=True)
+    variant: Annotated[
+        str | None, Parameter(help="In which variant, where it was asked in several: a page folder, snow/3.")
+    ] = field(default=None, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON, alone on standard output.")] = field(
+        default=False, kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RescoreSettings:
+    """Settings of `vqa-client rescore`: kept replies read and scored as today, without asking."""
+
+    run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
+    write: Annotated[
+        bool, Parameter(negative="", help="Write the new readings into the record log. Default: only show them.")
+    ] = field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON, alone on standard output.")] = (
+        field(default=False, kw_only=True)
+    )
+
+    def __post_init__(self) -> None:
+        check(self)

@@ -1,0 +1,73 @@
+"""Settings of the commands that show finished runs, and runs that still go on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.checks import check
+
+FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
+RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
+HIGHEST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """Settings of `vqa-client report`: a run's record log, made into forms for people and programs."""
+
+    runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Runs: {RUN_HELP}")]
+    output: Annotated[
+        Path | None, Parameter(alias="-o", help="Folder for what is written. Default: beside each log.")
+    ] = field(default=None, kw_only=True)
+    html: Annotated[bool, Parameter(group=FORMS, negative="", help="One page that opens from disk: NAME.html.")] = (
+        field(default=False, kw_only=True)
+    )
+    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="A row a question: NAME.records.csv.")] = field(
+        default=False, kw_only=True
+    )
+    json: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers: NAME.summary.json.")] = field(
+        default=False, kw_only=True
+    )
+    parquet: Annotated[
+        bool, Parameter(group=FORMS, negative="", help="A typed row a question: NAME.records.parquet.")
+    ] = field(default=False, kw_only=True)
+    md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = field(
+        default=False, kw_only=True
+    )
+    html_images: Annotated[int, Parameter(group=FORMS, help="Small pictures in the page, of at most N images.")] = (
+        field(default=200, kw_only=True)
+    )
+    csv_safe: Annotated[
+        bool,
+        Parameter(group=FORMS, negative="", help="Put a ' before cells that a spreadsheet would take for a formula."),
+    ] = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", _paths(self.runs))
+        check(self)
+        if not self.runs:
+            raise UsageError("report needs a run", hint=f"name one: {RUN_HELP}")
+        if self.html_images < 0:
+            raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSettings:
+    """Settings of `vqa-client view`: a run's page, served on this machine alone."""
+
+    run: Annotated[Path, Parameter(help=f"A run: {RUN_HELP}")]
+    port: Annotated[int, Parameter(help="The port to listen on; 0: any that is free.")] = field(default=0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not 0 <= self.port <= HIGHEST_PORT:
+            raise UsageError(f"--port is {self.port}; it must be a number from 0 to {HIGHEST_PORT}")
+
+
+def _paths(given: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
+    """Paths as people write them in Python: one, or several."""
+    return tuple(map(Path, [given] if isinstance(given, str | Path) else given))

@@ -1,0 +1,35 @@
+"""Settings of the serve command."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from vqa_client.settings.checks import check
+
+ServerName = Literal["vllm", "mlx", "reader"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServeSettings:
+    """Settings of `vqa-client serve`."""
+
+    config: Annotated[
+        str | None,
+        Parameter(
+            alias="-c",
+            help="The model, by the config it is asked with: a file, or a shipped one's name. Not for reader.",
+        ),
+    ] = None
+    host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0 for everybody in the network.")] = "127.0.0.1"
+    port: Annotated[int, Parameter(help="The port to listen on.")] = 8000
+    images_dir: Annotated[
+        Path | None,
+        Parameter(help="Page images that will be asked about: vLLM's limit on images covers the longest document."),
+    ] = None
+    start_timeout: Annotated[float, Parameter(help="Seconds it may take to load, downloads included.")] = 3600.0
+    dry_run: Annotated[bool, Parameter(negative="", help="Print the command, and start nothing.")] = False
+
+    def __post_init__(self) -> None:
+        check(self)
