@@ -16,7 +16,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 MOST_MS = 10_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it runs, its event loop is this thread's: no asynchronous test beside it
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     pytest.importorskip("jinja2", reason="jinja2 (extra html) is not installed")
