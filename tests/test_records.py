@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vqa_client.errors import UsageError
 from vqa_client.records import RecordLog
-from vqa_client.types import Record, Status
+from vqa_client.types import FAILED, Record, Status
 
 
 def record(name: str, status: Status = "ok", **fields: object) -> Record:
@@ -43,7 +43,7 @@ def test_the_last_record_of_a_question_counts(path: Path) -> None:
     with RecordLog(path) as log:
         assert len(log) == 2
         assert log.read(("1", "")).output == "B"
-        assert log.is_done(("1", ""), retry_failed=False)
+        assert log.is_done(("1", ""))
 
 
 def test_reading_and_appending_do_not_disturb_each_other(path: Path) -> None:
@@ -57,8 +57,8 @@ def test_reading_and_appending_do_not_disturb_each_other(path: Path) -> None:
 def test_variants_of_a_question_are_kept_apart(path: Path) -> None:
     fill(path, record("1", variant="clean"), record("1", "timeout", variant="adv_dpi_56"))
     with RecordLog(path) as log:
-        assert log.is_done(("1", "clean"), retry_failed=False)
-        assert not log.is_done(("1", "adv_dpi_56"), retry_failed=False)
+        assert log.is_done(("1", "clean"))
+        assert not log.is_done(("1", "adv_dpi_56"))
 
 
 DONE: list[tuple[Status, bool, bool]] = [
@@ -86,8 +86,16 @@ def test_only_a_reply_or_a_lasting_failure_is_done(
 ) -> None:
     fill(path, record("1", status))
     with RecordLog(path) as log:
-        assert log.is_done(("1", ""), retry_failed=False) == done
-        assert log.is_done(("1", ""), retry_failed=True) == done_when_retrying
+        assert log.is_done(("1", "")) == done
+        assert log.is_done(("1", ""), FAILED) == done_when_retrying
+
+
+@pytest.mark.parametrize("status", [status for status, *_ in DONE])
+def test_a_status_that_is_named_is_asked_again_and_no_other(path: Path, status: Status) -> None:
+    fill(path, record("1", status), record("2"))
+    with RecordLog(path) as log:
+        assert not log.is_done(("1", ""), {status})
+        assert log.is_done(("2", ""), {status}) == (status != "ok")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +190,7 @@ def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, mo
         assert all(log.read((str(n), one)).output == f"{n} {one}" for n in range(20) for one in variants)
         assert ("20", "blur/0") not in log
         log.append(record("3", "timeout", variant="blur/1"))
-        assert not log.is_done(("3", "blur/1"), retry_failed=False)
+        assert not log.is_done(("3", "blur/1"))
         assert (len(log), log.answered) == (100, 99)
 
 

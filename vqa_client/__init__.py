@@ -42,6 +42,9 @@ def __getattr__(name: str) -> Any:
     """Import the public names when they are used, so that `vqa-client --help` stays fast."""
     import importlib
 
+    if name == "scoring":  # vqa_client.scoring.robustness.vre, without an import of its own
+        importlib.import_module(f"{__name__}.scoring.robustness")
+        return importlib.import_module(f"{__name__}.scoring")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)

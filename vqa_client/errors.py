@@ -5,6 +5,10 @@ A failed question is no error but a record with a status; these are raised where
 
 from vqa_client.types import Status
 
+UNDECODABLE = (ValueError, RecursionError)
+"""What decoding of foreign bytes raises: msgspec's errors and UnicodeDecodeError are ValueErrors, and a text may be
+nested deeper than any parser goes."""
+
 
 class VqaClientError(Exception):
     """The root: one line that names the thing and its value, and a `hint` that names the way out."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vqa_client.client.file_limit import affordable_workers
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, named_model, open_session
-from vqa_client.errors import ServerUnusable, VqaClientError
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
@@ -89,6 +89,8 @@ async def arun(
 
     `transport` replaces the wire, as in tests.
     """
+    if settings.dry_run:
+        raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     planned = await _unless(stop, _in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
     workers = affordable_workers(settings.max_workers, progress.note)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.shipped import shipped
 
 DEFAULT_TIMEOUT_S = 600.0
@@ -32,10 +32,20 @@ class ServeBlock(BaseModel):
     extra_args: tuple[str, ...] = ()
 
 
+class Prices(BaseModel):
+    """Dollars for a million tokens, of prompts with their images and of replies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class ModelSettings(BaseModel):
     """What is sent with every request; a temperature of None is not sent, so the server's default holds.
 
-    `base_url` is where the model is served, unless the command says otherwise; `serve` how it is started there.
+    `base_url` is where the model is served, unless the command says otherwise; `serve` how it is started there;
+    `prices` are for `--dry_run`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -49,6 +59,7 @@ class ModelSettings(BaseModel):
     presence_penalty: float | None = None
     base_url: str | None = None
     serve: ServeBlock | None = None
+    prices: Prices | None = None
 
     @property
     def timeout_s(self) -> float:
@@ -61,7 +72,7 @@ def load_model(config: str) -> ModelSettings:
     path = _find(config)
     try:
         raw = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except (OSError, ValueError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise UsageError(f"the config {path} can't be read: {error}") from error
     return parse_model(raw, str(path))
 
@@ -97,10 +108,14 @@ def _find(config: str) -> Path:
     raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
 
 
+_BLOCKS: dict[str, type[BaseModel]] = {"serve": ServeBlock, "prices": Prices}
+"""The keys whose values have keys of their own."""
+
+
 def _complaint(error: ValidationError, origin: str) -> tuple[str, str]:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    known = sorted((ServeBlock if first["loc"][0] == "serve" else ModelSettings).model_fields)
+    known = sorted(_BLOCKS.get(str(first["loc"][0]), ModelSettings).model_fields)
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1, cutoff=0.4)
         guess = f"did you mean {near[0]}? " if near else ""

@@ -56,6 +56,17 @@ def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers:
         crew.end()
 
 
+class ProcessLost(VqaClientError):
+    """A worker process is gone, and `ending` says how; who knows more of the job than its repr may say it better."""
+
+    def __init__(self, ending: str, job: object) -> None:
+        super().__init__(
+            f"a worker process {ending} at {reprlib.repr(job)}",
+            hint="SIGKILL mostly means that memory ran out: use fewer of them. Otherwise look at that job",
+        )
+        self.ending = ending
+
+
 class Processes(Generic[Job, Result]):
     """Jobs as they come, each done in one of `workers` processes; these start when they are needed.
 
@@ -125,10 +136,7 @@ class _Worker:
         self.process.join(_FAREWELL_S)
         code = self.process.exitcode or 0
         ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        return VqaClientError(
-            f"a worker process {ending} at {reprlib.repr(self.job)}",
-            hint="SIGKILL mostly means that memory ran out: use fewer of them. Otherwise look at that job",
-        )
+        return ProcessLost(ending, self.job)
 
 
 class _Crew:

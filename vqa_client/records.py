@@ -10,18 +10,19 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
 from vqa_client.numbering import Numbering
-from vqa_client.types import ANSWERED, PERMANENT, Record, Status
+from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
 
 
-_REPLIED, _PASSES, _LASTS = range(3)
-"""The model replied; it failed, and asking again may help; it failed, and asking again would fail again."""
-_STATE_BITS = 2
+_LASTS = 1
+"""The bit of a state that says that asking again would fail again; above it stands the number of the status."""
+_NUMBERS: dict[Status, int] = {status: number for number, status in enumerate(STATUSES)}
+_STATE_BITS = 5
 _STATE = (1 << _STATE_BITS) - 1
 
 
@@ -36,11 +37,27 @@ class _Line(Struct):
     error: _Error | None = None
 
     def state(self) -> int:
-        """One of the three below; a key or a model that a server refused may be right next time."""
-        if self.status in ANSWERED:
-            return _REPLIED
+        """What became of the question; a key or a model that a server refused may be right next time."""
         refused = self.error is not None and self.error.http_status in (401, 403, 404)
-        return _LASTS if self.status in PERMANENT and not refused else _PASSES
+        return _NUMBERS[self.status] << 1 | (self.status in PERMANENT and not refused)
+
+
+def _status(state: int) -> Status:
+    return STATUSES[state >> 1]
+
+
+def _holds(state: int) -> bool:
+    return bool(state & _LASTS) or _status(state) in ANSWERED
+
+
+def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
+    """Whether a record need not be asked again: it was answered, or has failed for good, and not as `again` says."""
+    return record.status not in again and _holds(_line_of(record).state())
+
+
+def _line_of(record: Record) -> _Line:
+    failure = _Error(record.error.http_status) if record.error else None
+    return _Line(record.question_id, record.status, record.variant, failure)
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -73,12 +90,12 @@ class RecordLog:
     @property
     def answered(self) -> int:
         """How many questions have a reply."""
-        return self._count[_REPLIED]
+        return sum(number for state, number in enumerate(self._count) if _status(state) in ANSWERED)
 
     @property
     def failed_for_good(self) -> int:
         """How many questions would fail again."""
-        return self._count[_LASTS]
+        return sum(self._count[_LASTS::2])
 
     def __len__(self) -> int:
         return len(self._places)
@@ -86,11 +103,13 @@ class RecordLog:
     def __contains__(self, key: Key) -> bool:
         return self._number(key) >= 0
 
-    def is_done(self, key: Key, *, retry_failed: bool) -> bool:
-        """Whether a question need not be asked again: it was answered, or has failed for good."""
+    def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
+        """Whether a question has a record that is settled."""
         number = self._number(key)
-        state = self._places[number] & _STATE if number >= 0 else _PASSES
-        return state == _REPLIED or (state == _LASTS and not retry_failed)
+        if number < 0:
+            return False
+        state = self._places[number] & _STATE
+        return _holds(state) and _status(state) not in again
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises UsageError."""
@@ -105,8 +124,7 @@ class RecordLog:
             os.ftruncate(self._fd, place)
             raise _unwritable(self.path, OSError("the disk is full"))
         self._end = place + len(line)
-        failure = _Error(record.error.http_status) if record.error else None
-        self._note(_Line(record.question_id, record.status, record.variant, failure), place)
+        self._note(_line_of(record), place)
 
     def read(self, key: Key) -> Record:
         """The last record of a question; KeyError when there is none, UsageError when it is of another form."""
@@ -168,7 +186,7 @@ class RecordLog:
     def _forget(self) -> None:
         self._numbers: Numbering[Key] = Numbering(self._holds)
         self._places = array("Q")
-        self._count = [0, 0, 0]
+        self._count = [0] * (2 * len(STATUSES))
         self._shown: tuple[int, bytes] = (-1, b"")
         self._found: tuple[Key, int] = (("", ""), -1)
 
@@ -178,7 +196,7 @@ class RecordLog:
         for place, line in _lines(self.path):
             try:
                 found = _line.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNDECODABLE:
                 bad += 1
                 continue
             self._note(found, place)
@@ -194,7 +212,7 @@ class RecordLog:
         self.rewrite(self)
 
     def _note(self, line: _Line, place: int) -> None:
-        """Keep where the last record of a question is, and beside it, in two bits, what became of the question."""
+        """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
         state = line.state()
         number = self._numbers.number((line.question_id, line.variant))
         if number == len(self._places):
@@ -224,7 +242,7 @@ class RecordLog:
         line = self._line(number)
         try:
             return _record.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             told = f"{self.path}: the record of {_line.decode(line).question_id!r} can't be read: {error}"
             hint = "was it edited? --fresh moves the records aside and starts over"
             raise UsageError(told, hint=hint) from None
@@ -257,9 +275,13 @@ def _lock(descriptor: int, path: Path) -> None:
     """Taken from the system, so that it goes with the process however that ends."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         raise UsageError(
             f"{path} is being written by another run", hint="wait for it to end, or give another --output"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be locked: {error.strerror}", hint="its file system has no locks: give a local --output"
         ) from None
 
 

@@ -26,6 +26,8 @@ Status = Literal[
 STATUSES: tuple[Status, ...] = get_args(Status)
 ANSWERED: frozenset[Status] = frozenset({"ok", "unparsed", "ambiguous", "truncated", "refused", "empty"})
 """The model replied, whatever the reply was worth: the denominator of the accuracy over answered questions."""
+FAILED: frozenset[Status] = frozenset(STATUSES) - ANSWERED
+"""There is no reply."""
 PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images", "rejected"})
 """Asking again would fail again; resume asks these once more only on request. All other failures are asked again."""
 
@@ -68,7 +70,7 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file_size_bytes: int = 0
 
 
-class Image(SentImage, frozen=True, kw_only=True):
+class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`."""
 
     mime: str

@@ -26,6 +26,9 @@ NOW_S = 1_800_000_000.0
         ({"retry-after-ms": "junk", "retry-after": "7"}, 7.0),
         ({"retry-after": formatdate(NOW_S + 3, usegmt=True)}, 3.0),
         ({"retry-after": formatdate(NOW_S - 3, usegmt=True)}, None),
+        ({"retry-after": formatdate(NOW_S - 7200, usegmt=True), "date": formatdate(NOW_S - 7205, usegmt=True)}, 5.0),
+        ({"retry-after": formatdate(NOW_S + 3, usegmt=True), "date": "now"}, 3.0),
+        ({"retry-after": "2", "date": formatdate(0, usegmt=True)}, 2.0),
         ({"retry-after": "0"}, None),
         ({"retry-after": "-5"}, None),
         ({"retry-after": "soon"}, None),
@@ -41,7 +44,7 @@ def test_a_wish_is_taken_in_every_form_and_junk_is_none(headers: dict[str, str],
 
 @given(st.text(max_size=40))
 def test_no_header_breaks_the_reading_of_a_wish(value: str) -> None:
-    wish_s = retry_after_s({"retry-after": value, "retry-after-ms": value}, NOW_S)
+    wish_s = retry_after_s({"retry-after": value, "retry-after-ms": value, "date": value[::-1]}, NOW_S)
     assert wish_s is None or wish_s > 0
 
 

@@ -167,7 +167,7 @@ def test_a_full_standard_error_costs_no_answer(tmp_path: Path, fault_server: Sta
 def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    of = Questions(tmp_path, 24)
+    of = Questions(tmp_path, 60)
     server = fault_server((delay(0.25), "B"))
     with running(of.arguments(server.base_url, "--max_workers", "4")) as first:
         assert wait_for(server, "requests", 1 + 8)
@@ -177,7 +177,7 @@ def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
     for second in later:
         assert (second.code, second.out, second.is_clean()) == (2, "", True), second.text
         assert "another run" in second.err
-    assert (done.code, len(of.outcomes()), len(server.chats)) == (0, 24, 24)
+    assert (done.code, len(of.outcomes()), len(server.chats)) == (0, 60, 60)
 
 
 def test_two_runs_that_start_together_never_both_write(tmp_path: Path, fault_server: StartsServers) -> None:

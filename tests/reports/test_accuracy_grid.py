@@ -1,4 +1,6 @@
 import csv
+import fcntl
+import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -8,7 +10,9 @@ import pytest
 
 from tests.reports.explained_records import asked, lost, replied, run_of
 from vqa_client.errors import UsageError
+from vqa_client.reports import accuracy_grid
 from vqa_client.reports.accuracy_grid import Entry, entry_of, update
+from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import summarise
 
 HEADER = "task,llava_train,llava_test,llava_val,qwen_train,qwen_test,qwen_val"
@@ -141,6 +145,47 @@ def test_a_run_reported_again_takes_its_own_place(tmp_path: Path) -> None:
     ]
 
 
+def test_a_run_reported_on_fewer_of_its_questions_never_takes_the_place_of_more(tmp_path: Path) -> None:
+    whole, lucky = entry(0.735, 1000, started="t"), entry(1.0, 10, started="t")
+    assert after(tmp_path, whole, lucky) == "0.735 (1000)"
+    assert after(tmp_path, whole) == "0.735 (1000)"
+    assert [(run["n"], run["kept"]) for run in history(tmp_path)] == [("1000", "1"), ("10", "0")]
+    assert after(tmp_path, entry(0.7, 2000, started="t")) == "0.700 (2000)"
+    assert [run["kept"] for run in history(tmp_path)] == ["0", "0", "1"]
+
+
+def test_a_run_that_lost_fewer_questions_takes_its_own_place(tmp_path: Path) -> None:
+    assert after(tmp_path, entry(0.9, 7, failed=5, started="t"), entry(0.6, 12, started="t")) == "0.600 (12)"
+    assert [(run["n"], run["failed"]) for run in history(tmp_path)] == [("12", "0")]
+
+
+@pytest.mark.parametrize("cell_by_hand", ["0.990 (5000)", "0.9 (100)"])
+def test_a_cell_changed_by_hand_is_not_the_runs_own_any_more(tmp_path: Path, cell_by_hand: str) -> None:
+    run = entry(0.5, 100, started="t")
+    path = update(tmp_path, run)
+    path.write_text(path.read_text(encoding="utf-8").replace(run.cell, cell_by_hand), encoding="utf-8")
+    assert after(tmp_path, run) == cell_by_hand
+    assert [each["kept"] for each in history(tmp_path)] == ["0"]
+
+
+def test_another_draw_from_the_same_log_is_another_run(tmp_path: Path) -> None:
+    runs = [run_of(sample=Sample(size=1, of=9, by=("kind",), seed=seed)) for seed in (1, 2)]
+    for run in (*runs, run_of()):
+        made = entry_of(run, summarise([replied("1")]), title="VQA-X", model="llava", split="val")
+        assert made is not None
+        update(tmp_path, made)
+    assert [run["sample"] for run in history(tmp_path)] == ["1 of 9, by kind, seed 1", "1 of 9, by kind, seed 2", ""]
+
+
+def test_a_history_changed_by_hand_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    run = entry(0.5, 100, started="t")
+    update(tmp_path, run)
+    path = tmp_path / "accuracy_grid_history.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace(",0.5,", ",about half,"), encoding="utf-8")
+    assert after(tmp_path, run) == "0.500 (100)"
+    assert len(history(tmp_path)) == 1
+
+
 def test_n_is_what_was_answered_and_the_failed_are_told(tmp_path: Path) -> None:
     records = [replied("1"), lost("2"), replied("3", right=False)]
     made = entry_of(run_of(), summarise(records), title="VQA-X", model="llava", split="val")
@@ -201,6 +246,34 @@ def test_runs_that_end_together_are_all_kept(tmp_path: Path) -> None:
     }
 
 
+def held(folder: Path, seconds: float) -> None:
+    """Keep the folder's lock from another process."""
+    with (folder / ".accuracy_grid.lock").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (folder / "held").touch()
+        time.sleep(seconds)
+
+
+def test_a_lock_that_another_process_holds_is_waited_for(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1) as pool:
+        holding = pool.submit(held, tmp_path, 0.3)
+        while not (tmp_path / "held").exists():
+            time.sleep(0.01)
+        assert after(tmp_path, entry(0.5, 10)) == "0.500 (10)"
+        assert holding.done() or holding.result() is None
+
+
+def test_a_lock_that_is_never_given_back_ends_in_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accuracy_grid, "_PATIENCE_S", 0.1)
+    with (tmp_path / ".accuracy_grid.lock").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match=r"another process has kept .*locked") as caught:
+            update(tmp_path, entry(0.5, 10))
+    assert "asks nothing again" in caught.value.hint
+    assert not (tmp_path / "accuracy_grid.csv").exists()
+    assert after(tmp_path, entry(0.5, 10)) == "0.500 (10)"
+
+
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"\xff\xfe"])
 def test_a_file_that_is_no_grid_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "accuracy_grid.csv"
@@ -208,6 +281,16 @@ def test_a_file_that_is_no_grid_is_left_as_it_is(tmp_path: Path, content: bytes)
     with pytest.raises(UsageError, match=r"accuracy_grid\.csv"):
         update(tmp_path, entry(0.5, 10))
     assert path.read_bytes() == content
+
+
+def test_a_cell_longer_than_a_csv_reader_takes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "accuracy_grid.csv").write_text("task,note\nVQA-X," + "x" * 2000, encoding="utf-8")
+    before = csv.field_size_limit(1000)  # of the whole process
+    try:
+        with pytest.raises(UsageError, match="field larger than field limit"):
+            update(tmp_path, entry(0.5, 10))
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_an_empty_file_is_an_empty_grid(tmp_path: Path) -> None:

@@ -139,6 +139,8 @@ def test_what_is_no_character_does_not_stop_the_table(tmp_path: Path) -> None:
         ("-x", "'-x"),
         ("\t=1", "'\t=1"),
         ("\r=1", "'\r=1"),
+        ("\n=1", "'\n=1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
         ("-1.5", "-1.5"),
         ("a=b", "a=b"),
         ("", ""),

@@ -134,9 +134,9 @@ def test_their_accuracy_is_rounded_to_five_places(tmp_path: Path) -> None:
     assert json.loads(paths[0].read_text())["accuracy"] == 0.66667
 
 
-def test_they_are_written_with_the_report_where_a_folder_is_given(tmp_path: Path) -> None:
-    written(tmp_path / "r.json", SMALL, results=tmp_path / "out")
-    found = {path.name: (model, name, level) for path, model, name, level in variants_in(tmp_path / "out")}
+def test_they_are_written_beside_the_report_where_they_are_asked_for(tmp_path: Path) -> None:
+    written(tmp_path / "r.json", SMALL, published_files=True)
+    found = {path.name: (model, name, level) for path, model, name, level in variants_in(tmp_path / "r_results")}
     assert found == {"small_Original.json": ("small", "", 0), "small_Snow_L1.json": ("small", "snow", 1)}
 
 
@@ -176,10 +176,12 @@ def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path:
 
 
 def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_come(tmp_path: Path) -> None:
-    pairs = [*SMALL, pair(0, "snow", 3)]
+    pairs = [*SMALL, pair(0, "snow", 3), pair(0, "contrast", 2), pair(0, "contrast", 5)]
     text = as_robustness_tables([report(tmp_path / "r.json", pairs, expected=100)])
     assert "(incomplete)" in text
-    assert "1 question timeout: no reply within 60 s" in text
-    assert [line.split()[2] for line in text.splitlines() if line.strip().startswith("snow")] == ["-"]
+    assert "small: 1 question timeout: no reply within 60 s" in text
+    rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+    assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # nobody ran level 4
+    assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")
     only_snow = [pair(0, "snow", 1)]
     assert "clean: not run" in as_robustness_tables([report(tmp_path / "r.json", only_snow)])

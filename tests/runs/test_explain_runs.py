@@ -1,6 +1,7 @@
 """Whole runs of explain against a server that misbehaves: the table, the scores, the grid and its history."""
 
 import asyncio
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from tests.fakes.line import Play
 from tests.fakes.words import answer, delay, error
 from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
-from vqa_client.errors import DataError
+from vqa_client.cli.explain_table import as_explain_tables
+from vqa_client.cli.tables import as_json_text
+from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.reports.explanations import ExplainSummary
 from vqa_client.scorefiles.explanations.report import score_explanation_files
@@ -170,6 +173,50 @@ async def test_failed_questions_are_asked_again_and_the_run_takes_its_own_place_
     assert len(mended.chats) == 5
     assert of.grid("VQA-X") == {"llava_val": "1.000 (12)"}
     assert [(run["n"], run["failed"], run["kept"]) for run in of.history()] == [("12", "0", "1")]
+
+
+async def test_a_run_shown_in_part_never_takes_the_place_of_the_whole(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = photographs(tmp_path, 40)
+    server = fault_server(of.oracle(lambda n, q: right(n, q) if n < 20 else answer("pot because it is")))
+    for n_samples in (None, 10, None):
+        await vqa_client.arun(of.settings(server.base_url, n_samples=n_samples))
+        assert of.grid("VQA-X") == {"llava_val": "0.500 (40)"}
+    assert len(server.chats) == 40
+    assert [(run["n"], run["kept"]) for run in of.history()] == [("40", "1"), ("10", "0")]
+
+
+async def test_a_grid_that_is_none_is_told_before_anything_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = photographs(tmp_path, 3)
+    of.results.mkdir()
+    (of.results / "accuracy_grid.csv").write_text("model;accuracy\n", encoding="utf-8")
+    server = fault_server(of.oracle(right))
+    with pytest.raises(UsageError, match=r"accuracy_grid\.csv has no column 'task'"):
+        await vqa_client.arun(of.settings(server.base_url))
+    assert server.requests == []
+
+
+async def test_the_json_for_machines_holds_the_explanations_scores(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = photographs(tmp_path, 6)
+    server = fault_server(of.oracle(right))
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    (told,) = json.loads(as_json_text([report]))
+    written = of.scores()
+    assert told["explanations"] == {name: written[name] for name in told["explanations"]}
+    assert told["explanations"]["filtered"]["n"] == 6
+
+
+async def test_the_terminal_shows_the_accuracy_of_each_label(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = own(tmp_path, "esnlive", "test", {"0": esnlive(), "1": esnlive(answers="entailment")}, "flickr30k/3416050.jpg")
+    server = fault_server(answer("neutral because it can't be seen"))
+    shown = as_explain_tables(await vqa_client.arun(of.settings(server.base_url)))
+    assert [line.split() for line in shown.splitlines() if line.startswith((" by label", " test    "))][1:] == [
+        ["by", "label", "entailment", "neutral"],
+        ["test", "0.0", "(1)", "100.0", "(1)"],
+    ]
 
 
 async def test_missing_images_are_counted_and_never_asked(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +125,11 @@ def test_the_published_figures_come_out():
         for model, row in zip(golden["models"], raw[index] if isinstance(raw, list) else raw[metric], strict=True):
             got = [found.metrics[model][name][metric] for name in golden["corruptions"]]
             assert got == pytest.approx(row, abs=5.1e-9)  # the file holds eight decimals
+
+
+def test_it_is_reached_from_the_package_alone() -> None:
+    code = (
+        "import vqa_client; print(vqa_client.scoring.robustness.vre({'m': {'snow': [0.2, 0.3]}}).metrics['m']['snow'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "'average_error': 0.25" in done.stdout

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import say
@@ -27,6 +28,7 @@ def demo(settings: DemoSettings) -> int:
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
     _show(reports)
+    write_pages(reports)
     return exit_code(reports)
 
 

@@ -2,14 +2,17 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.dry_run import show_dry_run
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
+from vqa_client.cli.varied_tables import BODIES, as_varied_tables
 from vqa_client.evaluation import ModelsFailed, arun
 from vqa_client.reports.report import Report
 from vqa_client.settings import RunSettings
@@ -21,6 +24,10 @@ Tables = Callable[[Sequence[Report]], str]
 
 def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: RobustnessRun | None = None) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
+    if settings.dry_run:
+        return show_dry_run(settings, corrupted)
+    if settings.variations:
+        tables = partial(as_varied_tables, body=BODIES[settings.variations[0]])
     progress = display()
     try:
         reports = attended(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop), progress)
@@ -30,6 +37,8 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         return stopped.code
     except ModelsFailed as failed:
         show(failed.reports, as_json=settings.json, tables=tables)
+        if settings.html:
+            write_pages(failed.reports)
         raise
     show(reports, as_json=settings.json, tables=tables)
     if settings.html:

@@ -11,6 +11,7 @@ from vqa_client.settings.robustness_reports import EvaluateSettings, PlotSetting
 robustness = App(name="robustness", help="Corrupt images on purpose, and say what that does to a model's answers.")
 
 _ALL = RobustnessRun()
+HELP_FLAGS = frozenset({"--help", "-h"})
 
 
 @robustness.command
@@ -21,18 +22,27 @@ def generate(settings: Annotated[GenerateSettings, Parameter(name="*")]) -> int:
     return making.generate(settings)
 
 
-@robustness.command
+@robustness.command(help_flags=[])
 def run(
     *options: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     task: Annotated[
-        Literal["vqa2", "mc", "niah", "explain"],
-        Parameter(group=CORRUPTIONS, help="The benchmark; all options of its own command are taken too."),
-    ],
+        Literal["vqa2", "mc", "niah", "explain", "vqax", "actx", "esnlive", "vcr"] | None,
+        Parameter(
+            group=CORRUPTIONS,
+            help="The benchmark; needed. Those with explanations go by their names; explain is vqax. All options of "
+            "its own command are taken too: --task NAME --help shows them.",
+        ),
+    ] = None,
     corrupted: Annotated[RobustnessRun, Parameter(name="*")] = _ALL,
 ) -> int:
     """Run a benchmark clean and under each corruption and level, made just before sending; nothing is written."""
     from vqa_client.cli import robustness_run as running
 
+    if HELP_FLAGS.intersection(options):
+        from vqa_client.cli.main import app  # which imports this one
+
+        app.help_print(["robustness", "run"])
+        return running.show_help(task)
     return running.run(task, options, corrupted)
 
 

@@ -1,5 +1,7 @@
 """`vqa-client robustness evaluate`: finished runs of one or several models, judged together."""
 
+from pathlib import Path
+
 import msgspec
 
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
@@ -17,7 +19,9 @@ def evaluate(settings: EvaluateSettings) -> int:
     notes = notes_on(runs)
     models = {run.model: run.curves for run in runs}
     found = judge(models, weights=settings.shares, sort_levels=settings.sort_levels)
-    paths = write_evaluation(settings.output, found, runs, notes) if settings.output else ()
+    paths: tuple[Path, ...] = ()
+    if settings.output:
+        paths = write_evaluation(settings.output, found, runs, notes, csv_safe=settings.csv_safe)
     if settings.json:
         text = msgspec.json.format(msgspec.json.encode(content(found, runs, notes)), indent=2).decode() + "\n"
     else:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import safe
 from vqa_client.reports.report import Report
@@ -35,7 +37,7 @@ def as_robustness_tables(reports: Sequence[Report]) -> str:
         console.print(f"clean: {_clean(curves.clean)}", soft_wrap=True)
         console.print(_by_level(curves))
         console.print(f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0")
-        for line in remarks(report):
+        for line in remarks(replace(report, variant=report.variant or report.model)):
             console.print(line, soft_wrap=True)
         console.print(f"{safe(report.variant or report.model)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)
@@ -70,10 +72,10 @@ def _clean(figures: Figures | None) -> str:
 
 
 def _by_level(curves: Curves) -> Any:
-    last = max((level for levels in curves.levels.values() for level in levels), default=0)
-    table = new_table("corruption", *map(str, range(1, last + 1)), "worst drop", "at", "95 % interval")
+    asked = sorted({level for levels in curves.levels.values() for level in levels})
+    table = new_table("corruption", *map(str, asked), "worst drop", "at", "95 % interval")
     for name, levels in curves.levels.items():
-        table.add_row(safe(name), *(_marked(levels.get(level)) for level in range(1, last + 1)), *_worst(levels))
+        table.add_row(safe(name), *(_marked(levels.get(level)) for level in asked), *_worst(levels))
     return table
 
 

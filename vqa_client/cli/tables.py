@@ -11,14 +11,16 @@ import msgspec
 
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.report import Report
+from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Tally
+from vqa_client.reports.varied import VariedSummary
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import Status
 
 EXAMPLE_CHARACTERS = 200
-WIDTH = 110
+WIDTH = 200
 """Columns where no terminal says how many it has."""
-BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth")
+BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth", "label", "answer_kind")
 """The fields that the terminal shows; the report file has every field."""
 
 
@@ -33,6 +35,8 @@ def as_json_text(reports: Sequence[Report]) -> str:
             "incomplete": report.incomplete,
             "expected": report.expected,
             "left_out": {reason: len(ids) for reason, ids in report.left_out.items()},
+            **({"sample": msgspec.to_builtins(report.sample)} if report.sample else {}),
+            **_figures(report),
             **msgspec.to_builtins(
                 {
                     "overall": report.summary.overall,
@@ -40,10 +44,17 @@ def as_json_text(reports: Sequence[Report]) -> str:
                     "status_counts": {s: n for s, n in report.summary.status_counts.items() if n},
                 }
             ),
+            **report.summary.added(),
         }
         for report in reports
     ]
     return json.dumps(rows, indent=2) + "\n"
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    """What several forms of the questions make together, where a run asks them in several."""
+    summary = report.summary
+    return {"figures": msgspec.to_builtins(summary.figures)} if isinstance(summary, VariedSummary) else {}
 
 
 def as_tables(reports: Sequence[Report]) -> str:
@@ -144,9 +155,16 @@ def remarks(report: Report) -> list[str]:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:
         said.append(f"only the first {report.limit:,} of the data file (--limit)")
+    if report.sample is not None:
+        said.append(_drawn(report.sample))
     if report.incomplete:
         said.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
     return [f"{safe(report.variant)}: {remark}" for remark in said]
+
+
+def _drawn(sample: Sample) -> str:
+    by = f" by {', '.join(sample.by)}" if sample.by else ""
+    return f"{sample.size:,} of {sample.of:,} questions, drawn{by} with seed {sample.seed} (--sample)"
 
 
 def _example(report: Report, status: Status) -> str:

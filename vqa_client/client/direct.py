@@ -16,6 +16,7 @@ import httptools
 import httpx2
 
 from vqa_client.client.body import Upload
+from vqa_client.client.coding import REPLY_LIMIT_BYTES, plain_response, too_large
 
 UPLOADS_AT_ONCE = 16
 """With all workers uploading at once, large bodies compete and the event loop stalls."""
@@ -26,7 +27,8 @@ IDLE_S = 4.0
 """uvicorn closes idle connections after 5 s; one that old is not worth the race."""
 CONNECT_TIMEOUT_S = 60.0
 CLOSE_S = 0.5
-REPLY_LIMIT_BYTES = 64_000_000
+HEAD_LIMIT_BYTES = 1_000_000
+"""The parser keeps a header whole and copies it at each piece that comes."""
 
 
 class Connection(asyncio.Protocol):
@@ -46,6 +48,7 @@ class Connection(asyncio.Protocol):
         self.answered = False
         self._headers: list[tuple[bytes, bytes]] = []
         self._head_read = False
+        self._head_bytes = 0
         self._body: list[bytes] = []
         self._size_bytes = 0
         self._keep = False
@@ -79,6 +82,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:  # noqa: D102
         self.answered = True
+        if not self._head_read:
+            self._count_head(len(data))
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
@@ -95,6 +100,8 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
         self._headers.append((name, value))
+        if self._head_read:  # behind a chunked body, where there is no end to them either
+            self._count_head(len(name) + len(value))
 
     def on_headers_complete(self) -> None:  # noqa: D102
         self._head_read = True
@@ -103,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._body.append(body)
         self._size_bytes += len(body)
         if self._size_bytes > REPLY_LIMIT_BYTES:
-            self._fail(httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes"))
+            self._fail(too_large())
             self.transport.abort()
 
     def on_message_complete(self) -> None:  # noqa: D102
@@ -114,8 +121,17 @@ class Connection(asyncio.Protocol):
             return
         self._keep = self.alive and self._parser.should_keep_alive()
         if not self.reply.done():
-            self.reply.set_result(httpx2.Response(status, headers=self._headers, content=b"".join(self._body)))
+            try:
+                self.reply.set_result(plain_response(status, self._headers, b"".join(self._body)))
+            except httpx2.RemoteProtocolError as error:
+                self._fail(error)
         self.resume_writing()
+
+    def _count_head(self, size_bytes: int) -> None:
+        self._head_bytes += size_bytes
+        if self._head_bytes > HEAD_LIMIT_BYTES:
+            self._fail(httpx2.RemoteProtocolError(f"the reply's headers are larger than {HEAD_LIMIT_BYTES} bytes"))
+            self.transport.abort()
 
     def _until_close(self) -> bool:
         """Whether the end of the connection is the end of the reply: it has headers and no length."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 
 from vqa_client import __version__
+from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import CHAT, join
@@ -42,8 +43,7 @@ class Endpoint:
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
         response = await self._transport.handle_async_request(request)
-        await response.aread()
-        return response
+        return response if response.is_closed else await read_whole(response)
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
@@ -69,6 +69,7 @@ def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
     headers = {
         "Host": base.netloc.decode("ascii"),
         "Accept": "application/json",
+        "Accept-Encoding": "identity",
         "User-Agent": f"vqa-client/{__version__}",
     }
     if api_key:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Status
 
 BODY_CHARACTERS = 2_000
@@ -98,7 +99,7 @@ def error_message(body: bytes) -> str:
     text = body[:READ_CHARACTERS].decode("utf-8", "replace")
     try:
         found = _message_in(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         found = _page_title(text)
     return without_images(found or text).strip()
 

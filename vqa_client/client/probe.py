@@ -12,7 +12,7 @@ import msgspec
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.failures import error_message
 from vqa_client.client.url import without_secrets
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import UNDECODABLE, ServerUnusable
 
 POLL_S = 0.5
 
@@ -95,7 +95,7 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
     try:
         cards = msgspec.json.decode(body)["data"]
         models = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (*UNDECODABLE, KeyError, TypeError):
         return None
     loaded = next((card for card in models if card.get("loaded") is True), models[0] if models else None)
     return Served(

@@ -19,8 +19,11 @@ def backoff_s(failures: int, chance: random.Random) -> float:
 def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
     """The server's own wish in seconds, from retry-after-ms or Retry-After (seconds or an HTTP date); else None.
 
-    `now_s` is the time of day as seconds since the epoch. Zero, the past and junk are no wish.
+    `now_s` is the time of day as seconds since the epoch, for a server that doesn't say its own: a date means its
+    clock, which ours may be hours off. Zero, the past and junk are no wish.
     """
+    said_s = _date_s(headers.get("date"))
+    now_s = now_s if said_s is None else said_s
     for wish in (_milliseconds(headers.get("retry-after-ms")), _seconds(headers.get("retry-after"), now_s)):
         if wish is not None and wish > 0:
             return wish
@@ -36,8 +39,13 @@ def _seconds(value: str | None, now_s: float) -> float | None:
     number = _number(value)
     if number is not None or value is None:
         return number
+    until_s = _date_s(value)
+    return None if until_s is None else until_s - now_s
+
+
+def _date_s(value: str | None) -> float | None:
     try:
-        return email.utils.parsedate_to_datetime(value).timestamp() - now_s
+        return email.utils.parsedate_to_datetime(value).timestamp() if value else None
     except (ValueError, OverflowError):
         return None
 

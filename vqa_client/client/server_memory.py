@@ -9,6 +9,7 @@ import httpx2
 import msgspec
 
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.errors import UNDECODABLE
 
 ASK_S = 1.0
 _PATHS: Final = ("/metrics", "/health")
@@ -61,7 +62,7 @@ def memory_bytes(body: bytes) -> int | None:
 def _json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return None
 
 

@@ -17,16 +17,15 @@ def candidates(base_url: str) -> list[httpx2.URL]:
     text = base_url.strip()
     if "://" not in text:
         text = f"http://{text}"
+    shown = without_secrets(text)
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
-        raise UsageError(f"--base_url {base_url!r} is no address: {error}") from None
+        raise UsageError(f"--base_url {shown!r} is no address: {without_secrets(str(error))}") from None
     if (url.port is not None and url.port > 65_535) or not all(0 < len(part) < 64 for part in url.host.split(".")):
-        raise UsageError(f"--base_url {base_url!r} has no such host or port")
+        raise UsageError(f"--base_url {shown!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
-        raise UsageError(
-            f"--base_url {base_url!r} is no http or https address", hint="such as http://localhost:8000/v1"
-        )
+        raise UsageError(f"--base_url {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
     path = url.path.rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
         paths = ["/v1", ""]
@@ -42,7 +41,7 @@ def join(base: httpx2.URL, path: str) -> httpx2.URL:
     return base.copy_with(path=base.path.rstrip("/") + path)
 
 
-_PASSWORD = re.compile(r"://[^/@\s]*@")
+_PASSWORD = re.compile(r"://[^/?#\s]*@")
 _KEY_IN_QUERY = re.compile(r"([?&][^=&\s]*(?:key|token|secret|sig|password)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
 
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.client.failures import Verdict, error_message, excerpt, judge
+from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Completion
 
 LENGTH_WORDS = frozenset(
@@ -88,7 +89,7 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
 def _decoded(content_type: str, body: bytes) -> _Reply:
     try:
         return _decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         pass
     try:  # NaN among the logprobs, half a surrogate pair or a stray byte are no reason to lose an answer
         return msgspec.convert(json.loads(body.decode("utf-8", "replace")), _Reply)

@@ -1,6 +1,5 @@
 """A comparison as files for programs and spreadsheets: everything as JSON, questions and groups as CSV."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from vqa_client.compare.figures import Comparison
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sentence import sentence
 from vqa_client.compare.sides import Kept, Key, Side
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.csv_rows import harmless, write_rows
 
 UNIT = "accuracies, scores, differences and intervals are shares in [0, 1]; a difference is b less a"
-_FORMULA = re.compile(r"[=+\-@\t\r]")
 _GROUP_HEAD = (
     *("a", "b", "field", "value", "n", "clusters", "accuracy_a", "accuracy_b", "difference", "low", "high"),
     *("p", "p_holm"),
@@ -126,4 +124,4 @@ def _group_rows(compared: Compared) -> Iterator[list[Any]]:
 
 def _safe(rows: Iterable[list[Any]], *, csv_safe: bool) -> Iterator[list[Any]]:
     for row in rows:
-        yield [f"'{cell}" if csv_safe and isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]
+        yield harmless(row) if csv_safe else row

@@ -74,7 +74,7 @@ def _written(job: Job) -> Iterator[int]:
 
 def _files(job: Job) -> Iterator[tuple[str, bytes]]:
     """Yield path and bytes of each file; raises QuestionFailed for an image that can't be taken."""
-    codec.one_thread()
+    codec.prepare_process()
     order, path = job.order, job.source.path
     data = _read(path)
     pixels, digest = codec.decoded(data, path), sha256(data).hexdigest()

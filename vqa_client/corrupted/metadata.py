@@ -9,7 +9,7 @@ import msgspec
 
 from vqa_client import __version__
 from vqa_client.corrupted.making import Order
-from vqa_client.errors import DataError, IdentityError
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.files import write_json
 from vqa_client.images.corruptions import CORRUPTIONS, Variant
 
@@ -87,7 +87,7 @@ def _read(path: Path) -> Metadata | None:
         return msgspec.json.decode(path.read_bytes(), type=Metadata)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise DataError(f"{path}: {error}", hint=_WAY_OUT) from None
 
 

@@ -1,6 +1,5 @@
 """The records as a CSV table that any reader gives back letter by letter."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -8,12 +7,9 @@ from typing import Any
 
 from vqa_client.exports.columns import IMAGES, TEXTS, Column, columns, rows
 from vqa_client.files import encode
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
-
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool) -> None:
@@ -29,10 +25,4 @@ def _cells(run: LoggedRun, shown: tuple[Column, ...], *, csv_safe: bool) -> Iter
     listed = [column.kind in (TEXTS, IMAGES) for column in shown]
     for row in rows(run.records, shown):
         cells = [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
-        yield [_harmless(cell) for cell in cells] if csv_safe else cells
-
-
-def _harmless(cell: Any) -> Any:
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
+        yield harmless(cells) if csv_safe else cells

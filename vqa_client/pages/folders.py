@@ -7,7 +7,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.images.find import IMAGE_SUFFIXES, natural_key
 
 METADATA = "metadata.json"
@@ -86,5 +86,5 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise DataError(f"can't read {path}: {error}", hint="mend it or take it away") from None

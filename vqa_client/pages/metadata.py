@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import IdentityError, UsageError
+from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import encode, write_json
 from vqa_client.pages.extra import versions
 from vqa_client.pages.fonts import chain
@@ -75,7 +75,7 @@ def read_metadata(path: Path, made: Making, *, has_pages: bool) -> dict[str, Doc
         kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror}", hint=_HINT) from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         raise IdentityError(f"{path} was not written by this command", hint=_HINT) from None
     now = msgspec.to_builtins(made.style)
     differing = [name for name in now if kept.style.get(name) != now[name]]

@@ -2,17 +2,16 @@
 
 A row a benchmark, a column a model and split, a cell `0.735 (100)`: the accuracy over the answered questions, and how
 many those were. The published rule keeps the best accuracy, so that a lucky run of ten samples outlives a run of a
-thousand. Here the larger n wins, and of equal n the better accuracy. A run under other conditions than the published
-ones (prompt mode, parsing, model settings, recoded images) gets a column of its own. Other rows and columns stay as
-they are.
+thousand. Here the larger n wins, and of equal n the better accuracy; that holds for a run reported again on fewer of
+its questions, too. A run under other conditions than the published ones (prompt mode, parsing, model settings, recoded
+images) gets a column of its own. Other rows and columns stay as they are.
 """
 
-import csv
 import fcntl
 import hashlib
-import io
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
-from vqa_client.reports.csv_rows import write_rows
-from vqa_client.reports.run import Run
+from vqa_client.reports.grid_table import Table
+from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
 
 GRID: Final = "accuracy_grid.csv"
@@ -35,67 +34,22 @@ _SPLITS: Final = ("train", "test", "val")
 COLUMNS: Final = ("task", *(f"{model}_{split}" for model in _MODELS for split in _SPLITS))
 HISTORY_COLUMNS: Final = (
     *("started", "task", "column", "accuracy", "n", "failed", "kept", "model", "split", "conditions"),
-    *("model_name", "settings_sha256", "data_path"),
+    *("model_name", "settings_sha256", "data_path", "sample"),
 )
 _CELL = re.compile(r"\s*(?P<accuracy>\d+(?:\.\d+)?)(?![\w.])[^(]*(?:\((?P<n>\d+)\))?")
 
+_PATIENCE_S: Final = 30.0
+"""An update takes milliseconds; what holds the lock for longer has stopped or died on another machine."""
+_POLL_S: Final = 0.05
 _HINT: Final = "make room or allow writing there, or choose another --results_dir"
-
-
-class Table:
-    """A CSV file with a header, whose unknown columns and rows are kept."""
-
-    def __init__(self, columns: list[str], rows: list[list[str]]) -> None:
-        self.columns = columns
-        self.rows = rows
-
-    @classmethod
-    def read(cls, path: Path, columns: Sequence[str]) -> "Table":
-        """Read a table that has at least `columns`; an empty one where there is no file."""
-        try:
-            text = path.read_bytes().decode("utf-8-sig") if path.exists() else ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"can't read {path}: {error}", hint="move it away or mend it") from None
-        header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[*columns]]
-        if "task" not in header:
-            raise UsageError(f"{path} has no column 'task'", hint="move it away or mend it")
-        header += [""] * (max(map(len, rows), default=0) - len(header))
-        return cls([*header, *(column for column in columns if column not in header)], rows)
-
-    def get(self, row: Sequence[str], column: str) -> str:
-        """The row's cell in a column; "" where the row is too short for it."""
-        place = self.columns.index(column)
-        return row[place] if place < len(row) else ""
-
-    def put(self, row: list[str], column: str, cell: str) -> None:
-        """Set the row's cell in a column."""
-        place = self.columns.index(column)
-        row += [""] * (place + 1 - len(row))
-        row[place] = cell
-
-    def has(self, row: Sequence[str], **cells: str) -> bool:
-        """Whether the row has these cells, spaces around them aside."""
-        return all(self.get(row, column).strip() == cell for column, cell in cells.items())
-
-    def add(self, **cells: str) -> list[str]:
-        """Give a new row with these cells."""
-        row: list[str] = []
-        for column, cell in cells.items():
-            self.put(row, column, cell)
-        self.rows.append(row)
-        return row
-
-    def write(self, path: Path) -> None:
-        """Replace the file."""
-        width = len(self.columns)
-        write_rows(path, [self.columns, *(row + [""] * (width - len(row)) for row in self.rows)])
 
 
 class Entry(Struct, frozen=True, kw_only=True):
     """One complete run: `title` is the benchmark's row, `model` the name its results go by.
 
     `conditions` are those that differ from the published ones, such as ("3shot",); `settings` all that decides what
-    was asked and how, `n` the questions answered and `failed` those that were not; `started` tells runs apart.
+    was asked and how, `n` the questions answered and `failed` those that were not; `started` tells runs apart, and
+    `sample` says which part of the questions was drawn, "" for the first ones or all.
     """
 
     title: str
@@ -109,6 +63,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     model_name: str = ""
     data_path: str = ""
     started: str = ""
+    sample: str = ""
 
     @property
     def digest(self) -> str:
@@ -118,7 +73,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     @property
     def cell(self) -> str:
         """The accuracy as the grid shows it."""
-        return f"{self.accuracy:.3f} ({self.n})"
+        return _cell(self.accuracy, self.n)
 
 
 def entry_of(
@@ -151,27 +106,43 @@ def entry_of(
         model_name=run.model,
         data_path=run.data_path,
         started=run.started,
+        sample=_drawn(run.sample) if run.sample else "",
     )
+
+
+def _drawn(sample: Sample) -> str:
+    by = f", by {', '.join(sample.by)}" if sample.by else ""
+    return f"{sample.size} of {sample.of}{by}, seed {sample.seed}"
+
+
+def _cell(accuracy: float, n: int) -> str:
+    return f"{accuracy:.3f} ({n})"
 
 
 def _without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key != name}
 
 
+def read_tables(results_dir: Path) -> tuple[Table, Table]:
+    """Read the grid and the history; raises UsageError where one can't be read or is no such table."""
+    return Table.read(results_dir / GRID, COLUMNS), Table.read(results_dir / HISTORY, HISTORY_COLUMNS)
+
+
 def update(results_dir: Path, entry: Entry) -> Path:
     """Add a run to the history, and to the grid where it is the best of its cell; give the grid's path.
 
-    A run that is in the history already, by its start and settings, takes its own place there and in the grid. Raises
-    UsageError where a file can't be read or written, or is no such table.
+    A run that is in the history already, by its start, its settings and its questions, takes its own
+    place there and in the grid. Raises UsageError where a file can't be read or written or is no such table, or where
+    another process keeps the folder's lock.
     """
     with _locked(results_dir):
-        grid = Table.read(results_dir / GRID, COLUMNS)
-        history = Table.read(results_dir / HISTORY, HISTORY_COLUMNS)
+        grid, history = read_tables(results_dir)
         column = _column(entry, history)
         row = _row(grid, entry, column)
         of_cell = [run for run in history.rows if history.has(run, task=entry.title, column=column)]
         own = next((run for run in of_cell if _is_same_run(history, run, entry)), None)
-        kept = _beats(entry, grid.get(row, column)) or (own is not None and history.has(own, kept="1"))
+        shown = grid.get(row, column)
+        kept = _beats(entry, shown) or (own is not None and _is_shown(history, own, shown))
         if kept:
             grid.put(row, column, entry.cell)
             for run in of_cell:
@@ -213,7 +184,21 @@ def _beats(entry: Entry, cell: str) -> bool:
 
 
 def _is_same_run(history: Table, run: Sequence[str], entry: Entry) -> bool:
-    return bool(entry.started) and history.has(run, started=entry.started, settings_sha256=entry.digest)
+    """Whether it is the same start, asked for the same questions: a log can be reported on some of what it holds."""
+    same = {"started": entry.started, "settings_sha256": entry.digest, "sample": entry.sample}
+    if not entry.started or not history.has(run, **same):
+        return False
+    n, failed = (history.get(run, column).strip() for column in ("n", "failed"))
+    return n.isdecimal() and failed.isdecimal() and int(n) + int(failed) == entry.n + entry.failed
+
+
+def _is_shown(history: Table, run: Sequence[str], cell: str) -> bool:
+    """Whether the grid's cell is what this run put there, and nobody has changed it since."""
+    try:
+        own = _cell(float(history.get(run, "accuracy")), int(history.get(run, "n")))
+    except ValueError:
+        return False
+    return history.has(run, kept="1") and cell == own
 
 
 def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
@@ -231,6 +216,7 @@ def _described(entry: Entry, column: str, *, kept: bool) -> dict[str, str]:
         "model_name": entry.model_name,
         "settings_sha256": entry.digest,
         "data_path": entry.data_path,
+        "sample": entry.sample,
     }
 
 
@@ -243,7 +229,26 @@ def _locked(results_dir: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"can't write in {results_dir}: {error.strerror}", hint=_HINT) from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _wait_for(descriptor, results_dir / _LOCK)
         yield
     finally:
         os.close(descriptor)
+
+
+def _wait_for(descriptor: int, path: Path) -> None:
+    """Take the lock; not by a call that waits by itself, which no signal would end."""
+    give_up = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= give_up:
+                raise UsageError(
+                    f"another process has kept {path} locked for {_PATIENCE_S:g} s; the grid is not updated",
+                    hint="end it; the same command then fills the grid and asks nothing again",
+                ) from None
+            time.sleep(_POLL_S)
+        except OSError as error:
+            raise UsageError(
+                f"can't lock {path}: {error.strerror}", hint="choose a --results_dir on a local disk"
+            ) from None

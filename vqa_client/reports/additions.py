@@ -27,6 +27,7 @@ def additions(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
         "incomplete": summary.overall.total < run.expected,
         "expected_questions": run.expected,
         "limit": run.limit,
+        **({"sample": run.sample} if run.sample else {}),
         "scoring": dict(run.scoring),
         "status_counts": summary.status_counts,
         **_tally(summary.overall, unit),

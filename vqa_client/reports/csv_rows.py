@@ -2,11 +2,15 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from vqa_client.files import replacing
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 class _Lines:
@@ -17,6 +21,17 @@ class _Lines:
 
     def write(self, row: str) -> int:
         return self._file.write(row.removesuffix("\r\n") + "\n")
+
+
+def harmless(row: Iterable[Any]) -> list[Any]:
+    """Put a "'" before each cell that a spreadsheet would run, as OWASP advises; such a cell reads back otherwise.
+
+    Full-width signs begin a formula in some languages.
+    """
+    return [
+        f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+        for cell in row
+    ]
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:

@@ -3,14 +3,13 @@
 A failed question has an empty `correct`, so that the column's mean is the accuracy over the answered ones.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from vqa_client.files import encode
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise
@@ -30,8 +29,6 @@ _OURS: Final = (
     *("sample_id", "status", "answer", "rule", "output", "references", "gt_explanations", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "latency_s", "attempts", "image", "image_sha256", "error"),
 )
-_FORMULA = re.compile(r"[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def csv_path(results_dir: Path, *, model: str, task: str, split: str, conditions: Sequence[str] = ()) -> Path:
@@ -58,7 +55,7 @@ def _rows(pairs: Iterable[tuple[Question, Record]], columns: Sequence[str], *, c
     for question, record in pairs:
         cells = _cells(question, record)
         row = [cells.get(column, "") for column in columns]
-        yield [_harmless(cell) for cell in row] if csv_safe else row
+        yield harmless(row) if csv_safe else row
 
 
 def _cells(question: Question, record: Record) -> dict[str, Any]:
@@ -96,10 +93,3 @@ def _ours(question: Question, record: Record) -> dict[str, Any]:
         "image_sha256": image.sha256 if image else "",
         "error": record.error.message if record.error else "",
     }
-
-
-def _harmless(cell: Any) -> Any:
-    """Keep a spreadsheet from running a cell, as OWASP advises."""
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from vqa_client.files import write_json
 from vqa_client.reports.run import Run
@@ -17,6 +18,10 @@ class ExplainSummary(Summary, frozen=True, kw_only=True):
     """A summary with the explanations' scores, which only a complete run has."""
 
     explanations: Judged | None = None
+
+    def added(self) -> dict[str, Any]:
+        """The explanations' scores, as the file beside the table has them."""
+        return {"explanations": described(self.explanations) if self.explanations else None}
 
 
 def judge_explanations(pairs: Iterable[tuple[Question, Record]]) -> Judged:

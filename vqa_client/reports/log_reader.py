@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.types import Record
 
 LOG_ENDING = ".records.jsonl"
@@ -76,14 +76,14 @@ class LogReader:
     def _decoded(self, line: bytes) -> Record:
         try:
             return _record.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNDECODABLE:
             raise DataError(f"{self.path} was written anew while it was read", hint="try again") from None
 
     def _note(self, line: bytes) -> None:
         place, self.size_bytes = self.size_bytes, self.size_bytes + len(line)
         try:
             record = _record.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNDECODABLE:
             self.unreadable += bool(line.strip()) and line.endswith(b"\n")
             return
         self._places[record.question_id, record.variant] = place

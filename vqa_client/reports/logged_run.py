@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 
 
@@ -95,5 +95,5 @@ def _facts(log: Path) -> RunFacts:
         return msgspec.json.decode(path.read_bytes(), type=RunFacts)
     except FileNotFoundError:
         return RunFacts()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise DataError(f"{path} is no run file: {error}", hint="move it away: a log can be read alone") from None

@@ -5,7 +5,7 @@ and interval that is added is in per cent too. A group that has no questions is 
 that the published script doesn't know is listed after those it does, so that totals add up.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,11 @@ INSTANCES = "instance_accuracies"
 RESULTS = "results"
 
 
-def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
-    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written."""
+def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> Summary:
+    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written.
+
+    `added` is what a run says besides, of its choices' order for instance.
+    """
     summary = summarise((record for _, record in pairs()), crossings=[("difficulty", "length")])
     detailed = {
         "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
@@ -39,7 +42,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs) -> Summary:
         "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
     }
     head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-    head |= additions(run, summary, percent)
+    head |= additions(run, summary, percent) | dict(added or {})
     write_json_list(path, head, RESULTS, (mc_result(*pair) for pair in pairs()))
     return summary
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Summary
 from vqa_client.types import ANSWERED, Failure, Status
 
@@ -25,6 +26,7 @@ class Report(Struct, frozen=True, kw_only=True):
     left_out: dict[str, tuple[str, ...]]
     summary: Summary
     limit: int | None = None
+    sample: Sample | None = None
     headline: str = ""
     failures: dict[Status, Failure] = {}
     cut_documents: int = 0

@@ -42,16 +42,16 @@ class RobustnessSummary(Summary, frozen=True, kw_only=True):
 
 
 def write(
-    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, results: Path | None = None
+    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, published_files: bool = False
 ) -> RobustnessSummary:
-    """Write the report, and into the folder `results` a file for each variant; raises UsageError for a full disk."""
+    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk."""
     scores = CorruptedScores()
     fields = _fields(pairs())
     summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
     curves = scores.curves()
     write_json(path, _head(run, corrupted) | _figures(curves) | _by_group(summary, fields) | _rest(run, summary))
-    if results is not None:
-        write_results(results, run, pairs)
+    if published_files:
+        write_results(path.with_name(f"{path.stem}_results"), run, pairs)
     return RobustnessSummary(**asdict(summary), curves=curves)
 
 

@@ -4,6 +4,7 @@ All accuracies, intervals, differences and metrics are shares in [0, 1] or made 
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from msgspec.structs import asdict
 
 from vqa_client import __version__
 from vqa_client.files import write_json
-from vqa_client.reports.csv_rows import write_rows
+from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.robustness_found import FoundRun
 from vqa_client.scoring.corrupted_scores import Figures
 from vqa_client.scoring.corruption_classes import class_of
@@ -29,13 +30,16 @@ _LEVEL_HEAD = (
 
 
 def write_evaluation(
-    folder: Path, found: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str]
+    folder: Path, found: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str], *, csv_safe: bool = False
 ) -> tuple[Path, ...]:
-    """Write the three files and name them; raises UsageError where one can't be written."""
+    """Write the three files and name them; raises UsageError where one can't be written.
+
+    With `csv_safe` no cell of the CSV files is a formula.
+    """
     paths = folder / JSON_NAME, folder / CSV_NAME, folder / LEVELS_NAME
     write_json(paths[0], content(found, runs, notes))
-    write_rows(paths[1], _cell_rows(found))
-    write_rows(paths[2], [_LEVEL_HEAD, *_level_rows(found)])
+    for path, rows in zip(paths[1:], (_cell_rows(found), chain([_LEVEL_HEAD], _level_rows(found))), strict=True):
+        write_rows(path, map(harmless, rows) if csv_safe else rows)
     return paths
 
 

@@ -13,6 +13,15 @@ Pairs = Callable[[], Iterable[tuple[Question, Record]]]
 """Walks over the questions that have a record, in the order of the data; a report may call it several times."""
 
 
+class Sample(Struct, frozen=True, kw_only=True):
+    """Which part of the questions is asked: `size` of `of`, drawn in proportion to the fields of `by`."""
+
+    size: int
+    of: int
+    by: tuple[str, ...] = ()
+    seed: int = 0
+
+
 class Run(Struct, frozen=True, kw_only=True):
     """The facts of a run; `expected` is the number of questions that a complete one has.
 
@@ -31,6 +40,7 @@ class Run(Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, Sequence[str]] = {}
     scoring: Mapping[str, str] = {}
     limit: int | None = None
+    sample: Sample | None = None
     model_settings: Mapping[str, Any] = {}
     server: Mapping[str, Any] = {}
     started: str = ""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from math import fsum
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,6 +60,10 @@ class Summary(Struct, frozen=True, kw_only=True):
     crossings: dict[tuple[str, str], dict[str, dict[str, Tally]]]
     prompt_tokens: TokenSum
     completion_tokens: TokenSum
+
+    def added(self) -> dict[str, Any]:
+        """What a benchmark's own kind of summary adds to the JSON for machines."""
+        return {}
 
 
 def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:

@@ -13,15 +13,27 @@ from vqa_client.images.corruptions.choice import chosen, numbers
 from vqa_client.reports.robustness import Corrupted, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
+from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.types import Question
 
 CLEAN = "clean"
+NAMED_AT_MOST = 2
+NOT_WRITTEN = ("coco_captions", "csv_safe", "verbose")
+"""Options of the benchmarks' own reports and tables."""
 
 
-def corrupted_plans(plans: Sequence[Plan], run: RobustnessRun) -> list[Plan]:
-    """The same plans over every variant, each with one log and one report of all; raises UsageError without images."""
+def corrupted_plans(plans: Sequence[Plan], run: RobustnessRun, settings: RunSettings) -> list[Plan]:
+    """The same plans over every variant, each with one log and one report of all.
+
+    Raises UsageError without images, and for an option of what a robustness run doesn't write.
+    """
     needs_extra()
+    for option in NOT_WRITTEN:
+        if getattr(settings, option, False):
+            raise UsageError(
+                f"--{option} can't be combined with corruptions", hint="it is of a report that this run doesn't write"
+            )
     variants = _variants(run)
     return [_corrupted(plan, run, variants) for plan in plans]
 
@@ -30,8 +42,8 @@ def _variants(run: RobustnessRun) -> tuple[tuple[str, int], ...]:
     """Every corruption and level, the clean image once and first."""
     levels = numbers(run.levels, least=0)
     above = ",".join(str(level) for level in levels if level)
-    corrupted = [(one.name, one.level) for one in chosen(run.corruptions, above)] if above else []
-    return (*([("", 0)] if 0 in levels else []), *corrupted)
+    corrupted = [(one.name, one.level) for one in chosen(run.corruptions, above or "1")]  # a name is checked always
+    return (*([("", 0)] if 0 in levels else []), *(corrupted if above else []))
 
 
 def variant_name(corruption: str, level: int) -> str:
@@ -48,14 +60,26 @@ def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], 
         questions=_Corrupted(questions=plan.loaded.questions, variants=variants),
         count=plan.loaded.count * len(variants),
     )
-    results = report.with_name(f"{report.stem}_robustness_results") if run.published_files else None
     return replace(
         plan,
         loaded=loaded,
         paths=RunPaths.beside(report.with_name(f"{report.stem}_robustness.json")),
-        write=partial(write, corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed), results=results),
+        shown=_told(variants),
+        write=partial(
+            write,
+            corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed),
+            published_files=run.published_files,
+        ),
         identity={**plan.identity, "profile": run.profile, "corruption_seed": run.corruption_seed},
     )
+
+
+def _told(variants: Sequence[tuple[str, int]]) -> str:
+    """What is shown, for the displays: "snow, contrast, levels 0, 3"."""
+    names = [name for name in dict.fromkeys(name for name, _ in variants) if name]
+    levels = ", ".join(str(level) for level in sorted({level for _, level in variants}))
+    told = ", ".join(names) if len(names) <= NAMED_AT_MOST else f"{len(names)} corruptions"
+    return f"{told}, levels {levels}" if names else "level 0"
 
 
 class _Corrupted(Struct, frozen=True, kw_only=True):

@@ -19,13 +19,14 @@ def explain_plans(settings: ExplainSettings, config: str | None, model: ModelSet
     """One plan; raises DataError or UsageError."""
     if model is not None and model.prompt_template:
         note("explain asks with its own prompts, not the config's template")
+    accuracy_grid.read_tables(settings.results_dir)  # a file that is no grid is told before anything is asked
     if instead := explain.said_of_split(settings.task, settings.split):
         note(instead)
     loaded = explain.load(
         settings.task,
         settings.split,
         settings.data_root,
-        n_samples=_fewest(settings.n_samples, settings.limit),
+        n_samples=None if settings.sample else _fewest(settings.n_samples, settings.limit),
         require_images=settings.require_images,
         vcr_mode=settings.vcr_mode,
     )
@@ -66,9 +67,9 @@ def _writer(settings: ExplainSettings) -> Write:
         judged = judge_explanations(pairs()) if complete else None
         if judged:
             write_scores(path.with_suffix(".explanations.json"), run, judged)
-            _into_grid(settings, run, summary)
             if settings.coco_captions:
                 export_captions(path.with_suffix(""), pairs())
+            _into_grid(settings, run, summary)
         return ExplainSummary(**asdict(summary), explanations=judged)
 
     return write

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.runner import BLOCKED, judge
 from vqa_client.runs.reopened import Reopened, asked_as, reopen
 from vqa_client.scoring.choice_explained import ChoiceView, explain_choice, peeled_off
+from vqa_client.scoring.explained.normalise import normalise
 from vqa_client.scoring.explained.seed import READINGS
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.tasks.explain import EXPLAIN_TASKS
@@ -44,8 +45,8 @@ RULE_REASONS: Final = {
     "content_filter": "the server's filter stopped the reply",
     "refusal": "the reply opens with a refusal",
 }
-_BY_WORDS: Final = frozenset({"vqa2", "vqax"})
-"""Tasks that compare normalised words."""
+_BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": normalised, "vqax": normalise}
+"""How the tasks that compare words normalise them."""
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
 _MC_PARTS: Final = frozenset({"robust", "seed", "longbench"})
@@ -131,7 +132,7 @@ def _explained(
     replied = record.output is not None
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
     today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
-    by_words = task in _BY_WORDS and record.answer is not None
+    by_words = _BY_WORDS.get(task) if record.answer is not None else None
     return Explained(
         log=str(log),
         task=task,
@@ -143,8 +144,8 @@ def _explained(
         today=today,
         today_score=score,
         parsers=_parsers(task, said, list(choices.values())) if replied else {},
-        compared_as=normalised(record.answer or "") if by_words else None,
-        references_as=tuple(map(normalised, record.references)) if by_words else (),
+        compared_as=by_words(record.answer or "") if by_words else None,
+        references_as=tuple(map(by_words, record.references)) if by_words else (),
         unknown=unknown,
     )
 

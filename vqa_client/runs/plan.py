@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.reports.report import Report
-from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
 from vqa_client.tasks.task import Loaded, Task
@@ -20,8 +20,9 @@ Note = Callable[[str], None]
 class Plan(Struct, frozen=True, kw_only=True):
     """What is to be asked and written; `data_path` and `images_dir` are as they were given.
 
-    `variant` names the run among those of one command; `identity` is what, besides the model and the images' recipe,
-    decides what is sent; `config` and `limit` are as given.
+    `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
+    `identity` is what, besides the model and the images' recipe, decides what is sent; `config` and `limit` are as
+    given.
     """
 
     task: Task
@@ -33,13 +34,16 @@ class Plan(Struct, frozen=True, kw_only=True):
     write: Write
     config: str | None = None
     limit: int | None = None
+    sample: Sample | None = None
+    shown: str = ""
     identity: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
 
     @property
     def title(self) -> str:
         """What the displays call it."""
-        return f"{self.task.name} {self.variant}".rstrip()
+        name = f"{self.task.name} {self.variant}".rstrip()
+        return f"{name} · {self.shown}" if self.shown else name
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of the records there are; raises UsageError where it can't be written."""
@@ -57,6 +61,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             left_out=self.loaded.left_out,
             summary=summary,
             limit=self.limit,
+            sample=self.sample,
             headline=self.task.headline,
             failures=examples.failures,
             cut_documents=len(examples.cut_documents),
@@ -75,6 +80,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             left_out=self.loaded.left_out,
             scoring=self.task.scoring,
             limit=self.limit,
+            sample=self.sample,
             model_settings=model,
             server=file.described.get("server", {}),
             started=file.sessions[0]["started"] if file.sessions else "",

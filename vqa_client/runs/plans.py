@@ -8,10 +8,14 @@ from typing import Any
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.report import Report
+from vqa_client.runs.blind import blind_plan
 from vqa_client.runs.corrupted import corrupted_plans
 from vqa_client.runs.explain import explain_plans
 from vqa_client.runs.longbench import mc_plans, niah_plans
 from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.reordered import circular_plan, shuffled_plan
+from vqa_client.runs.repeated import repeated
+from vqa_client.runs.sampled import sampled
 from vqa_client.runs.vqa2 import combine_reports, vqa2_plans
 from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.corrupted import RobustnessRun
@@ -26,6 +30,13 @@ PLANNERS: dict[type[RunSettings], Callable[[Any, str | None, ModelSettings | Non
     ExplainSettings: explain_plans,
 }
 """Who makes a command's plans."""
+VARIED: dict[str, Callable[[Plan, Any], Plan]] = {
+    "--repeat": repeated,
+    "--blind": blind_plan,
+    "--shuffle_choices": shuffled_plan,
+    "--circular": circular_plan,
+}
+"""Who makes of a plan one that asks its questions in other forms, by the option that wants it."""
 FINISHERS: dict[type[RunSettings], Callable[[Any, Sequence[Report], Mapping[str, Exception], Note], None]] = {
     Vqa2Settings: combine_reports
 }
@@ -42,8 +53,14 @@ def make_plans(
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
     plans = PLANNERS[type(settings)](settings, config, model, note)
+    if settings.sample is not None:
+        plans = [sampled(plan, settings, note) for plan in plans]
+    if settings.variations:
+        if corrupted is not None:
+            raise UsageError(f"{settings.variations[0]} can't be combined with corruptions", hint="a run for each")
+        plans = [VARIED[settings.variations[0]](plan, settings) for plan in plans]
     if corrupted is not None:
-        plans = corrupted_plans(plans, corrupted)
+        plans = corrupted_plans(plans, corrupted, settings)
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
@@ -54,7 +71,7 @@ def make_plans(
 
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
     """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
-    if type(settings) in FINISHERS:
+    if type(settings) in FINISHERS and not settings.variations:
         FINISHERS[type(settings)](settings, reports, errors, note)
 
 

@@ -12,6 +12,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runs.run_file import RunFile
 from vqa_client.tasks import explain, mc, niah, vqa2
+from vqa_client.tasks.reordered import as_shown
 from vqa_client.tasks.task import Loaded, Task
 from vqa_client.tasks.vqa2_files import Vqa2Files, find_files
 from vqa_client.tasks.vqa2_sample import ANNOTATIONS, QUESTIONS, SUBTYPE
@@ -52,9 +53,12 @@ def reopen(log: Path) -> Reopened:
 
 
 def asked_as(question: Question, variant: str, groups: dict[str, str]) -> Question:
-    """The question in the variant in which a record has it, whose `groups` say under which corruption."""
+    """The question in the variant in which a record has it, whose `groups` say under which corruption.
+
+    A variant that is an order of the choices has them in that order.
+    """
     corrupted = {name: groups[name] for name in _CORRUPTED if name in groups}
-    return replace(question, variant=variant, groups=question.groups | corrupted)
+    return as_shown(replace(question, variant=variant, groups=question.groups | corrupted))
 
 
 def run_file_of(log: Path) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.reports.robustness_found import FoundRun
 from vqa_client.reports.robustness_results import variants_in
 from vqa_client.scoring.corrupted_scores import CorruptedScores
@@ -67,6 +67,6 @@ def read_result_files(folder: Path) -> list[FoundRun]:
 def _read(path: Path) -> _Results:
     try:
         return _results.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, *UNDECODABLE) as error:
         hint = "its form is {dataset, data: [{correct, imageID, questionID, ...}], accuracy, totalAnswered}"
         raise DataError(f"{path}: {error}", hint=hint) from None

@@ -1,5 +1,6 @@
 """Finished robustness runs on disk, read for an evaluation: their records are looked at and never touched."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.types import Status
 
 WAY_OUT = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
+_DATE = re.compile(r"_[0-9]{8}_[0-9]{6}(?=_robustness\.json$)")
 _ENDINGS = (".records.jsonl", ".run.json", ".json")
 
 
@@ -55,7 +57,7 @@ def _read(place: Path) -> Iterator[FoundRun]:
         raise DataError(f"{place} does not exist", hint=WAY_OUT)
     if not place.is_dir():
         stem = next((place.name.removesuffix(end) for end in _ENDINGS if place.name.endswith(end)), place.name)
-        yield _run(RunPaths.beside(place.with_name(f"{stem}.json")))
+        yield _run(_paths(place.with_name(f"{stem}.json")))
         return
     paths = [RunPaths.beside(path.with_name(f"{path.name.removesuffix('.run.json')}.json")) for path in _files(place)]
     if paths:
@@ -64,6 +66,15 @@ def _read(place: Path) -> Iterator[FoundRun]:
         yield from results
     else:
         raise DataError(f"{place}: no robustness run in it or its folders", hint=WAY_OUT)
+
+
+def _paths(report: Path) -> RunPaths:
+    """The files of a report's run, which don't have the date that the report may have in its name."""
+    paths = RunPaths.beside(report)
+    if paths.run.exists():
+        return paths
+    undated = RunPaths.beside(report.with_name(_DATE.sub("", report.name)))
+    return RunPaths(report, undated.run, undated.log) if undated.run.exists() else paths
 
 
 def _files(folder: Path) -> list[Path]:

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from vqa_client import __version__
-from vqa_client.errors import IdentityError, UsageError
+from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings import RunSettings
 
-NOT_GENERATION = frozenset({"timeout", "base_url", "serve"})
-"""Model settings that change when a question fails, not what a model answers."""
+NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices"})
+"""Model settings that change when a question fails, or what it costs, not what a model answers."""
 
 
 class RunFile(msgspec.Struct, kw_only=True):
@@ -38,7 +38,7 @@ class RunFile(msgspec.Struct, kw_only=True):
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (OSError, *UNDECODABLE) as error:
             raise UsageError(
                 f"{path} is no run file: {error}", hint="--fresh moves it and its records aside and starts over"
             ) from None

@@ -21,7 +21,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.settings import RunSettings
-from vqa_client.types import Question, Record
+from vqa_client.types import FAILED, Question, Record
 
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
@@ -120,7 +120,7 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
             if stage.stop.is_set():
                 return 0
         key = (question.id, question.variant)
-        if not log.is_done(key, retry_failed=stage.settings.retry_failed):
+        if not log.is_done(key, stage.settings.asked_again):
             waiting += 1
             continue
         record, shown = log.read(key), question.images[: stage.settings.max_pages]
@@ -131,17 +131,18 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     if stale:
         log.drop(stale)
     waiting += len(stale)
-    stage.progress.note(_carried(plan, log, stale=len(stale), waiting=waiting))
+    stage.progress.note(_carried(plan, log, stage, stale=len(stale), waiting=waiting))
     return waiting
 
 
-def _carried(plan: Plan, log: RecordLog, *, stale: int, waiting: int) -> str:
+def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: int) -> str:
     """One line on what an earlier start left."""
     parts = [f"{plan.title}: {log.answered} answered before"]
     if stale:
         parts.append(f"{stale} whose question or images have changed since")
     if log.failed_for_good:
-        parts.append(f"{log.failed_for_good} failed for good (--retry_failed asks them)")
+        way_out = "" if stage.settings.asked_again >= FAILED else " (--retry failed asks them)"
+        parts.append(f"{log.failed_for_good} failed for good{way_out}")
     return ", ".join([*parts, f"{waiting} to ask (--fresh asks all)"])
 
 
@@ -195,9 +196,9 @@ async def _ask(waiting: int, plan: Plan, line: Line, stage: Stage, log: RecordLo
 
 def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
     """The questions without an answer that holds, in order; a list of them would grow with the run."""
-    retry_failed = stage.settings.retry_failed
+    again = stage.settings.asked_again
     for question in plan.loaded.questions:
-        if not log.is_done((question.id, question.variant), retry_failed=retry_failed):
+        if not log.is_done((question.id, question.variant), again):
             yield question
 
 

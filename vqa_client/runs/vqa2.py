@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from vqa_client.errors import UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.report import Report
@@ -27,7 +28,7 @@ def vqa2_plans(settings: Vqa2Settings, config: str | None, model: ModelSettings 
     loaded = _loaded(settings, files, note)
     setup = Setup(
         mode=settings.mode,
-        num_questions=settings.num_questions,
+        num_questions=settings.sample or settings.num_questions,
         seed=settings.seed,
         raw_images=settings.raw_images,
         annotations_path=str(files.annotations) if files.annotations else None,
@@ -63,7 +64,7 @@ def combine_reports(
 
 def _loaded(settings: Vqa2Settings, files: Vqa2Files, note: Note) -> Loaded:
     """The drawn questions; of our own sample the first ones, as published."""
-    wanted, limit = settings.num_questions or None, settings.limit
+    wanted, limit = None if settings.sample else settings.num_questions or None, settings.limit
     if settings.mode == SUBTYPE:
         limit = min((number for number in (wanted, limit) if number is not None), default=None)
         wanted = None
@@ -72,6 +73,8 @@ def _loaded(settings: Vqa2Settings, files: Vqa2Files, note: Note) -> Loaded:
 
 def _files(settings: Vqa2Settings) -> Vqa2Files:
     if settings.mode == SUBTYPE:
+        if settings.dry_run:
+            raise UsageError("a dry run writes nothing, and --mode sample begins by drawing its pictures")
         return make_sample(settings.results_dir / "vqa2_sample")
     return find_files(settings.data_dir, settings.questions_file, settings.annotations_file, settings.images)
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of, lines, opening
 from vqa_client.scoring.answers import HumanAnswer
 
@@ -40,7 +40,7 @@ class Annotations(Struct, frozen=True, kw_only=True):
             return []
         try:
             found = _answers.decode(annotation.answers)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise DataError(f"{self.path}: question {annotation.question_id!r}, answers: {error}") from None
         return [found] if isinstance(found, str) else found
 
@@ -82,7 +82,7 @@ def _collected(name: str, rows: list[Annotation]) -> Annotations:
 def _from_object(name: str, text: memoryview) -> Annotations:
     try:
         file = msgspec.json.decode(text, type=_File)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         rows = _from_lines(name)
         if rows is None:
             raise DataError(f"{name}: {error}", hint=_FORM_HINT) from None
@@ -97,9 +97,9 @@ def _from_object(name: str, text: memoryview) -> Annotations:
 
 def _from_lines(name: str) -> list[Annotation] | None:
     """None where the first line is no row: then the file is one object that is broken."""
-    first, *others = lines(name)
+    rows = list(lines(name))
     try:
-        msgspec.json.decode(first[1], type=Annotation)
-    except msgspec.DecodeError:
+        msgspec.json.decode(rows[0][1] if rows else b"", type=Annotation)
+    except UNDECODABLE:
         return None
-    return [decoded(name, line, Annotation, where=f", line {number}") for number, line in (first, *others)]
+    return [decoded(name, line, Annotation, where=f", line {number}") for number, line in rows]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
 from vqa_client.types import Status
 
@@ -103,7 +103,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     for number, line in lines(name):
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNDECODABLE:
             if not name.endswith(".records.jsonl"):
                 row = decoded(name, line, _Row, where=f", line {number}")
             else:  # a run that was killed, or still writes
@@ -116,7 +116,7 @@ def _report(text: memoryview) -> _Report | None:
     """A report of vqa2, ours or published; None for lines of JSON, of which the first is read."""
     try:
         return msgspec.json.decode(text, type=_Report)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return None
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 
 Id = int | str
 Row = TypeVar("Row")
@@ -59,7 +59,7 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
     """Decode JSON as `row_type`; raises DataError that names the file, the place and the field."""
     try:
         return msgspec.json.decode(text, type=row_type)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise DataError(f"{os.fspath(path)}{where}: {error}; it begins with {_beginning(text)}") from None
 
 

@@ -10,6 +10,7 @@ from cyclopts import Parameter, Token
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, SERVER, ConfiguredSettings
 
+N_SAMPLES = 10
 _ALL = ("none", "null", "all")
 
 
@@ -17,9 +18,13 @@ def number_of_samples(value: Any) -> int | None:
     """Read how many samples are asked: a number, or None, none or all; raises ValueError."""
     if value is None or str(value).strip().lower() in _ALL:
         return None
-    if int(value) < 0:
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is no whole number, nor None or all") from None
+    if number < 0:
         raise ValueError(f"{value!r} is below 0")
-    return int(value)
+    return number
 
 
 def _from_command_line(type_: Any, tokens: Sequence[Token]) -> int | None:
@@ -45,7 +50,7 @@ class ExplainSettings(ConfiguredSettings):
             converter=_from_command_line,
             help="Ask the first N samples that have an image; None or all: every one.",
         ),
-    ] = 10
+    ] = N_SAMPLES
     data_root: Annotated[Path, Parameter(group=DATA, help="Folder that holds images/ and nle_data/.")] = Path(".")
     results_dir: Annotated[
         Path,
@@ -93,6 +98,12 @@ class ExplainSettings(ConfiguredSettings):
         except ValueError:
             raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a number of at least 0, or None") from None
         super(ExplainSettings, self).__post_init__()
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """A number of samples that is not the usual one was given by hand: --sample draws from the whole split."""
+        given = self.n_samples not in (N_SAMPLES, None)
+        return (*super(ExplainSettings, self).draws, *(["--n_samples"] if given else []))
 
     @property
     def configs(self) -> tuple[str | None, ...]:

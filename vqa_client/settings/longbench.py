@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import DATA, OneModelSettings
+from vqa_client.settings.run import ASKED, DATA, OneModelSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +27,23 @@ class McSettings(OneModelSettings):
         Literal["robust", "seed", "longbench"],
         Parameter(group=DATA, help="Which reading of a reply is the headline; all three are reported."),
     ] = "robust"
+    shuffle_choices: Annotated[
+        bool,
+        Parameter(group=ASKED, negative="", help="Show each question's choices in an order drawn from --seed."),
+    ] = False
+    circular: Annotated[
+        bool,
+        Parameter(
+            group=ASKED, negative="", help="Ask each question in all rotations of its choices: right if right in each."
+        ),
+    ] = False
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        """Those of every benchmark, and the orders of the choices."""
+        given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
+        named = (option for option, wanted in given.items() if wanted)
+        return (*super(McSettings, self).variations, *named)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -40,6 +40,9 @@ class EvaluateSettings:
         bool,
         Parameter(negative="", help="Put the levels of each corruption in rising order of error, as published."),
     ] = field(default=False, kw_only=True)
+    csv_safe: Annotated[
+        bool, Parameter(negative="", help="Put a ' before cells that a spreadsheet would take for a formula.")
+    ] = field(default=False, kw_only=True)
     json: Annotated[bool, Parameter(negative="", help="Print the evaluation as JSON, alone on standard output.")] = (
         field(default=False, kw_only=True)
     )

@@ -7,12 +7,17 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from vqa_client.settings.asked import check_asked
 from vqa_client.settings.checks import check
+from vqa_client.settings.retried import EVERY_FAILURE, retried
+from vqa_client.types import Status
 
 DATA = Group("Data", sort_key=0)
 SERVER = Group("Server", sort_key=1)
 RUN = Group("Run", sort_key=2)
-IMAGES = Group("Images", sort_key=3)
+ASKED = Group("What is asked", sort_key=3)
+IMAGES = Group("Images", sort_key=4)
+DRY = Group("Dry run", sort_key=5)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
 DEFAULT_MAX_TOKENS = 1024
@@ -72,9 +77,16 @@ class RunSettings:
     breaker_after: Annotated[
         int, Parameter(group=RUN, help="Stop the run after this many failed questions in a row; 0: never.")
     ] = 50
-    retry_failed: Annotated[
-        bool, Parameter(group=RUN, negative="", help="On resume, also ask again what failed for good.")
-    ] = False
+    retry: Annotated[
+        str,
+        Parameter(
+            group=RUN,
+            show_default=False,
+            help="On resume, also ask again what had these statuses, such as failed,empty,unparsed. Default: only what "
+            "failed and may succeed later.",
+        ),
+    ] = ""
+    retry_failed: Annotated[bool, Parameter(group=RUN, negative="", help="The same as --retry failed.")] = False
     fresh: Annotated[
         bool, Parameter(group=RUN, negative="", help="Start over: records of an earlier run are moved aside.")
     ] = False
@@ -84,6 +96,41 @@ class RunSettings:
     html: Annotated[
         bool, Parameter(group=RUN, help="Write an HTML page beside each report, where the extra html is installed.")
     ] = True
+    sample: Annotated[
+        int | None,
+        Parameter(group=ASKED, help="Ask N questions drawn from all; with the same seed, a larger N has a smaller's."),
+    ] = None
+    by: Annotated[
+        str,
+        Parameter(
+            group=ASKED,
+            show_default=False,
+            help="Draw --sample in proportion to a field's groups, such as difficulty, or of several with commas.",
+        ),
+    ] = ""
+    seed: Annotated[int, Parameter(group=ASKED, help="Seed of what is drawn.")] = 0
+    repeat: Annotated[
+        int, Parameter(group=ASKED, help="Ask each question so many times: pass@k, majority and instability.")
+    ] = 1
+    blind: Annotated[
+        bool,
+        Parameter(
+            group=ASKED, negative="", help="Ask each question with its images and without: how much do they matter?"
+        ),
+    ] = False
+    dry_run: Annotated[
+        bool, Parameter(group=DRY, negative="", help="Say what the run would take; asks and writes nothing.")
+    ] = False
+    rate: Annotated[
+        float | None, Parameter(group=DRY, help="Questions a second that the server answers, to tell the time.")
+    ] = None
+    context_length: Annotated[
+        int | None, Parameter(group=DRY, help="Tokens of prompt and reply that the model takes. Default: as served.")
+    ] = None
+    token_rule: Annotated[
+        Literal["qwen2.5-vl", "qwen3-vl"],
+        Parameter(group=DRY, help="Whose rule counts image tokens: one for each 28 x 28, or 32 x 32, pixels."),
+    ] = "qwen3-vl"
     max_pixels: Annotated[
         int | None, Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never.")
     ] = None
@@ -98,6 +145,24 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        retried(self.retry)
+        check_asked(self)
+
+    @property
+    def asked_again(self) -> frozenset[Status]:
+        """The statuses that a resumed run asks again, besides failures that may pass."""
+        return retried(self.retry) | (retried(EVERY_FAILURE) if self.retry_failed else frozenset())
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        """The options that ask every question in several forms, or in another one; at most one may be given."""
+        given = {"--repeat": self.repeat > 1, "--blind": self.blind}
+        return tuple(option for option, wanted in given.items() if wanted)
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """The options by which, besides --sample, only some of the questions are asked."""
+        return ("--limit",) if self.limit is not None else ()
 
     @property
     def configs(self) -> tuple[str | None, ...]:

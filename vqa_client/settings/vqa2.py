@@ -11,6 +11,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings
 
 MAX_TOKENS = 100
+NUM_QUESTIONS = 20
 TIMEOUT_S = 180.0
 
 PUBLISHED_MAX_SIDE = 1024
@@ -29,9 +30,9 @@ class Vqa2Settings(ConfiguredSettings):
         Parameter(
             alias="--questions", group=DATA, help="How many questions are drawn from all; 0: every one is asked."
         ),
-    ] = 20
+    ] = NUM_QUESTIONS
     seed: Annotated[
-        int, Parameter(group=DATA, help="Seed of the draw; 42 gives the published framework's questions.")
+        int, Parameter(group=DATA, help="Seed of a draw; --num_questions with 42 draws the published framework's.")
     ] = 42
     data_dir: Annotated[Path, Parameter(group=DATA, help="Folder with the questions, the annotations and images/.")] = (
         Path("materials/vqa2")
@@ -96,6 +97,12 @@ class Vqa2Settings(ConfiguredSettings):
         if self.model_name and len(self.model) > 1:
             raise UsageError("--model_name goes with one --model", hint="give the names in the configs' model_name")
         super(Vqa2Settings, self).__post_init__()
+
+    @property
+    def draws(self) -> tuple[str, ...]:
+        """A number of questions that is not the usual one was given by hand: --sample draws from all."""
+        given = self.num_questions not in (NUM_QUESTIONS, 0, None)
+        return (*super(Vqa2Settings, self).draws, *(["--num_questions"] if given else []))
 
     @property
     def max_side(self) -> int | None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 
 _NESTING = 12
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -61,7 +61,7 @@ class DataFile(Struct, frozen=True, kw_only=True):
         """Read one record as `row_type`; raises DataError that names the record and the field."""
         try:
             return msgspec.json.decode(record, type=row_type)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             raise DataError(f"{self.path}: record {index}{_named(record)}: {error}", hint=hint) from None
 
 
@@ -72,7 +72,7 @@ class _AnyId(Struct):
 def _named(record: bytes) -> str:
     try:
         found = msgspec.json.decode(record, type=_AnyId).id
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return ""
     return f" (_id {found!r})" if found != "" else ""
 

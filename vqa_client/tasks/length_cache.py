@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
 from vqa_client.tasks.context_length import BUCKETS
 from vqa_client.tasks.data_file import DataFile
@@ -53,7 +53,7 @@ def _cache_path(sha256: str) -> Path:
 def _read(cache: Path) -> dict[int, str]:
     try:
         found = msgspec.json.decode(cache.read_bytes(), type=dict[int, str])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *UNDECODABLE):
         return {}
     return {index: name for index, name in found.items() if name in BUCKETS}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw, Struct
 
+from vqa_client.errors import UNDECODABLE
 from vqa_client.tasks.context_length import UNKNOWN
 
 PathLike = str | os.PathLike[str]
@@ -63,7 +64,7 @@ class Row(Struct, frozen=True, kw_only=True):
         """Say what is wrong with the document's text, or "": it is skipped unread in every other check."""
         try:
             msgspec.json.decode(self.context, type=str | None)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             return f"field `context` can't be read: {error}"
         return ""
 

@@ -67,6 +67,9 @@ def _annotations_of(questions: Path) -> Path | None:
     return path if name != questions.name and path.is_file() else None
 
 
+_MOST_DIGITS = 18
+
+
 class ImageFolders:
     """The image files of a split, listed once; an image is found by its id."""
 
@@ -87,7 +90,7 @@ class ImageFolders:
         return ""
 
     def _names(self, image_id: int | str) -> Iterable[str]:
-        if isinstance(image_id, str) and not image_id.isdecimal():
+        if isinstance(image_id, str) and not (image_id.isdecimal() and len(image_id) <= _MOST_DIGITS):
             return (image_id, *(image_id + suffix for suffix in _SUFFIXES))
         return self._numbered(int(image_id))
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.tasks.data_file import DataFile, open_data
 
 BLOCK_BYTES = 4 << 20
@@ -135,7 +135,7 @@ def _lengths(records: bytes) -> list[int]:
     """The length of each of some records with a comma behind each; none where they are not what they seem."""
     try:
         raws = _raws.decode(b"[" + records.rstrip(b", \t\r\n") + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         return []
     return [len(raw) for raw in raws] if all(bytes(memoryview(raw)[:1]) == b"{" for raw in raws) else []
 

@@ -65,6 +65,10 @@ def test_no_reason_is_guessed(reply: str) -> None:
         "B because G. It rains.",
         "Answer: B\nReason: G",
         "The answer is B, and the reason is G.",
+        "B because reason G",
+        "B, G",
+        "(B) (G).",
+        "B and G",
     ],
 )
 def test_one_reply_gives_both_letters(reply: str) -> None:
@@ -74,7 +78,13 @@ def test_one_reply_gives_both_letters(reply: str) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "status"),
-    [("B because her shoes are red", "unparsed"), ("G", "unparsed"), ("", "empty"), ("B because E or F", "ambiguous")],
+    [
+        ("B because her shoes are red", "unparsed"),
+        ("G", "unparsed"),
+        ("", "empty"),
+        ("B because E or F", "ambiguous"),
+        ("GB", "unparsed"),
+    ],
 )
 def test_one_letter_of_two_is_no_answer(reply: str, status: str) -> None:
     answer = read_two_letters(said(reply), CHOICES, REASONS)

@@ -24,6 +24,8 @@ behaviour = jar.read_text()
 (jar.parent / "ran").write_text(json.dumps([os.getpid(), os.getcwd(), sys.argv[1:]]))
 if behaviour == "dies":
     sys.exit("Exception\\nCaused by: java.lang.OutOfMemoryError: Java heap space\\n\\tat x.Y(Z)\\n\\t... 3 more")
+if behaviour == "lacks":
+    sys.exit("Exception\\nCaused by: java.lang.ClassNotFoundException: edu.stanford.nlp.semgraph.SemgrexPattern")
 if behaviour == "hangs":
     time.sleep(60)
 
@@ -113,6 +115,12 @@ def test_a_program_that_dies_is_null_with_its_last_words(java: str, metric: str)
     (scored,) = _scores(java, metric, "dies").unfiltered.metrics.values()
     assert scored.value is None
     assert "Caused by: java.lang.OutOfMemoryError: Java heap space" in scored.reason
+
+
+def test_spice_without_corenlp_says_where_that_belongs(java: str) -> None:
+    (scored,) = _scores(java, "spice", "lacks").unfiltered.metrics.values()
+    assert scored.value is None
+    assert "SemgrexPattern (put the jars of CoreNLP 3.6.0 into lib/" in scored.reason
 
 
 @pytest.mark.parametrize("metric", ["meteor", "spice"])

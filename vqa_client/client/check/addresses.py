@@ -1,6 +1,7 @@
 """The address: which of its forms answer, through which proxy, and whether its name leads there at once."""
 
 import asyncio
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -71,7 +72,7 @@ async def _try(address: str, port: int) -> Connected:
     except TimeoutError:
         return Connected(address=address, error=f"no connection within {CONNECT_S:g} s")
     except OSError as error:
-        return Connected(address=address, error=error.strerror or str(error))
+        return Connected(address=address, error=os.strerror(error.errno) if error.errno else str(error))
     took_s = time.monotonic() - started_s
     writer.close()
     return Connected(address=address, took_s=took_s)

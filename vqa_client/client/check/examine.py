@@ -32,8 +32,8 @@ Note = Callable[[str], None]
 async def examine(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float, note: Note) -> Checked:
     """Find out all there is; `timeout_s` is for each request, `note` hears of each step.
 
-    Nothing is asked at once but the two pictures at the start and the questions at the end, since some servers take
-    the sampling settings of a batch from its first request.
+    Nothing is asked at once but the questions at the end, which are alike: some servers take the sampling settings of
+    a batch from its first request.
     """
     started_s = time.monotonic()
     check = _Check(endpoint, model, timeout_s, note)
@@ -84,7 +84,7 @@ class _Check:
 
     async def _colours(self, evidence: Evidence) -> list[Reply]:
         self._note("showing it two pictures")
-        colours = await self.asker.all(colour_asks())
+        colours = [await self.asker.ask(ask) for ask in colour_asks()]
         if all(reply.http_status in _NO_PATH for reply in colours):
             colours = await self._elsewhere(colours)
         self._kind, _ = kind_of(colours[0], evidence)
@@ -106,7 +106,7 @@ class _Check:
         """The other form of the address may take chats though it was this one that was probed."""
         here = self.asker.endpoint
         self.asker.endpoint = here.at(other_form(here.base))
-        there = await self.asker.all(colour_asks())
+        there = [await self.asker.ask(ask) for ask in colour_asks()]
         if any(reply.completion for reply in there):
             return there
         self.asker.endpoint = here
@@ -132,7 +132,7 @@ class _Check:
 
     async def _parameters(self, plain: Reply) -> None:
         self._note(f"trying {len(PARAMETERS)} request fields")
-        replies = {row.name: await self.asker.ask(asked_with(row, plain)) for row in PARAMETERS}
+        replies = {name: await self.asker.ask(asked_with(row, plain)) for name, row in PARAMETERS.items()}
         sent = frozenset(self.asker.model.extra_body or ())
         self.findings += found_parameters(replies, plain, sent)
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Completion, Status
 
 
@@ -73,6 +74,6 @@ def json_object(content: bytes) -> dict[str, Any]:
     """The JSON object in a body; an empty one for anything else."""
     try:
         found = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return {}
     return found if isinstance(found, dict) else {}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from vqa_client.client.check.asks import Ask, Picture
-from vqa_client.client.check.findings import Finding, Sight
+from vqa_client.client.check.findings import Finding, Level, Sight
 from vqa_client.client.check.pictures import COLOURS, PAGE_PX, sentence, square
 from vqa_client.client.check.replies import Reply
 
@@ -64,42 +64,46 @@ def _counts_pictures(seen: Reply, bare: Reply | None) -> bool:
     return seen.prompt_tokens > TEMPLATE_TOKENS + len(PROMPT) / CHARACTERS_PER_TOKEN
 
 
-HINTS = {
-    "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
-    "same": "is it a vision-language model? its answers would be guesses from the text alone",
-    "differs": "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
-    "alive": "the server answers probes and completes nothing: look at its log, and start it again",
+LEVELS: dict[Sight, Level] = {
+    "colours": "ok",
+    "text": "note",
+    "differs": "warning",
+    "same": "unusable",
+    "blind": "unusable",
+    "unknown": "unusable",
 }
+HINTS: dict[Sight, str] = {
+    "differs": "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
+    "same": "is it a vision-language model? its answers would be guesses from the text alone",
+    "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
+}
+_ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 
 
 def found_sight(colours: Sequence[Reply], code: Reply | None, bare: Reply | None) -> Finding:
     """What is said of `sight_of`."""
     sight = sight_of(colours, code, bare)
-    said = " and ".join(repr(reply.text[:40]) for reply in colours)
-    tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
     if sight == "unknown":
         refused = next(reply for reply in colours if reply.completion is None)
         text, hint = f"no reply to a question about a picture: {refused.told}", _way_out(refused)
-        return Finding(name="sight", level="unusable", value=sight, text=text, hint=hint)
-    if sight in ("blind", "same"):
-        text = f"doesn't see images: of a red and of a blue square it says {said}; {tokens}"
-        return Finding(name="sight", level="unusable", value=sight, text=text, hint=HINTS[sight])
-    if sight == "differs":
-        text = f"of a red and of a blue square it says {said}; {tokens}"
-        return Finding(name="sight", level="warning", value=sight, text=text, hint=HINTS[sight])
+    else:
+        text, hint = _told(sight, colours, bare), HINTS.get(sight, "")
+    return Finding(name="sight", level=LEVELS[sight], value=sight, text=text, hint=hint)
+
+
+def _told(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
+    said = " and ".join(repr(reply.text[:40]) for reply in colours) + " of a red and of a blue square"
+    if sight == "colours":
+        return f"sees images: {said}"
     if sight == "text":
-        return Finding(
-            name="sight",
-            level="note",
-            value=sight,
-            text=f"reads a drawn code, and says {said} of a red and a blue square",
-        )
-    return Finding(name="sight", value=sight, text=f"sees images: {said} of a red and of a blue square")
+        return f"reads a drawn code, and says {said}"
+    tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
+    return f"{'' if sight == 'differs' else 'does not see images: '}{said}; {tokens}"
 
 
 def _way_out(reply: Reply) -> str:
     if reply.status in ("timeout", "server_error", "connection"):
-        return HINTS["alive"]
+        return _ALIVE
     if reply.http_status == 404 or "model" in reply.refusal.lower():
         return "name a model that it serves with --model"
     return "see what the server's log says of this request"

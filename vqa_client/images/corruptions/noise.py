@@ -17,7 +17,9 @@ def gaussian_noise(pixels: "Pixels", sigma: float, random: "Generator") -> "Pixe
     import numpy as np
 
     noise = random.standard_normal(pixels.shape, dtype=np.float32)
-    return rounded(pixels + noise * np.float32(255 * sigma))
+    noise *= np.float32(255 * sigma)
+    noise += pixels
+    return rounded(noise)
 
 
 def speckle_noise(pixels: "Pixels", sigma: float, random: "Generator") -> "Pixels":
@@ -25,7 +27,10 @@ def speckle_noise(pixels: "Pixels", sigma: float, random: "Generator") -> "Pixel
     import numpy as np
 
     noise = random.standard_normal(pixels.shape, dtype=np.float32)
-    return rounded(pixels * (1 + noise * np.float32(sigma)))
+    noise *= np.float32(sigma)
+    noise += 1
+    noise *= pixels
+    return rounded(noise)
 
 
 def shot_noise_added(pixels: "Pixels", rate: float, random: "Generator") -> "Pixels":

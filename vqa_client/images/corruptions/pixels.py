@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def rounded(values: "npt.NDArray[Any]") -> "Pixels":
     """Clip to 0..255 and round to the nearest, as VQA-VRB's script does; ImageNet-C's cuts the fraction off."""
-    import numpy as np
+    import cv2
 
-    whole: Pixels = np.rint(np.clip(values, 0, 255)).astype(np.uint8)
-    return whole
+    # In one pass: numpy's clip, rint and astype make two copies of four bytes a value on the way.
+    return cv2.addWeighted(values, 1, values, 0, 0, dtype=cv2.CV_8U)  # type: ignore[return-value]
 
 
 def gaussian_blur(values: "Floats", sigma: float, *, truncate: float, border: int) -> "Floats":

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
 from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
 from vqa_client.scoring.explained.seed import PLACEHOLDERS, UNKNOWN
@@ -100,7 +100,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     for number, line in lines(name):
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNDECODABLE:
             if not name.endswith(".records.jsonl"):
                 row = decoded(name, line, _Row, where=f", line {number}")
             else:  # a run that was killed, or still writes

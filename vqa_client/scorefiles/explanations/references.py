@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
 from vqa_client.scorefiles.explanations.source import Source
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of
@@ -60,7 +60,7 @@ def _captions(path: Path) -> list[tuple[str, str]] | None:
     text = json_text(path)
     try:
         records = msgspec.json.decode(text, type=dict[str, Raw])
-    except msgspec.DecodeError:  # a list or JSONL; what else is wrong, the reader of records says
+    except UNDECODABLE:  # a list or JSONL; what else is wrong, the reader of records says
         return None
     if "annotations" in records:
         return [_caption(path, row) for row in _annotations(path, text)]

@@ -11,6 +11,7 @@ from vqa_client.scoring.reply import peel
 from vqa_client.types import Answer, Completion
 
 _LETTER = re.compile(r"\W*(?:(?:the )?answer(?: is|:)?\W*)?(?:[a-z]\b\W+)?", re.IGNORECASE)
+_PAIR = re.compile(r"\W*(?P<answer>[A-Z])\W{0,4}(?:and\W{1,4})?(?P<reason>[A-Z])\W*")
 _REASON = re.compile(
     r"\b(?:reason|rationale|explanation)\b"
     r"(?=\W{0,4}:|\W{1,4}(?:is|that fits|which fits)\b|\W{1,4}(?-i:[A-Z])\b)",
@@ -61,8 +62,11 @@ def read_two_letters(completion: Completion, answers: dict[str, str], rationales
     parts = take_apart(completion)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
-    if isinstance(parts, Parts) and parts.explicit and parts.rationale:
-        halves = (parts.head, parts.rationale)
+    pair = _PAIR.fullmatch(parts.head) if isinstance(parts, Parts) and not parts.rationale else None
+    if pair:
+        halves = (pair["answer"], pair["reason"])
+    elif isinstance(parts, Parts) and parts.explicit and parts.rationale:
+        halves = (parts.head, _REASON.sub("answer", parts.rationale))
     else:
         halves = (completion.text, completion.text)
     first, second = (

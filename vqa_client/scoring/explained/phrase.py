@@ -44,15 +44,24 @@ def read_sentence(completion: Completion) -> Answer:
     if isinstance(parts, Answer):
         return parts
     introduction = _ANSWER_IS.match(parts.head)
-    return _answer(parts.head[introduction.end() if introduction else 0 :].strip(_AROUND), parts)
+    return _answer(_stripped(parts.head[introduction.end() if introduction else 0 :]), parts)
 
 
 def _bare(head: str) -> str:
-    phrase = peel(head).text.translate(MARKS).strip(_AROUND)
+    phrase = _stripped(peel(head).text.translate(MARKS))
     introduction = _ANSWER_IS.match(phrase) or _SUBJECT_IS.match(phrase)
-    phrase = phrase[introduction.end() if introduction else 0 :].strip(_AROUND)
+    phrase = _stripped(phrase[introduction.end() if introduction else 0 :])
     yes_no = _YES_NO.match(phrase)
     return yes_no[1] if yes_no else phrase
+
+
+def _stripped(text: str) -> str:
+    """Without the marks around it, but with the sign of a number and the bracket that closes one within."""
+    start = len(text) - len(text.lstrip(_AROUND))
+    bare = text.strip(_AROUND)
+    sign = "-" if bare[:1].isdigit() and text[:start].endswith("-") else ""
+    closing = ")" if bare.count("(") > bare.count(")") and text[start + len(bare) :].startswith(")") else ""
+    return sign + bare + closing
 
 
 def _answer(text: str, parts: Parts) -> Answer:

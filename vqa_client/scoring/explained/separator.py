@@ -12,7 +12,8 @@ from vqa_client.types import Answer, Completion
 MARKS: Final = dict.fromkeys((2, 3, 4, 5))
 """What to translate a peeled text with, to be rid of the marks that stand for its markup."""
 _ECHO = re.compile(
-    r"\A(?:question|hypothesis|statement|caption)\s?\d{0,3}\s?:.{0,2000}?\n\W{0,4}answer\W{0,3}:", re.I | re.S
+    r"\A(?:question|hypothesis|statement|caption)\s?\d{0,3}\s?:.{0,2000}?(?:\n|[?.!]\s)\W{0,4}answer\W{0,3}:",
+    re.I | re.S,
 )
 _NEXT = re.compile(
     r"\n\s*(?:question|hypothesis|statement|caption|image|picture|example|user|human)\s?\d{0,3}\s?:", re.I
@@ -29,6 +30,9 @@ _EXPLICIT = re.compile(
 _AFTER_COMMA = re.compile(r"(?P<by>,\s*(?:since|as|given that|due to)\s+)", re.I)
 _AFTER_TWO_WORDS = re.compile(r"\S+(?:\s\S+)?(?P<by>\s(?:since|due to)\s+)", re.I)
 _AFTER_ANSWER = re.compile(r"(?<=\w)\s?(?:[,;:.]|- )\s*(?=\w)")
+_IN_BRACKETS = re.compile(r"<([^<>]*)>")
+"""What a model makes of the form it is asked for, `<answer> because <explanation>`, when it keeps the brackets."""
+_CLOSING = re.compile(r"\)\.?\Z")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _WORD = re.compile(r"[^\W_]")
 _FEW_WORDS: Final = 4
@@ -88,9 +92,16 @@ def split(text: str) -> Parts:
 
 
 def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False) -> Parts:
-    head = " ".join(text[:start].split())
-    rationale = text[end:].strip()
+    head = _unbracketed(" ".join(text[:start].split()))
+    rationale = _unbracketed(text[end:].strip())
+    if "(" in text[start:end] and rationale.count(")") > rationale.count("("):
+        rationale = _CLOSING.sub("", rationale)
     return Parts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
+
+
+def _unbracketed(text: str) -> str:
+    enclosed = _IN_BRACKETS.fullmatch(text)
+    return enclosed[1].strip() if enclosed else text
 
 
 def _own_words(text: str) -> str:
@@ -100,4 +111,4 @@ def _own_words(text: str) -> str:
     following = _NEXT.search(text)
     text = text[: following.start()] if following else text
     prefix = _PREFIX.match(text)
-    return text[prefix.end() if prefix else 0 :].strip()
+    return _unbracketed(text[prefix.end() if prefix else 0 :].strip())

@@ -1,7 +1,7 @@
 """What the metrics of explanations read and what they give."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -29,8 +29,6 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 Scopes = Sequence[Sequence[int]]
 """Scopes as the positions of their questions among the explained ones; none is empty."""
-Scorer = Callable[[Sequence[Explained], Scopes], list[dict[str, Scored]]]
-"""Gives for each scope the metrics by name."""
 
 
 def ngrams(tokens: Sequence[str]) -> list[Ngrams]:

@@ -22,6 +22,8 @@ from vqa_client.scoring.explanation.explained import Explained, Scopes, Scored, 
 from vqa_client.scoring.explanation.tools import SPICE_VARIABLE, Tools, java_command
 
 NAMES: Final = ("SPICE",)
+_CORENLP: Final = "edu.stanford.nlp"
+"""What Java says that it can't find where CoreNLP, which is handed round apart from SPICE, is not there."""
 
 
 def spice(explained: Sequence[Explained], scopes: Scopes, tools: Tools) -> list[dict[str, Scored]]:
@@ -54,7 +56,11 @@ def _run(command: Sequence[str], limit_s: float) -> None:
             process.kill()
             process.communicate()
         if process.returncode:
-            raise UsageError(f"SPICE ended with code {process.returncode}: {last_words(errors)}")
+            reason = last_words(errors)
+            raise UsageError(
+                f"SPICE ended with code {process.returncode}: {reason}",
+                hint="put the jars of CoreNLP 3.6.0 into lib/ beside SPICE's" if _CORENLP in reason else "",
+            )
 
 
 def _scores(path: Path, count: int) -> list[float | None]:

@@ -15,10 +15,11 @@ class ImageFiles:
     def find(self, places: Iterable[str]) -> str | None:
         """Give the first of `places` (relative to the root) that is a file, else a file of the same name, else None.
 
+        A place outside the root is one by its name alone: a data file may not have any file sent that it names.
         Of several with that name it is one in the folder that the first place begins with, then the first by path.
         """
         wanted = [place for place in places if place]
-        for place in wanted:
+        for place in filter(_is_below, wanted):
             path = os.path.join(self._root, place)
             if os.path.isfile(path):
                 return path
@@ -36,3 +37,7 @@ class ImageFiles:
             for name in names:
                 found.setdefault(name, []).append(os.path.join(folder, name))
         return found
+
+
+def _is_below(place: str) -> bool:
+    return not os.path.isabs(place) and os.pardir not in place.split("/")

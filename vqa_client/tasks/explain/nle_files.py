@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE, DataError
 
 Id = str | int | None
 Texts = str | list[str] | None
@@ -72,7 +72,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
             yield from (("", line) for line in msgspec.json.Decoder(Raw).decode_lines(data))
             return
         found = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise DataError(f"{path}: {error}", hint=_HINT) from None
     yield from found.items() if isinstance(found, dict) else (("", record) for record in found)
 
@@ -80,7 +80,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
 def _decoded(path: Path, name: str, record: Raw, row_type: type[Row]) -> Row:
     try:
         return msgspec.json.decode(record, type=row_type)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise DataError(f"{path}: record {name}: {error}", hint=_HINT) from None
 
 

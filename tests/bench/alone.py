@@ -1,0 +1,124 @@
+"""Figures of the README that need no other client beside: `python -m tests.bench.alone render|score|memory`."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from tests.bench.processes import BYTES_PER_MAXRSS, MB
+from tests.bench.servers import mock_command, running
+
+WORDS = (
+    "the",
+    "a",
+    "river",
+    "bridge",
+    "stone",
+    "letter",
+    "harbour",
+    "winter",
+    "answered",
+    "before",
+    "evening",
+    "slowly",
+)
+ANSWERS = ("yes", "no", "2", "red", "blue", "tennis", "dog", "left", "kitchen", "wood")
+PAGES, WORDS_A_PAGE, DOCUMENTS = 300, 1_150, 20
+QUESTIONS, PEOPLE = 214_354, 10
+FEW, MANY, NEEDLES = 200, 40_000, 5
+
+
+def render(folder: Path) -> None:
+    """300 full A4 pages at 96 dpi from 20 documents."""
+    chance = random.Random(0)
+    words = PAGES // DOCUMENTS * WORDS_A_PAGE
+    rows = [{"_id": f"d{n}", "context": " ".join(chance.choices(WORDS, k=words))} for n in range(DOCUMENTS)]
+    data = written(folder / "data.json", rows)
+    timed("render", "--data_json", data, "-o", str(folder / "pages"), "--dpi", "96", "--workers", "2")
+    print(f"{len(list((folder / 'pages/images').iterdir()))} pages")
+
+
+def score(folder: Path) -> None:
+    """As many questions as VQA 2.0's validation split has, with ten answers each."""
+    chance = random.Random(0)
+    said = ({"question_id": n, "answer": chance.choice(ANSWERS)} for n in range(QUESTIONS))
+    people = (
+        {
+            "question_id": n,
+            "image_id": n // 5,
+            "question_type": "what is",
+            "answer_type": "other",
+            "multiple_choice_answer": "yes",
+            "answers": [{"answer": chance.choice(ANSWERS), "answer_id": at} for at in range(1, PEOPLE + 1)],
+        }
+        for n in range(QUESTIONS)
+    )
+    predictions, annotations = written(folder / "answers.json", said), written(folder / "annotations.json", people)
+    timed("score", "-p", predictions, "-a", annotations, "--json")
+
+
+def memory(folder: Path) -> None:
+    """Needles in few and in many documents, and the finished run started again."""
+    picture = BytesIO()
+    Image.new("RGB", (32, 32)).save(picture, "PNG")
+    with running(mock_command()) as address:
+        for documents in (FEW, MANY):
+            place = folder / str(documents)
+            (place / "images").mkdir(parents=True)
+            names = [f"{number:024x}" for number in range(documents)]
+            for name in names:
+                (place / "images" / f"{name}_page_001.png").write_bytes(picture.getvalue())
+            data = written(place / "data.json", map(needles, names))
+            images, report = str(place / "images"), str(place / "out/report.json")
+            for _ in range(2):
+                timed("niah", "-d", data, "-i", images, "-o", report, "--base_url", f"{address}/v1", "--no-html")
+
+
+def needles(name: str) -> dict[str, object]:
+    """A document of the needle file's form."""
+    return {
+        "_id": name,
+        "context": "Some words.",
+        "questions": [f"What is the secret {at} in the above context?" for at in range(NEEDLES)],
+        "answers": [f"value {at}" for at in range(NEEDLES)],
+    }
+
+
+def written(path: Path, rows: Iterable[object]) -> str:
+    """Write a JSON list, an item at a time so that this process stays small, and give its path for a command line."""
+    with path.open("w") as file:
+        file.write("[")
+        for number, row in enumerate(rows):
+            file.write(("," if number else "") + json.dumps(row))
+        file.write("]")
+    return str(path)
+
+
+def timed(*words: str) -> None:
+    """Run a command of its own and print what it took."""
+    started_s = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vqa_client", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = 0  # waited for, though not by subprocess
+    peak_mb = used.ru_maxrss * BYTES_PER_MAXRSS / MB
+    took = f"{time.monotonic() - started_s:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of CPU"
+    print(f"{words[0]}: {took}, at most {peak_mb:.0f} MB")
+
+
+PARTS: dict[str, Callable[[Path], None]] = {"render": render, "score": score, "memory": memory}
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        with tempfile.TemporaryDirectory() as scratch:
+            PARTS[part](Path(scratch))

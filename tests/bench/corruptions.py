@@ -1,0 +1,78 @@
+"""CPU of the corruptions: all fourteen at five levels, alone and as a run pays for them; run by hand.
+
+`python -m tests.bench.corruptions [FOLDER]` takes the photographs of a folder, or else noise laid over a drawing, and
+prints CPU: other work on the machine changes it by a fifth, and time by far more.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from vqa_client.images.corrupting import Corruption, Job, make
+from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, codec, corrupt
+from vqa_client.images.steps import Recipe
+
+WIDTH, HEIGHT = 640, 480
+ROUNDS = 3
+
+
+def main() -> None:
+    """Print a row a corruption, and the sums."""
+    codec.prepare_process()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = sorted(Path(sys.argv[1]).glob("*.jpg")) if len(sys.argv) > 1 else [_drawn(Path(folder))]
+        alone = {name: _cpu_ms(lambda name=name: _all_levels(name, _sized(paths[0]))) for name in FOURTEEN}
+        made = {name: _cpu_ms(lambda name=name: _made(name, paths)) / len(paths) for name in FOURTEEN}
+    print(
+        f"CPU in ms a picture, means of five levels; {WIDTH} x {HEIGHT} alone, {len(paths)} files as a run makes them"
+    )
+    for name in FOURTEEN:
+        print(f"{name:18s} {CORRUPTIONS[name].cost:6s} {alone[name] / 5:6.1f} {made[name] / 5:6.1f}")
+    print(f"all 14 x 5 of one picture, as pixels: {sum(alone.values()) / 1000:.2f} s")
+    cheap = [made[name] / 5 for name in FOURTEEN if CORRUPTIONS[name].cost == "cheap"]
+    print(f"the {len(cheap)} cheap ones, read to PNG: {sum(cheap) / len(cheap):.1f} ms an image")
+
+
+def _cpu_ms(work: Any) -> float:
+    """The least of some rounds; the first one, which opens files and grows memory, doesn't count."""
+    work()
+    taken = []
+    for _ in range(ROUNDS):
+        started_s = time.process_time()
+        work()
+        taken.append(time.process_time() - started_s)
+    return 1000 * min(taken)
+
+
+def _all_levels(name: str, pixels: Any) -> None:
+    for level in CORRUPTIONS[name].levels():
+        corrupt(pixels, name, level, seed=level)
+
+
+def _made(name: str, paths: list[Path]) -> None:
+    for path in paths:
+        for level in CORRUPTIONS[name].levels():
+            wanted = Corruption(name=name, level=level, profile="vqa-vrb", seed=0)
+            make(Job(path=str(path), recipe=Recipe(), corruption=wanted))
+
+
+def _sized(path: Path) -> Any:
+    import cv2
+
+    return cv2.resize(codec.decoded(path.read_bytes()), (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
+
+
+def _drawn(folder: Path) -> Path:
+    from PIL import Image
+
+    grain = Image.effect_noise((WIDTH, HEIGHT), 12).convert("RGB")
+    slope = Image.linear_gradient("L").resize((WIDTH, HEIGHT)).convert("RGB")
+    path = folder / "drawn.jpg"
+    Image.blend(slope, grain, 0.3).save(path, quality=92)
+    return path
+
+
+if __name__ == "__main__":
+    main()

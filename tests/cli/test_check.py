@@ -1,0 +1,76 @@
+"""`vqa-client check` as people type it."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.client.check.playing import seeing
+from tests.fakes.fixtures import StartsProcesses
+from tests.fakes.server import FaultServer
+
+
+def check(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "vqa_client", "check", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_good_server_gets_a_verdict_a_table_and_exit_code_0() -> None:
+    with FaultServer(seeing()) as server:
+        done = check("--base_url", server.origin)
+    assert done.returncode == 0
+    verdict, *rows = done.stdout.splitlines()
+    assert verdict == f"usable, with 1 warning: tiny-vlm at {server.base_url}"
+    assert any(row.startswith(" ok   kind") and row.endswith("vllm") for row in rows)
+    assert any("parameter guided choice" in row and "accepted, and ignored" in row for row in rows)
+    assert any(row.startswith(" !    picture tokens by size") for row in rows)
+    assert "showing it two pictures" in done.stderr
+
+
+def test_json_stands_alone_on_standard_output(tmp_path: Path) -> None:
+    config = tmp_path / "model.json"
+    config.write_text(
+        json.dumps({"model_name": "tiny-vlm", "max_tokens": 9000, "extra_body": {"guided_choice": ["A"]}})
+    )
+    with FaultServer(seeing()) as server:
+        done = check("--base_url", server.base_url, "--config", str(config), "--json")
+    found = json.loads(done.stdout)
+    assert found["usable"] is True
+    assert found["fingerprint"]["parameters"]["stop"] == "honoured"
+    warned = {finding["name"] for finding in found["findings"] if finding.get("level") == "warning"}
+    assert warned == {"context_length", "picture_tokens_by_size", "parameter guided_choice"}
+
+
+def test_the_configs_own_address_is_checked(tmp_path: Path) -> None:
+    config = tmp_path / "model.json"
+    with FaultServer(seeing()) as server:
+        config.write_text(json.dumps({"model_name": "tiny-vlm", "max_tokens": 64, "base_url": server.base_url}))
+        assert check("-c", str(config)).returncode == 0
+
+
+def test_a_blind_server_ends_with_3(fault_process: StartsProcesses) -> None:
+    server = fault_process("blind()", "--kind", "mlx-vlm")
+    done = check("--base_url", server.base_url)
+    assert done.returncode == 3
+    assert done.stdout.startswith("unusable: tiny-vlm at ")
+    assert "does not see images" in done.stdout
+    assert server.violations == []
+
+
+def test_nobody_at_the_address_ends_with_3_and_a_verdict() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    done = check("--base_url", address, "--wait_for_server", "0", "--json")
+    assert done.returncode == 3
+    found = json.loads(done.stdout)
+    assert found["usable"] is False
+    assert "no answer from" in found["findings"][0]["text"]
+
+
+def test_a_key_that_is_refused_is_told_and_never_shown(fault_process: StartsProcesses) -> None:
+    server = fault_process("require_key('right-key')")
+    done = check("--base_url", server.base_url, "--api_key", "wrong-key")
+    assert done.returncode == 3
+    assert "refuses the key" in done.stdout
+    assert "wrong-key" not in done.stdout + done.stderr

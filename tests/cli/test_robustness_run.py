@@ -1,0 +1,91 @@
+"""`vqa-client robustness run`: whose options it takes, and where its reports lie."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsProcesses
+from tests.runs.explain_sample import own
+from tests.runs.vqa2_split import Split
+from tests.tasks.explain.samples import actx
+from vqa_client.cli.main import run_command
+
+NO_SERVER = "http://127.0.0.1:9/v1"
+
+
+def run(*words: object) -> int:
+    return run_command(["robustness", "run", *map(str, words)])
+
+
+@pytest.mark.parametrize(
+    ("task", "option"),
+    [("vqa2", "--num-questions"), ("mc", "--data-json"), ("niah", "--blacklist"), ("actx", "--n-samples")],
+)
+def test_help_shows_the_options_of_the_benchmark_too(
+    task: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--task", task, "--help") == 0
+    shown = capsys.readouterr().out
+    assert "--corruption-seed" in shown
+    assert option in shown
+    assert "--base-url" in shown
+
+
+def test_help_without_a_benchmark_shows_the_corruptions_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-h") == 0
+    shown = capsys.readouterr().out
+    assert "Usage: vqa-client robustness run" in shown
+    assert "--base-url" not in shown
+
+
+def test_a_run_without_a_benchmark_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--levels", "1") == 2
+    assert "--task vqa2|mc|niah|explain" in capsys.readouterr().err
+
+
+def test_an_unknown_corruption_is_refused_even_where_only_clean_images_are_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = Split(tmp_path).arguments(NO_SERVER)[1:]
+    assert run("--task", "vqa2", *words, "--levels", "0", "--corruptions", "snwo") == 2
+    assert "did you mean snow?" in capsys.readouterr().err
+
+
+def test_an_option_of_a_report_that_is_not_written_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = own(tmp_path, "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root
+    words = ("--data_root", root, "--split", "test", "--base_url", NO_SERVER, "-o", tmp_path / "out")
+    assert run("--task", "actx", *words, "--coco_captions") == 2
+    assert "--coco_captions can't be combined with corruptions" in capsys.readouterr().err
+
+
+def test_a_benchmark_with_explanations_goes_by_its_own_name(
+    tmp_path: Path, fault_process: StartsProcesses, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = own(tmp_path, "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root
+    server = fault_process("answer('playing guitar because he holds one')")
+    words = ("--data_root", root, "--split", "test", "--base_url", server.base_url, "-o", tmp_path / "out")
+    assert run("--task", "actx", *words, "--corruptions", "contrast", "--levels", "0-1") == 0
+    told = capsys.readouterr()
+    assert "actx test · contrast, levels 0, 1: 2/2" in told.err
+    assert [path.name for path in (tmp_path / "out").rglob("*_robustness.json")] == ["actx_test_eval_robustness.json"]
+
+
+def test_a_dated_report_names_its_run_and_its_result_files_have_its_name(
+    tmp_path: Path, fault_process: StartsProcesses, capsys: pytest.CaptureFixture[str]
+) -> None:
+    split = Split(tmp_path, 3)
+    server = fault_process("answer('yes')")
+    words = split.arguments(server.base_url)[1:]
+    assert run("--task", "vqa2", *words, "--corruptions", "contrast", "--levels", "0-1", "--published_files") == 0
+    [report] = split.results.glob("vqa2_results_coco_*_robustness.json")
+    results = report.with_name(f"{report.stem}_results")
+    assert sorted(path.name for path in results.iterdir()) == ["Contrast_L1", "Original"]
+    beside = split.results / "vqa2_results_coco_robustness"
+    capsys.readouterr()
+    said = set()
+    for place in (report, split.results, f"{beside}.run.json", f"{beside}.records.jsonl"):
+        assert run_command(["robustness", "evaluate", str(place)]) == 0
+        said.add(capsys.readouterr().out)
+    assert len(said) == 1

@@ -1,0 +1,186 @@
+"""`vqa-client serve` as people type it, with small programs in the place of the servers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.servers.processes import alive, children, gone
+from tests.servers.programs import DIES, NEVER_READY, SERVES, SERVES_AND_DIES, program
+
+needs_tesseract = pytest.mark.skipif("not __import__('importlib').util.find_spec('tesserocr')", reason="no tesserocr")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    serve = {"model": "/weights", "max_model_len": 2048, "extra_args": ["--seed", "1"]}
+    path.write_text(json.dumps({"model_name": "org/Model", "max_tokens": 64, "serve": serve}))
+    return path
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])
+
+
+@contextmanager
+def serving(*words: str, path: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """The command at work; whatever a test leaves of it is killed."""
+    env = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]}
+    command = [sys.executable, "-W", "error", "-m", "vqa_client", "serve", *words]
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(*words: str, path: Path | None = None) -> tuple[int, str, str]:
+    with serving(*words, path=path) as process:
+        out, err = process.communicate(timeout=30)
+        return process.returncode, out, err
+
+
+def server_of(process: subprocess.Popen[str]) -> list[int]:
+    """All below the command but the guard, once the base_url is printed."""
+    assert process.stdout
+    assert process.stdout.readline().startswith("http://127.0.0.1:")
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    guards = {int(line.split()[0]) for line in listing.splitlines() if "guard.py" in line}
+    return [pid for pid in children(process.pid) if pid not in guards]
+
+
+@pytest.mark.parametrize("name", ["vllm", "mlx"])
+def test_a_dry_run_prints_the_command_and_needs_nothing_installed(name: str, config: Path) -> None:
+    code, out, err = ended(name, "-c", str(config), "--dry_run")
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
+    assert out.startswith({"vllm": "vllm serve /weights ", "mlx": "mlx_vlm.server --model /weights "}[name])
+    assert out.endswith("--seed 1\n")
+
+
+def test_a_dry_run_covers_the_longest_document(config: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pages" / "images"
+    folder.mkdir(parents=True)
+    for number in range(1, 41):
+        (folder / f"doc_page_{number:03d}.png").write_bytes(b"")
+    _, out, _ = ended("vllm", "-c", str(config), "--images-dir", str(folder.parent), "--dry-run")
+    assert """--limit-mm-per-prompt '{"image": 40}'""" in out
+    assert "--max-model-len 2048" in out
+    assert "--served-model-name org/Model" in out
+
+
+def test_a_server_without_a_config_is_no_command() -> None:
+    code, _, err = ended("vllm", "--dry_run")
+    assert code == 2
+    assert "serve vllm needs --config" in err
+
+
+def test_a_server_that_is_not_installed_is_named(config: Path) -> None:
+    if any((Path(folder) / "vllm").is_file() for folder in os.environ["PATH"].split(os.pathsep)):
+        pytest.skip("vLLM is installed here")
+    code, _, err = ended("vllm", "-c", str(config), "--port", free_port())
+    assert code == 2
+    assert "hint: pip install 'vqa-client[vllm]'" in err
+
+
+def test_a_taken_port_is_found_before_anything_is_started(config: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, out, err = ended(
+            "vllm", "-c", str(config), "--port", port, path=program(tmp_path / "bin", "vllm", SERVES)
+        )
+    assert (code, out) == (2, "")
+    assert f"port {port}" in err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
+)
+def test_no_server_outlives_the_command(number: int, code: int, config: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "vllm", SERVES)
+    with serving("vllm", "-c", str(config), "--port", free_port(), path=path) as process:
+        servers = server_of(process)
+        assert len(servers) == 1
+        assert all(map(alive, servers))
+        os.kill(process.pid, number)
+        assert process.wait(20) == code
+        assert gone(servers)
+
+
+def test_a_server_that_dies_at_once_is_told_with_its_last_words(config: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "vllm", DIES)
+    code, out, err = ended("vllm", "-c", str(config), "--port", free_port(), path=path)
+    assert (code, out) == (3, "")
+    assert "vLLM ended with exit status 1 before it was ready" in err
+    assert "| CUDA out of memory" in err
+
+
+def test_a_server_that_dies_later_is_told_too(config: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "mlx_vlm.server", SERVES_AND_DIES)
+    code, out, err = ended("mlx", "-c", str(config), "--port", free_port(), path=path)
+    assert code == 3
+    assert out.startswith("http://127.0.0.1:")
+    assert "mlx-vlm ended with exit status 9" in err
+    assert "| engine died" in err
+
+
+def test_a_server_that_is_never_ready_is_given_up_and_stopped(config: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "vllm", NEVER_READY)
+    words = ("vllm", "-c", str(config), "--port", free_port(), "--start_timeout", "1")
+    code, out, err = ended(*words, path=path)
+    assert (code, out) == (3, "")
+    assert "vLLM was not ready after 1 s" in err
+    pid = int(err.split("loading shard 1 of 9 as ")[1].split()[0])
+    assert gone([pid])
+
+
+def test_a_start_can_be_interrupted(config: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "vllm", NEVER_READY)
+    with serving("vllm", "-c", str(config), "--port", free_port(), path=path) as process:
+        assert process.stderr
+        assert process.stderr.readline().startswith(str(path / "vllm"))
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+@needs_tesseract
+def test_the_page_reader_is_served_at_the_port_that_was_named() -> None:
+    port = free_port()
+    with serving("reader", "--port", port) as process:
+        servers = server_of(process)
+        check = subprocess.run(
+            [sys.executable, "-m", "vqa_client", "check", "--base_url", f"127.0.0.1:{port}", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        process.terminate()
+        assert process.wait(20) == 143
+    assert gone(servers)
+    assert check.returncode == 0
+    found = json.loads(check.stdout)["fingerprint"]
+    assert (found["kind"], found["sight"], found["answers_under_load"]) == ("page-reader", "text", "same")
+
+
+def test_what_a_dry_run_prints_for_the_page_reader_does_not_end_with_this_process() -> None:
+    pytest.importorskip("tesserocr")
+    code, out, _ = ended("reader", "--dry_run")
+    assert code == 0
+    assert "-m reader --host 127.0.0.1 --port 8000" in out
+    assert "--exit-with-parent" not in out

@@ -1,0 +1,111 @@
+"""Kind, version, models and context, and the address that leads to them."""
+
+import socket
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.check.playing import refused, said
+from vqa_client.client.check.addresses import (
+    Connected,
+    found_connections,
+    found_forms,
+    found_proxy,
+    other_form,
+    try_connections,
+)
+from vqa_client.client.check.findings import Finding
+from vqa_client.client.check.identity import Evidence, found_identity, kind_of
+
+
+def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any) -> Finding:
+    every = found_identity(said("B"), Evidence(**evidence), model, max_tokens)
+    return next(finding for finding in every if finding.name == name)
+
+
+@pytest.mark.parametrize(
+    ("owner", "kind"), [("vllm", "vllm"), ("sglang", "sglang"), ("vqa-client", "page-reader"), ("me", "unknown")]
+)
+def test_a_server_without_marks_is_known_by_its_model_card(owner: str, kind: str) -> None:
+    assert kind_of(said("B"), Evidence(cards=({"id": "m", "owned_by": owner},)))[0] == kind
+
+
+def test_a_model_that_is_not_listed_is_a_warning() -> None:
+    listed = found("models", model="x", cards=({"id": "y"},))
+    assert listed.level == "warning"
+    assert "--model" in listed.hint
+
+
+def test_of_many_models_the_loaded_one_is_the_one_to_name() -> None:
+    cards = ({"id": "a", "loaded": False}, {"id": "b", "loaded": True})
+    assert found("models", model="b", cards=cards).level == "ok"
+    other = found("models", model="a", cards=cards)
+    assert other.level == "warning"
+    assert "name b" in other.hint
+
+
+@pytest.mark.parametrize(
+    ("card", "health", "max_tokens", "level", "value"),
+    [
+        ({"max_model_len": 2048}, {}, 64, "ok", 2048),
+        ({"meta": {"n_ctx": 4096}}, {}, 64, "ok", 4096),
+        ({}, {"effective_context_limit": None, "loaded_context_size": 512}, 64, "ok", 512),
+        ({"max_model_len": 2048}, {}, 8192, "warning", 2048),
+        ({"max_model_len": "many", "meta": "none"}, {}, 64, "note", None),
+    ],
+)
+def test_the_context_is_found_and_held_against_the_config(
+    card: dict[str, Any], health: dict[str, Any], max_tokens: int, level: str, value: int | None
+) -> None:
+    context = found("context_length", cards=({"id": "m", **card},), health=health, max_tokens=max_tokens)
+    assert (context.level, context.value) == (level, value)
+
+
+@pytest.mark.parametrize(
+    ("base", "other"),
+    [
+        ("http://h:8000/v1", "http://h:8000/"),
+        ("http://h:8000/", "http://h:8000/v1"),
+        ("http://h/api/v1", "http://h/api"),
+        ("http://h/openai/deployments/x?api-version=1", "http://h/openai/deployments/x/v1?api-version=1"),
+    ],
+)
+def test_the_other_form_of_an_address(base: str, other: str) -> None:
+    assert str(other_form(httpx2.URL(base))) == other
+
+
+def test_which_form_answers_is_told_without_a_password() -> None:
+    base = httpx2.URL("http://me:secret@h/v1")
+    told = found_forms(base, other_form(base), refused(404, "Not Found"))
+    assert told.text == "http://h/v1; without /v1 it doesn't (HTTP 404: Not Found)"
+    assert found_proxy("http://me:secret@proxy:3128").text == "http://proxy:3128"
+
+
+def test_a_first_address_that_leads_nowhere_is_a_warning() -> None:
+    tried = [Connected(address="::1", error="Connection refused"), Connected(address="127.0.0.1", took_s=0.001)]
+    told = found_connections("localhost", tried)
+    assert told.level == "warning"
+    assert "127.0.0.1 in place of localhost" in told.hint
+    assert found_connections("localhost", tried[::-1]).level == "ok"
+    assert found_connections("localhost", [Connected(address="127.0.0.1", took_s=0.7)]).level == "warning"
+    assert found_connections("nowhere.invalid", []).level == "warning"
+
+
+async def test_a_connection_is_tried_to_each_address_of_the_name() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        (good,) = await try_connections(httpx2.URL(f"http://127.0.0.1:{port}/v1"))
+    assert (good.address, good.error) == ("127.0.0.1", "")
+    (bad,) = await try_connections(httpx2.URL(f"http://127.0.0.1:{port}/v1"))
+    assert "refused" in bad.error.lower()
+
+
+async def test_an_ipv6_address_in_brackets_is_tried_as_it_is() -> None:
+    try:
+        listener = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    with listener:
+        (tried,) = await try_connections(httpx2.URL(f"http://[::1]:{listener.getsockname()[1]}/v1"))
+    assert (tried.address, tried.error) == ("::1", "")

@@ -1,0 +1,102 @@
+"""The drawn pictures and the limits that are found with them."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from tests.client.check.playing import refused, said
+from vqa_client.client.check.asks import Ask
+from vqa_client.client.check.image_limit import LADDER, find_image_limit, limit_in
+from vqa_client.client.check.pictures import COLOURS, sentence, square
+from vqa_client.client.check.replies import Reply
+from vqa_client.client.check.sizes import find_sizes, found_sizes
+
+
+def colours_of(png: bytes) -> set[object]:
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    return {colour for _, colour in picture.getcolors(1 << 16) or []}
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_a_square_has_two_colours(colour: str) -> None:
+    assert colours_of(square(colour)) == {(255, 255, 255), COLOURS[colour]}
+
+
+def test_a_sentence_is_drawn_across_its_page_and_the_same_each_time() -> None:
+    drawn = sentence("The secret code is 4821.")
+    sentence.cache_clear()
+    assert sentence("The secret code is 4821.") == drawn
+    picture = Image.open(io.BytesIO(drawn)).convert("L").point(lambda value: 255 if value < 128 else 0)
+    left, _, right, _ = picture.getbbox() or (0, 0, 0, 0)
+    assert 0 < left < 90
+    assert 358 < right < 448
+
+
+@pytest.mark.parametrize(
+    ("tokens", "level", "words"),
+    [
+        ({256: 84, 512: 276, 1024: 1044, 2048: 4116}, "ok", "4,096 at 2048 px"),
+        ({256: 84, 512: 276, 1024: 1044, 2048: 1046}, "warning", "larger than about 1024 x 1024 are shrunk"),
+        ({256: 596, 512: 596}, "warning", "larger than about 256 x 256 are shrunk"),
+        ({256: None}, "note", "counts no prompt tokens"),
+    ],
+)
+def test_tokens_that_grow_no_more_tell_of_shrunk_images(tokens: dict[int, int | None], level: str, words: str) -> None:
+    found = found_sizes({side: said("red", tokens=count) for side, count in tokens.items()}, 20)
+    assert found.level == level
+    assert words in found.text
+
+
+async def test_larger_pictures_are_asked_until_one_is_refused() -> None:
+    asked: list[int] = []
+
+    async def ask(request: Ask) -> Reply:
+        side = Image.open(io.BytesIO(request.pictures[0].png)).width
+        asked.append(side)
+        return said("red", tokens=20 + side) if side < 1024 else refused(400, "maximum context length is 2048 tokens")
+
+    found = await find_sizes(ask, 20)
+    assert asked == [256, 512, 1024]
+    assert found.level == "note"
+    assert found.value == {"256": 256, "512": 512}
+    assert "1024 x 1024 is refused (HTTP 400: maximum context length is 2048 tokens)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("refusal", "limit"),
+    [
+        ("At most 16 image(s) may be provided in one prompt. (parameter=image)", 16),
+        ("At most 1 image(s) may be provided in one request.", 1),
+        ("Too many images in request. Maximum is 20.", 20),
+        ("You may send up to 5 images", 5),
+        ("Too many images", None),
+    ],
+)
+def test_the_number_in_a_refusal_of_images_is_found(refusal: str, limit: int | None) -> None:
+    assert limit_in(refusal) == limit
+
+
+@pytest.mark.parametrize(
+    ("most", "level", "value", "words"),
+    [(99, "ok", None, "64 or more images"), (4, "note", None, "4 small images"), (1, "warning", 1, "two images")],
+)
+async def test_fewer_images_are_tried_where_it_is_their_length_that_is_refused(
+    most: int, level: str, value: int | None, words: str
+) -> None:
+    async def ask(request: Ask) -> Reply:
+        number = len(request.pictures)
+        return said("red", tokens=20 + 9 * number) if number <= most else refused(400, "prompt is too long")
+
+    found = await find_image_limit(ask, "colours", 20)
+    assert (found.level, found.value) == (level, value)
+    assert words in found.text
+
+
+async def test_images_that_cost_nothing_are_suspected_of_being_dropped() -> None:
+    async def ask(request: Ask) -> Reply:
+        return said("red", tokens=20 + 9)
+
+    found = await find_image_limit(ask, "colours", 20)
+    assert found.level == "warning"
+    assert f"{LADDER[0]} images cost 9 prompt tokens" in found.text

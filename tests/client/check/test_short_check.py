@@ -1,0 +1,47 @@
+"""The check before a run: few requests, no exception, a fingerprint."""
+
+from typing import Any
+
+import pytest
+
+from tests.client.check.playing import endpoint_playing, model, seeing
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer, blind, error
+from vqa_client.client.check import Fingerprint, short_check
+from vqa_client.client.direct import DirectTransport
+from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.url import candidates
+
+
+async def shortly(base_url: str) -> Fingerprint:
+    base = candidates(base_url)[0]
+    async with DirectTransport(None) as transport:
+        return await short_check(Endpoint(base, transport, headers_for(base, None)), model())
+
+
+@pytest.mark.parametrize(("kind", "named"), [("vllm", "vllm"), ("mlx-vlm", "mlx-vlm"), ("llamacpp", "llama.cpp")])
+async def test_a_seeing_server_takes_two_requests_and_nothing_else(
+    kind: str, named: str, fault_server: StartsServers
+) -> None:
+    server = fault_server(seeing(), kind=kind)
+    found = await shortly(server.base_url)
+    assert (found.kind, found.sight, found.picture_tokens) == (named, "colours", 84)
+    assert found.version
+    assert len(server.requests) == len(server.chats) == 2
+
+
+@pytest.mark.parametrize(("play", "sight"), [(blind(), "blind"), (answer("B"), "same"), (error(503), "unknown")])
+async def test_what_a_bad_server_does_is_told_and_never_raised(
+    play: Any, sight: str, fault_server: StartsServers
+) -> None:
+    server = fault_server(play)
+    assert (await shortly(server.base_url)).sight == sight
+    assert len(server.chats) <= 3
+
+
+async def test_a_server_that_is_gone_is_unknown() -> None:
+    def play(body: dict[str, Any], request: Any) -> Any:
+        raise OSError("gone")
+
+    found = await short_check(endpoint_playing(play), model())
+    assert found == Fingerprint(model="tiny-vlm")

@@ -1,0 +1,69 @@
+"""Whether a server sees images, judged by what it says of two of them."""
+
+import pytest
+
+from tests.client.check.playing import refused, said
+from vqa_client.client.check.sight import colour_in, found_sight, sight_of
+
+BARE = said("I see no image", tokens=20)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sight"),
+    [
+        ("red", "blue", "colours"),
+        ("The square is **Red**.", "Blue!", "colours"),
+        ("red", "red", "same"),
+        ("red or blue", "red or blue", "same"),
+        ("blue", "red", "differs"),
+        ("a square", "another square", "differs"),
+    ],
+)
+def test_only_the_right_colour_of_both_pictures_counts_as_seen(first: str, second: str, sight: str) -> None:
+    assert sight_of([said(first), said(second)], None, BARE) == sight
+
+
+def test_a_server_that_counts_no_tokens_for_the_picture_is_blind() -> None:
+    assert sight_of([said("red", tokens=20), said("red", tokens=20)], None, BARE) == "blind"
+    assert sight_of([said("B", tokens=20), said("B", tokens=20)]) == "blind"
+
+
+def test_without_counts_and_with_one_answer_nothing_was_seen_either() -> None:
+    assert sight_of([said("B", tokens=None), said("B", tokens=None)]) == "same"
+
+
+def test_a_reader_that_names_no_colours_sees_by_its_reading() -> None:
+    cant = said("I can't find that on the pages.", tokens=9)
+    assert sight_of([cant, cant], said("The secret code is 4821."), said("?", tokens=9)) == "text"
+
+
+def test_a_colour_in_the_thoughts_counts_where_nothing_was_said() -> None:
+    thinking = [said("", reasoning=f"I see a {colour} square", finish="length") for colour in ("red", "blue")]
+    assert sight_of(thinking) == "colours"
+
+
+def test_a_refusal_is_no_proof_of_blindness() -> None:
+    assert sight_of([refused(503, "busy"), said("blue")]) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "colour"),
+    [("reddish", None), ("Grey.", "gray"), ("red, not blue", None), ("", None), ("a RED one", "red")],
+)
+def test_a_colour_is_a_word_of_its_own_and_the_only_one(text: str, colour: str | None) -> None:
+    assert colour_in(text) == colour
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (500, "EngineCore encountered an issue.", "completes nothing"),
+        (404, "The model `m` does not exist.", "--model"),
+        (400, "image_url is not supported", "log"),
+    ],
+)
+def test_no_reply_is_unusable_and_says_why(status: int, message: str, hint: str) -> None:
+    found = found_sight([refused(status, message)] * 2, None, None)
+    assert found.level == "unusable"
+    assert message in found.text
+    assert hint in found.hint

@@ -1,0 +1,179 @@
+"""Whole checks against a real socket server of each kind, good ones and bad ones."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.check.playing import EVERYTHING, colour_of, endpoint_playing, examined, model, named, seeing
+from tests.fakes.acts import Neighbour
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.received import Received
+from tests.fakes.words import (
+    answer,
+    at,
+    blind,
+    delay,
+    engine_dead,
+    error,
+    hang,
+    image_limit,
+    only_fields,
+    only_path,
+    unsupported_parameter,
+)
+from vqa_client.client.check import fingerprint
+from vqa_client.client.check.asker import Asker
+from vqa_client.client.check.asks import Ask
+
+KINDS = [("vllm", "vllm", "0.32.0"), ("mlx-vlm", "mlx-vlm", "0.7.10"), ("llamacpp", "llama.cpp", "b0-unknown")]
+
+
+@pytest.mark.parametrize(("kind", "named_kind", "version"), KINDS)
+async def test_a_good_server_of_each_kind_is_usable(
+    kind: str, named_kind: str, version: str, fault_server: StartsServers
+) -> None:
+    server = fault_server(seeing(), kind=kind)
+    checked = await examined(server.base_url)
+    assert checked.worst == ()
+    kept = fingerprint(checked)
+    assert (kept.kind, kept.version, kept.sight, kept.uuid) == (named_kind, version, "colours", True)
+    assert (kept.context_length, kept.answers_under_load, kept.picture_tokens) == (2048, "same", 84)
+    assert kept.parameters["stop"] == kept.parameters["n"] == kept.parameters["top_logprobs"] == "honoured"
+    assert kept.parameters["guided_choice"] == kept.parameters["an unknown field"] == "ignored"
+
+
+async def test_two_checks_of_one_server_have_one_fingerprint(fault_server: StartsServers) -> None:
+    server = fault_server(seeing())
+    assert fingerprint(await examined(server.base_url)) == fingerprint(await examined(server.base_url))
+
+
+@pytest.mark.parametrize("parameter", ["stop", "n", "structured_outputs", "response_format", "logprobs"])
+async def test_a_parameter_that_is_ignored_shows(parameter: str, fault_server: StartsServers) -> None:
+    server = fault_server(seeing(EVERYTHING - {parameter}))
+    checked = await examined(server.base_url, extra_body={parameter: None})
+    found = named(checked, f"parameter {parameter}")
+    assert (found.level, found.value) == ("warning", "ignored")
+    assert found.hint == "the config sends it"
+
+
+@pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
+@pytest.mark.parametrize("play", [blind(), answer("B")])
+async def test_a_blind_server_is_unusable(kind: str, play: Any, fault_server: StartsServers) -> None:
+    server = fault_server(play, kind=kind)
+    checked = await examined(server.base_url)
+    (worst,) = checked.worst
+    assert worst.name == "sight"
+    assert "does not see images" in worst.text
+    assert len(server.chats) == 4  # nothing else is asked of it
+
+
+@pytest.mark.parametrize("kind", ["vllm", "mlx-vlm"])
+async def test_answers_that_are_mixed_up_under_load_are_found(kind: str, fault_server: StartsServers) -> None:
+    def mixing(received: Received) -> Any:
+        alone = len(received.images) == 1 and received.images[0].url
+        return Neighbour(colour_of, 0.02) if alone else answer("red")
+
+    checked = await examined(fault_server(mixing, kind=kind).base_url)
+    assert named(checked, "sight").value == "colours"
+    (worst,) = checked.worst
+    assert (worst.name, worst.value) == ("answers_under_load", "mixed")
+    assert "--max_workers 1" in worst.hint
+
+
+async def test_a_server_that_lives_and_completes_nothing_is_unusable(fault_server: StartsServers) -> None:
+    server = fault_server(engine_dead())
+    (worst,) = (await examined(server.base_url)).worst
+    assert "EngineCore encountered an issue" in worst.text
+    assert "completes nothing" in worst.hint
+
+
+async def test_a_server_that_hangs_is_unusable_after_the_timeout(fault_server: StartsServers) -> None:
+    server = fault_server(hang())
+    (worst,) = (await examined(server.base_url, timeout_s=0.2)).worst
+    assert "no reply within 0.2 s" in worst.text
+
+
+async def test_a_server_of_one_image_is_said_to_be_one(fault_server: StartsServers) -> None:
+    server = fault_server(image_limit(1, seeing()))
+    found = named(await examined(server.base_url), "image_limit")
+    assert (found.level, found.value) == ("warning", 1)
+    assert "--limit-mm-per-prompt" in found.hint
+
+
+async def test_chats_at_the_other_form_of_the_address_are_found(fault_server: StartsServers) -> None:
+    server = fault_server(only_path("/chat/completions", then=seeing()))
+    checked = await examined(server.origin)
+    assert checked.base_url == server.origin + "/"
+    assert checked.worst == ()
+
+
+async def test_both_forms_are_told(fault_server: StartsServers) -> None:
+    both = named(await examined(fault_server(seeing(), kind="mlx-vlm").origin), "address")
+    assert both.text.endswith("without /v1 it answers too")
+    one = named(await examined(fault_server(seeing(), kind="vllm").origin), "address")
+    assert "without /v1 it doesn't (HTTP 404" in one.text
+
+
+async def test_a_strict_server_is_asked_with_the_least_and_what_it_refuses_is_told(fault_server: StartsServers) -> None:
+    allowed = only_fields("model", "messages", "max_tokens", "temperature", "stop", then=seeing())
+    checked = await examined(fault_server(allowed).base_url)
+    assert checked.worst == ()
+    parameters = fingerprint(checked).parameters
+    assert parameters["an unknown field"] == parameters["n"] == "refused"
+    assert parameters["stop"] == "honoured"
+
+
+async def test_a_hosted_dialect_is_found_out(fault_server: StartsServers) -> None:
+    gates = unsupported_parameter("max_tokens", then=unsupported_parameter("temperature", use="nothing", then=seeing()))
+    checked = await examined(fault_server(gates).base_url)
+    assert checked.worst == ()
+    assert named(checked, "dialect").value == ["max_completion_tokens instead of max_tokens", "temperature not sent"]
+
+
+async def test_only_the_loaded_model_is_ever_asked_for(fault_server: StartsServers) -> None:
+    server = fault_server(seeing(), kind="mlx-vlm", models=("loaded", "other"))
+    checked = await examined(server.base_url, model_name="other")
+    assert {received.json["model"] for received in server.chats} == {"loaded"}
+    assert named(checked, "models").level == "warning"
+    assert checked.model == "loaded"
+
+
+async def test_the_configs_own_fields_are_sent_along(fault_server: StartsServers) -> None:
+    server = fault_server(seeing())
+    await examined(server.base_url, extra_body={"top_k": 2})
+    assert all(received.json["top_k"] == 2 for received in server.chats)
+
+
+async def test_sampling_settings_are_never_mixed_in_flight(fault_server: StartsServers) -> None:
+    server = fault_server((delay(0.01), seeing()), kind="mlx-vlm")
+    await examined(server.base_url)
+    together = [received for received in server.chats if received.in_flight > 1]
+    assert together
+    assert {(r.json["temperature"], r.json["max_tokens"]) for r in together} == {(0, 256)}
+
+
+async def test_a_key_is_taken_out_of_a_refusal() -> None:
+    def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(400, json={"error": {"message": f"no: {request.headers['authorization']}"}})
+
+    asker = Asker(endpoint_playing(play), model())
+    reply = await asker.ask(Ask(prompt="?"))
+    assert reply.refusal == "no: Bearer <key>"
+
+
+async def test_a_broken_connection_is_a_reply_without_a_status() -> None:
+    def play(body: dict[str, Any], request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ReadError("cut off")
+
+    asker = Asker(endpoint_playing(play), model())
+    reply = await asker.ask(Ask(prompt="?"))
+    assert (reply.http_status, reply.status, reply.told) == (0, "connection", "cut off")
+    assert (await asker.get("/models")).http_status == 0
+
+
+async def test_a_server_without_probes_is_checked_all_the_same(fault_server: StartsServers) -> None:
+    gates = at("/v1/models", error(404), at("/health", error(404), at("/version", error(404), seeing())))
+    checked = await examined(fault_server(gates, kind="plain").base_url)
+    assert checked.worst == ()
+    assert fingerprint(checked).kind == "unknown"

@@ -1,0 +1,142 @@
+"""What three real servers answered to the fields that a check tries, read by the check's own judges."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.client.check.features import found_reasoning
+from vqa_client.client.check.identity import Evidence, cards_of, context_length, kind_of, loaded_model
+from vqa_client.client.check.image_limit import found_image_limit
+from vqa_client.client.check.parameters import PARAMETERS, effect_of, found_parameters
+from vqa_client.client.check.replies import Reply, heard
+from vqa_client.client.check.sight import found_sight
+
+WIRE = Path(__file__).parents[4] / "shared" / "data" / "wire"
+SERVERS = ("vllm", "mlx-vlm", "llamacpp")
+pytestmark = pytest.mark.skipif(not WIRE.is_dir(), reason=f"the wire samples are not at {WIRE}")
+
+
+def sample(server: str, name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((WIRE / server / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+def reply_of(server: str, name: str) -> Reply:
+    response = sample(server, name)["response"]
+    return heard(response["status"], response["headers"], json.dumps(response["body"]).encode())
+
+
+def body_of(server: str, name: str) -> dict[str, Any]:
+    body = sample(server, name)["response"]["body"]
+    return body if isinstance(body, dict) else {}
+
+
+def evidence_of(server: str) -> Evidence:
+    return Evidence(
+        cards=cards_of(body_of(server, "models")),
+        health=body_of(server, "root_health"),
+        version=body_of(server, "root_version"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("server", "kind", "version", "context", "loaded"),
+    [
+        ("vllm", "vllm", "0.32.0", 2048, None),
+        ("mlx-vlm", "mlx-vlm", "0.7.10", 4096, "/models"),
+        ("llamacpp", "llama.cpp", "b0-unknown", 2048, None),
+    ],
+)
+def test_each_server_is_known_with_its_version_and_its_context(
+    server: str, kind: str, version: str, context: int, loaded: str | None
+) -> None:
+    evidence = evidence_of(server)
+    assert kind_of(reply_of(server, "chat_image"), evidence) == (kind, version)
+    assert context_length(evidence, "tiny-vlm") == context
+    assert loaded_model(evidence) == loaded
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_one_reply_alone_tells_the_kind_and_the_version(server: str) -> None:
+    alone = kind_of(reply_of(server, "chat_image"), Evidence())
+    assert alone == kind_of(reply_of(server, "chat_image"), evidence_of(server))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "plain", "asked", "effects"),
+    [
+        ("stop", "chat_full", "chat_stop", ("honoured", "ignored", "honoured")),
+        ("max_completion_tokens", "chat_full", "chat_max_completion_tokens", ("honoured", "ignored", "honoured")),
+        ("n", "chat_image", "chat_n3", ("honoured", "ignored", "honoured")),
+        ("n", "chat_image", "chat_n3_greedy", ("refused", "ignored", "honoured")),
+        ("structured_outputs", "chat_image", "chat_structured_choice_odd", ("honoured", "ignored", "ignored")),
+        ("guided_choice", "chat_image", "chat_guided_choice_odd", ("ignored", "ignored", "ignored")),
+        ("response_format", "chat_image", "chat_json_schema", ("honoured", "refused", "honoured")),
+        ("chat_template_kwargs", "chat_image", "chat_thinking", ("honoured", "unclear", "honoured")),
+        ("enable_thinking", "chat_image", "chat_thinking_top", ("unclear", "honoured", "unclear")),
+        ("mm_processor_kwargs", "chat_image", "chat_mm_kwargs", ("refused", None, "refused")),
+        ("top_logprobs", "chat_image", "chat_logprobs", ("honoured", None, "honoured")),
+        ("top_logprobs", "chat_image", "chat_image", ("ignored", "ignored", "ignored")),
+        ("an unknown field", "chat_image", "chat_unknown_param", ("ignored", "ignored", "ignored")),
+    ],
+)
+def test_a_field_that_is_taken_and_ignored_is_told_from_one_that_is_honoured(
+    parameter: str, plain: str, asked: str, effects: tuple[str | None, ...]
+) -> None:
+    for server, effect in zip(SERVERS, effects, strict=True):
+        if effect is None:
+            continue
+        # mlx-vlm ignores `stop`, so that its reply to that probe is what all three say without it
+        unlimited = reply_of("mlx-vlm", "chat_stop") if plain == "chat_full" else reply_of(server, plain)
+        fields = dict(sample(server, asked)["request"]["body"])
+        fields.setdefault(parameter, 5)
+        found = effect_of(PARAMETERS[parameter], unlimited, reply_of(server, asked), fields)
+        assert (server, found) == (server, effect)
+
+
+@pytest.mark.parametrize(("server", "ignored"), [("vllm", "enable_thinking"), ("mlx-vlm", "chat_template_kwargs")])
+def test_where_one_name_of_the_switch_works_the_other_is_ignored(server: str, ignored: str) -> None:
+    replies = {
+        "chat_template_kwargs": reply_of(server, "chat_thinking"),
+        "enable_thinking": reply_of(server, "chat_thinking_top"),
+    }
+    found = found_parameters(replies, reply_of(server, "chat_image"), frozenset({ignored}))
+    assert {finding.name: finding.value for finding in found} == {
+        f"parameter {name}": "ignored" if name == ignored else "honoured" for name in replies
+    }
+    assert [finding.name for finding in found if finding.level == "warning"] == [f"parameter {ignored}"]
+
+
+def test_the_limit_of_images_is_read_from_the_refusal() -> None:
+    found = found_image_limit(40, reply_of("vllm", "chat_images40"), 20)
+    assert found is not None
+    assert found.value == 16
+
+
+@pytest.mark.parametrize("server", ["mlx-vlm", "llamacpp"])
+def test_many_images_that_are_counted_are_taken(server: str) -> None:
+    found = found_image_limit(12, reply_of(server, "chat_images12"), 20)
+    assert found is not None
+    assert (found.level, found.value) == ("note", None)
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_too_long_a_prompt_is_no_limit_of_images(server: str) -> None:
+    assert found_image_limit(64, reply_of(server, "ctx_images"), 20) is None
+
+
+def test_thoughts_are_found_in_their_field_or_in_the_text() -> None:
+    assert found_reasoning([reply_of("vllm-reasoning-key-sekret", "chat_thinking")]).value == "reasoning"
+    assert found_reasoning([reply_of("mlx-vlm", "chat_thinking_top")]).value == "reasoning"
+    inside = found_reasoning([reply_of("vllm", "chat_thinking")])
+    assert (inside.level, inside.value) == ("warning", "text")
+    assert found_reasoning([reply_of("llamacpp", "chat_image")]).value is None
+
+
+def test_an_unknown_model_is_unusable_with_the_way_out() -> None:
+    found = found_sight([reply_of("vllm", "unknown_model")] * 2, None, None)
+    assert found.level == "unusable"
+    assert "does not exist" in found.text
+    assert "--model" in found.hint

@@ -1,0 +1,89 @@
+"""Replies that come compressed: read like any other, and never larger than the limit, whatever they unpack to."""
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.replies import Reply
+from tests.faults.questions import Questions
+from vqa_client.client.coding import REPLY_LIMIT_BYTES, plain_response, read_whole
+
+SAID = json.dumps({"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}).encode()
+RAW = zlib.compressobj(wbits=-15)
+CODED = {
+    "gzip": gzip.compress(SAID),
+    "x-gzip": gzip.compress(SAID),
+    "deflate": zlib.compress(SAID),
+    "deflate, gzip": gzip.compress(zlib.compress(SAID)),
+    "Identity": SAID,
+}
+
+
+def packed(size_bytes: int) -> bytes:
+    return gzip.compress(bytes(size_bytes))
+
+
+@pytest.mark.parametrize(("coding", "body"), CODED.items(), ids=list(CODED))
+def test_every_common_coding_is_unpacked(coding: str, body: bytes) -> None:
+    response = plain_response(200, [(b"Content-Encoding", coding.encode()), (b"x-other", b"1")], body)
+    assert (response.content, response.headers["x-other"]) == (SAID, "1")
+    assert "content-encoding" not in response.headers
+
+
+def test_a_deflated_reply_without_its_header_is_unpacked() -> None:
+    body = RAW.compress(SAID) + RAW.flush()
+    assert plain_response(200, [(b"content-encoding", b"deflate")], body).content == SAID
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "words"),
+    [
+        ("gzip", packed(REPLY_LIMIT_BYTES + 1), "larger than"),
+        ("deflate", zlib.compress(bytes(REPLY_LIMIT_BYTES + 1)), "larger than"),
+        ("gzip", SAID, "says that it is gzip"),
+        ("gzip", gzip.compress(SAID)[:-4], "end is missing"),
+        ("gzip", gzip.compress(b"") * 1000, "follows its end"),
+        ("gzip", b"", "end is missing"),
+        ("br", b"anything", "nobody asked for"),
+        ("gzip," * 50 + "zstd", b"anything", "nobody asked for"),
+    ],
+    ids=["bomb", "deflated bomb", "no gzip", "cut", "many streams", "nothing", "unknown", "many unknown"],
+)
+def test_what_can_not_be_unpacked_is_a_fault_of_the_wire(coding: str, body: bytes, words: str) -> None:
+    with pytest.raises(httpx2.RemoteProtocolError, match=words):
+        plain_response(200, [(b"content-encoding", coding.encode())], body)
+
+
+async def test_an_endless_reply_is_given_up_at_the_limit() -> None:
+    read = 0
+
+    class Endless(httpx2.AsyncByteStream):
+        async def __aiter__(self):  # type: ignore[no-untyped-def]
+            nonlocal read
+            while True:
+                read += 1_000_000
+                yield bytes(1_000_000)
+
+    with pytest.raises(httpx2.RemoteProtocolError, match="larger than"):
+        await read_whole(httpx2.Response(200, stream=Endless()))
+    assert read <= REPLY_LIMIT_BYTES + 1_000_000
+
+
+@pytest.mark.parametrize("engine", ["direct", "httpx2"])
+@pytest.mark.parametrize(
+    ("body", "status"), [(CODED["gzip"], "ok"), (packed(REPLY_LIMIT_BYTES + 1), "connection"), (SAID, "connection")]
+)
+async def test_a_bomb_costs_one_question_and_not_the_run(
+    body: bytes, status: str, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 2)
+    packed_reply = Reply(body=body, headers=(("content-type", "application/json"), ("content-encoding", "gzip")))
+    server = fault_server(lambda received: packed_reply if "[[q0]]" in received.prompt else "B")
+    records = await of.ask(server, engine=engine, max_retries=0)
+    assert {name: record["status"] for name, record in records.items()} == {"q0": status, "q1": "ok"}
+    assert server.chats[0].headers["accept-encoding"] == "identity"

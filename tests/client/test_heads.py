@@ -1,0 +1,56 @@
+"""The head of a reply has a limit, in whatever pieces it comes, and so has what follows a chunked body."""
+
+import httpx2
+import pytest
+
+from vqa_client.client.direct import HEAD_LIMIT_BYTES, Connection
+
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+OPENED = {"one line": b"HTTP/1.1 200 OK\r\nx: ", "many lines": b"HTTP/1.1 200 OK\r\n", "trailers": CHUNKED}
+PIECES = {"one line": b"x" * 50_000, "many lines": b"x: " + b"x" * 5_000 + b"\r\n", "trailers": b"x: y\r\n" * 1_000}
+
+
+class Wire:
+    """What a connection writes to."""
+
+    aborted = 0
+
+    def abort(self) -> None:
+        self.aborted += 1
+
+
+def connected() -> tuple[Connection, Wire]:
+    connection, wire = Connection(), Wire()
+    connection.transport, connection.alive = wire, True  # type: ignore[assignment]
+    return connection, wire
+
+
+@pytest.mark.parametrize("form", OPENED)
+async def test_an_endless_head_is_given_up_at_its_limit(form: str) -> None:
+    connection, wire = connected()
+    connection.data_received(OPENED[form])
+    fed = 0
+    while not wire.aborted and fed < 4 * HEAD_LIMIT_BYTES:
+        connection.data_received(PIECES[form])
+        fed += len(PIECES[form])
+    assert fed <= 3 * HEAD_LIMIT_BYTES
+    with pytest.raises(httpx2.RemoteProtocolError, match="headers are larger"):
+        await connection.reply
+
+
+async def test_large_headers_below_the_limit_are_read_and_each_reply_counts_anew() -> None:
+    connection, wire = connected()
+    for _ in range(3):
+        padding = b"x: " + b"y" * (HEAD_LIMIT_BYTES * 6 // 10) + b"\r\n"
+        connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n" + padding + b"\r\n{}")
+        assert (await connection.reply).content == b"{}"
+        connection.begin()
+    assert wire.aborted == 0
+
+
+async def test_a_long_body_is_no_head() -> None:
+    connection, _ = connected()
+    body = b"x" * (2 * HEAD_LIMIT_BYTES)
+    connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body))
+    connection.data_received(body)
+    assert (await connection.reply).content == body

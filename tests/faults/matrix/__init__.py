@@ -1,0 +1,1 @@
+"""Every handed case of failure beside what holds it here: `python -m tests.faults.matrix`."""

@@ -1,0 +1,103 @@
+"""The same questions with their images and without: what is sent, and how much the images matter."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.received import Received
+from tests.faults.questions import Questions, niah_settings
+from tests.runs.test_explain_runs import photographs
+from tests.runs.vqa2_split import Split
+from vqa_client.cli.varied_tables import as_varied_tables, of_blind
+from vqa_client.errors import UsageError
+from vqa_client.evaluation import arun
+
+
+def seeing(of: Questions, guesses: frozenset[str] = frozenset()) -> Any:
+    """Right with an image; without one only on the questions it can guess."""
+
+    def play(received: Received) -> str:
+        name = received.prompt[2:].partition("]]")[0]
+        return f"The answer is {of.gold[name]}." if received.images or name in guesses else "I can't see it."
+
+    return play
+
+
+async def test_every_question_is_asked_with_and_without_in_the_same_words(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 4, pages=2)
+    server = fault_server(seeing(of, frozenset({"q0"})))
+    [done] = await arun(of.settings(server.base_url, blind=True))
+    assert sorted(len(chat.images) for chat in server.chats) == [0] * 4 + [2] * 4
+    assert len({chat.prompt for chat in server.chats}) == 4
+    found = json.loads((of.output / "clean_mc_eval_blind.json").read_text())
+    matter = found["images_matter"]
+    assert (matter["seen"]["value"], matter["blind"]["value"], matter["gain"]["value"]) == (100.0, 25.0, 75.0)
+    assert (matter["gain"]["higher"], matter["gain"]["lower"]) == (3, 0)
+    assert found["right_without_images_of_those_right_with"]["value"] == found["same_answer"]["value"] == 25.0
+    assert found["chance"] == 25.0
+    assert found["by_group"]["difficulty"]["easy"]["blind"]["value"] == 50.0
+    assert {form: each["accuracy"] for form, each in found["by_form"].items()} == {"blind": 25.0, "seen": 100.0}
+    shown = as_varied_tables([done], of_blind)
+    for words in ("+75.0", "difficulty easy", "guessing among the choices is right in 25.0 %"):
+        assert words in shown
+
+
+async def test_a_second_start_asks_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server(seeing(of))
+    await arun(of.settings(server.base_url, blind=True))
+    before = (of.output / "clean_mc_eval_blind.json").read_bytes()
+    await arun(of.settings(server.base_url, blind=True))
+    assert len(server.chats) == 6
+    assert (of.output / "clean_mc_eval_blind.json").read_bytes() == before
+
+
+async def test_needles_have_no_choices_to_guess_among(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    await arun(niah_settings(of, fault_server("code q0#0").base_url, blind=True))
+    found = json.loads((tmp_path / "needles_out_blind.json").read_text())
+    assert found["chance"] is None
+    assert found["same_answer"] is None
+    assert found["images_matter"]["gain"]["value"] == 0.0
+
+
+async def test_photographs_can_be_left_out_too(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Split(tmp_path, 5)
+    server = fault_server(lambda received: "yes" if received.images else "no")
+    [done] = await arun(of.settings(server.base_url, blind=True))
+    assert sorted(len(chat.images) for chat in server.chats) == [0] * 5 + [1] * 5
+    found = json.loads(done.path.read_text())
+    assert found["images_matter"]["questions"] == 5
+    assert "kind" in found["by_group"]
+
+
+async def test_explained_answers_can_be_drawn_and_repeated(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = photographs(tmp_path, 30)
+    server = fault_server("yes because it is so")
+    [done] = await arun(of.settings(server.base_url, n_samples=None, sample=4, repeat=3))
+    assert len(server.chats) == 12
+    assert json.loads(done.path.read_text())["several_answers"]["value"] == 0.0
+
+
+async def test_several_models_of_vqa2_are_not_put_into_one_published_file(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Split(tmp_path, 2)
+    config = tmp_path / "other.json"
+    config.write_text(json.dumps({"model_name": "tiny", "max_tokens": 9}))
+    server = fault_server("yes")
+    reports = await arun(of.settings(server.base_url, repeat=2, model=("llava", str(config))))
+    assert len(server.chats) == 8
+    assert all(json.loads(report.path.read_text())["repeats"] == 2 for report in reports)
+    assert len(list(of.results.glob("*.json"))) == 4  # two reports and two run files
+
+
+async def test_without_images_there_is_nothing_to_leave_out(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 1)
+    with pytest.raises(UsageError, match="--blind leaves the images out"):
+        await arun(of.settings("http://127.0.0.1:1/v1", blind=True, text_only=True, images_dir=None))

@@ -1,0 +1,91 @@
+"""Each question several times: one log, one report, and more repeats later beside those there are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import error, in_turn, oracle
+from tests.faults.questions import Questions, niah_settings
+from tests.runs.sample import Sample
+from vqa_client.cli.varied_tables import as_varied_tables, of_repeats
+from vqa_client.errors import UsageError
+from vqa_client.evaluation import arun
+from vqa_client.runs.rescored import rescore
+from vqa_client.settings.corrupted import RobustnessRun
+
+
+def report(sample: Sample) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((sample.output / "clean_mc_eval_repeated.json").read_text())
+    return found
+
+
+def plays(sample: Sample) -> dict[str, Any]:
+    """Right each time, but q1 right in one of two, and q2 never."""
+    return sample.replies() | {"[[q1]]": in_turn("B", "C"), "[[q2]]": "The answer is A."}
+
+
+async def test_repeats_are_records_of_their_own_and_are_summed_up_together(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(oracle(plays(of)))
+    [done] = await arun(of.settings(server.base_url, repeat=2))
+    assert (len(server.chats), done.expected, done.incomplete) == (8, 8, False)
+    found = report(of)
+    assert found["repeats"] == 2
+    assert {k: share["value"] for k, share in found["pass_at"].items()} == {"1": 62.5, "2": 75.0}
+    assert found["majority"]["value"] == 62.5
+    assert found["right_and_wrong"]["value"] == found["several_answers"]["value"] == 25.0
+    assert [each["total"] for each in found["by_repeat"].values()] == [4, 4]
+    assert list(found["by_repeat"]) == ["repeat/1", "repeat/2"]
+    questions = {each["question_id"]: each for each in found["questions"]}
+    assert (questions["q1"]["correct"], questions["q1"]["majority"]) == (1, 0.5)
+    assert sorted(questions["q1"]["answers"]) == ["B", "C"]
+    assert not of.report_path().exists()
+    shown = as_varied_tables([done], of_repeats)
+    for words in ("4 questions asked 2 times each", "pass@2", "75.0", "right in some repeats only", "repeat/2"):
+        assert words in shown
+
+
+async def test_more_repeats_later_are_asked_beside_those_there_are(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    await arun(of.settings(server.base_url, repeat=2))
+    await arun(of.settings(server.base_url, repeat=5))
+    assert len(server.chats) == 15
+    assert list(report(of)["pass_at"]) == ["1", "2", "3", "4", "5"]
+    await arun(of.settings(server.base_url, repeat=11))
+    assert list(report(of)["by_repeat"]) == [f"repeat/{number}" for number in range(1, 12)]
+
+
+async def test_a_failed_repeat_counts_as_wrong(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 1)
+    server = fault_server(oracle({"[[q0]]": in_turn(error(422), "A")}))
+    [done] = await arun(of.settings(server.base_url, repeat=2, max_workers=1))
+    assert done.failed == 1
+    assert report(of)["pass_at"]["1"]["value"] == 50.0
+
+
+async def test_needles_vote_for_right_or_wrong(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 1)
+    server = fault_server(oracle({"[[q0#0]]": in_turn("It is code q0#0.", "code q0#0", "none"), "[[q0#1]]": "none"}))
+    await arun(niah_settings(of, server.base_url, repeat=3))
+    found = json.loads((tmp_path / "needles_out_repeated.json").read_text())
+    assert found["majority"]["value"] == 50.0
+    assert found["several_answers"] is None
+    assert found["majority"]["interval"]["clusters"] == 1
+
+
+async def test_repeats_can_be_scored_again(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    await arun(of.settings(fault_server(oracle(plays(of))).base_url, repeat=2))
+    found = rescore(of.output / "clean_mc_eval_repeated.records.jsonl", write=False)
+    assert (found.total, found.changes, found.not_in_data) == (8, (), ())
+
+
+async def test_repeats_under_corruptions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--repeat can't be combined with corruptions"):
+        await arun(Sample(tmp_path, 1).settings("http://127.0.0.1:1/v1", repeat=2), corrupted=RobustnessRun())

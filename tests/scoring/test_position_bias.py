@@ -1,0 +1,63 @@
+"""Position bias and circular evaluation, on models whose preferences are known."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from vqa_client.scoring.circular import CircularFigures, CircularScores
+from vqa_client.scoring.position_bias import PositionBias, Positions
+
+LABELS = ("A", "B", "C", "D")
+
+
+def bias(answers: Sequence[tuple[str, str | None]]) -> PositionBias:
+    positions = Positions()
+    for right, chosen in answers:
+        positions.add(LABELS, right, chosen, float(right == chosen))
+    return positions.bias()
+
+
+def test_a_model_that_always_says_c_finds_only_what_stands_there() -> None:
+    found = bias([(label, "C") for label in LABELS] * 5)
+    assert {label: of.recall.value for label, of in found.positions.items()} == {"A": 0, "B": 0, "C": 1, "D": 0}
+    assert found.positions["C"].chosen_share == 1
+    assert found.positions["A"].chosen == 0
+    assert found.deviation == pytest.approx(0.75**0.5 / 2)
+
+
+def test_a_model_without_a_preference_has_no_deviation() -> None:
+    found = bias([(label, label) for label in LABELS] * 5)
+    assert found.deviation == 0
+    assert {of.right_share for of in found.positions.values()} == {0.25}
+
+
+def test_a_place_that_never_held_the_right_answer_has_no_recall() -> None:
+    found = bias([("A", None)])
+    assert found.positions["B"].recall.value is None
+    assert found.positions["A"].chosen_share is None
+    assert found.deviation is None
+
+
+def circular(*questions: tuple[Sequence[float], Sequence[str | None], Sequence[str | None]]) -> CircularFigures:
+    scores = CircularScores(4)
+    for one in questions:
+        scores.add(*one)
+    return scores.figures(bias([]))
+
+
+def test_a_question_is_right_when_it_is_right_in_all_rotations() -> None:
+    sure = ([1.0] * 4, ["B", "A", "D", "C"], ["B"] * 4)
+    stubborn = ([1.0, 0.0, 0.0, 0.0], ["A"] * 4, ["A", "B", "C", "D"])
+    mostly = ([1.0, 1.0, 1.0, 0.0], ["A", "D", "C", None], ["A", "A", "A", None])
+    found = circular(sure, stubborn, mostly, ([1.0], ["A"], ["A"]))
+    assert (found.questions, found.unfinished) == (3, 1)
+    assert found.circular.value == pytest.approx(1 / 3)
+    assert found.mean.value == pytest.approx((1 + 0.25 + 0.75) / 3)
+    assert found.once.value == 1
+    assert found.majority.value == pytest.approx((1 + 0.25 + 1) / 3)
+    assert found.same_text.value == found.same_letter.value == pytest.approx(1 / 3)
+
+
+def test_no_answer_at_all_is_not_always_the_same_one() -> None:
+    found = circular(([0.0] * 4, [None] * 4, [None] * 4))
+    assert found.same_text.value == found.same_letter.value == found.majority.value == 0

@@ -1,0 +1,5 @@
+"""Readiness is probed at a real socket server."""
+
+from tests.fakes.fixtures import fault_server
+
+__all__ = ["fault_server"]

@@ -1,0 +1,53 @@
+"""What the recipes in serve/ show is what the commands take."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from vqa_client.model_config import ServeBlock, parse_model
+from vqa_client.servers import mlx, vllm
+from vqa_client.shipped import shipped
+
+RECIPES = sorted(shipped("serve").glob("*.md"))
+
+
+def blocks(recipe: Path) -> list[str]:
+    return re.findall(r"```json\n(.*?)```", recipe.read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
+def test_every_config_that_is_shown_is_one(recipe: Path) -> None:
+    for shown in blocks(recipe):
+        model = parse_model(json.loads(shown), recipe.name)
+        assert vllm.arguments(model, host="127.0.0.1", port=8000, images=None)
+        assert mlx.arguments(model, host="127.0.0.1", port=8000)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
+def test_every_serve_block_that_is_shown_alone_is_one(recipe: Path) -> None:
+    for shown in re.findall(r'^ {4}"serve": (\{.*\})$', recipe.read_text("utf-8"), re.MULTILINE):
+        ServeBlock.model_validate_json(shown)
+
+
+def test_the_recipes_show_some() -> None:
+    assert sum(len(blocks(recipe)) for recipe in RECIPES) >= 3
+
+
+def test_every_key_of_the_block_is_explained() -> None:
+    readme = (shipped("serve") / "README.md").read_text("utf-8")
+    assert all(f"| `{key}` |" in readme for key in ServeBlock.model_fields)
+
+
+def test_every_file_that_the_readme_names_is_there() -> None:
+    readme = (shipped("serve") / "README.md").read_text("utf-8")
+    named = re.findall(r"\]\(([^)]+)\)", readme)
+    assert "vllm.sbatch" in named
+    assert all((shipped("serve") / name).exists() for name in named)
+
+
+def test_the_slurm_script_is_a_script() -> None:
+    checked = subprocess.run(["bash", "-n", str(shipped("serve") / "vllm.sbatch")], capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, b"")

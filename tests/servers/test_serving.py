@@ -1,0 +1,153 @@
+"""Commands made from configs, and what a start needs beside them."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.programs import program
+from vqa_client.errors import DataError, UsageError
+from vqa_client.model_config import ModelSettings, parse_model
+from vqa_client.servers import mlx, vllm
+from vqa_client.servers.serving import check_port, installed, last_line, most_images, when_healthy
+
+
+def config(**serve: Any) -> ModelSettings:
+    return parse_model({"model_name": "org/Model-7B", "max_tokens": 64, "serve": serve or None}, "x.json")
+
+
+def of_vllm(model: ModelSettings, images: int | None = None) -> list[str]:
+    return vllm.arguments(model, host="127.0.0.1", port=8000, images=images)
+
+
+def of_mlx(model: ModelSettings) -> list[str]:
+    return mlx.arguments(model, host="127.0.0.1", port=8000)
+
+
+def value(words: list[str], option: str) -> str:
+    return words[words.index(option) + 1]
+
+
+def test_vllm_serves_the_model_under_the_name_that_the_config_asks_for() -> None:
+    words = of_vllm(config(model="/weights/7b"))
+    assert words[:2] == ["serve", "/weights/7b"]
+    assert value(words, "--served-model-name") == "org/Model-7B"
+    assert of_vllm(config())[:2] == ["serve", "org/Model-7B"]
+
+
+def test_the_limits_are_always_given() -> None:
+    words = of_vllm(config())
+    assert value(words, "--max-model-len") == "auto"
+    assert value(words, "--limit-mm-per-prompt") == '{"image": 999}'
+
+
+@pytest.mark.parametrize(("limit", "pages", "given"), [(None, 40, 40), (16, 40, 40), (64, 40, 64), (16, None, 16)])
+def test_the_limit_of_images_covers_the_longest_document(limit: int | None, pages: int | None, given: int) -> None:
+    words = of_vllm(config(limit_mm_per_prompt=limit) if limit else config(), pages)
+    assert value(words, "--limit-mm-per-prompt") == f'{{"image": {given}}}'
+
+
+def test_what_the_block_names_is_passed_on_and_extra_arguments_come_last() -> None:
+    words = of_vllm(config(max_model_len=32768, tensor_parallel_size=4, dtype="bfloat16", extra_args=["--seed", "1"]))
+    assert value(words, "--max-model-len") == "32768"
+    assert value(words, "--tensor-parallel-size") == "4"
+    assert value(words, "--dtype") == "bfloat16"
+    assert words[-2:] == ["--seed", "1"]
+    assert "--tensor-parallel-size" not in of_vllm(config())
+
+
+def test_mlx_gets_what_it_has_a_setting_for_and_tells_the_rest() -> None:
+    model = config(model="mlx-community/Model-4bit", max_model_len=4096, dtype="bfloat16")
+    words = of_mlx(model)
+    assert value(words, "--model") == "mlx-community/Model-4bit"
+    assert value(words, "--max-kv-size") == "4096"
+    told = mlx.launch(model, host="127.0.0.1", port=1, images=None, dry_run=True, note=lambda text: None).told
+    assert "serves it as mlx-community/Model-4bit" in told[0]
+    assert "no setting for the config's dtype" in told[1]
+
+
+def test_an_unknown_key_of_the_block_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"unknown key 'serve.max_model_length'") as caught:
+        config(max_model_length=1)
+    assert "did you mean max_model_len?" in caught.value.hint
+    assert "tensor_parallel_size" in caught.value.hint
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("max_model_len", 0), ("limit_mm_per_prompt", -1), ("extra_args", "--x")])
+def test_a_value_that_the_block_cant_have_is_named(name: str, wrong: object) -> None:
+    with pytest.raises(UsageError, match=rf"serve\.{name} = "):
+        config(**{name: wrong})
+
+
+def test_a_missing_server_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="vLLM is not installed") as caught:
+        installed("no-such-vllm", name="vLLM", extra="vllm", dry_run=False)
+    assert caught.value.hint == "pip install 'vqa-client[vllm]'"
+    assert installed("no-such-vllm", name="vLLM", extra="vllm", dry_run=True) == "no-such-vllm"
+    program(tmp_path, "vllm", "")
+    assert installed("vllm", name="vLLM", extra="vllm", dry_run=False) == str(tmp_path / "vllm")
+
+
+@pytest.mark.parametrize("port", [None, 70_000])
+def test_a_port_that_cant_be_had_is_named(port: int | None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        wanted = port or taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"127.0.0.1 port {wanted}") as caught:
+            check_port("127.0.0.1", wanted)
+    assert "--port" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("names", "pages"),
+    [
+        (["a_page_001.png", "a_page_002.png", "b_page_001.png"], 2),
+        (["a-p1.jpg", "a-p2.jpg", "a-p10.jpg"], 3),
+        (["a_1.png", "a_2.png", "a_3.png"], 3),
+        (["a_0.png", "a_1.png"], 2),
+        (["COCO_val2014_000000000042.jpg", "COCO_val2014_000000000073.jpg", "COCO_val2014_000000000074.jpg"], 1),
+        (["a.png", "b.png", "notes.txt"], 1),
+    ],
+)
+def test_the_longest_document_of_a_folder_is_counted(names: list[str], pages: int, tmp_path: Path) -> None:
+    images = tmp_path / "clean" / "images"
+    images.mkdir(parents=True)
+    for name in names:
+        (images / name).write_bytes(b"")
+    assert most_images(tmp_path) == pages
+
+
+def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no image"):
+        most_images(tmp_path)
+
+
+def test_of_a_progress_bar_the_last_state_is_told() -> None:
+    assert last_line("loading\n 10%\r 20%\r\n\n") == "20%"
+    assert last_line("\n") == "it has printed nothing yet"
+
+
+async def test_nobody_at_the_port_is_not_ready_and_news_come_from_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
+    monkeypatch.setattr("vqa_client.servers.serving.NEWS_S", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    news: list[str] = []
+    ready = when_healthy("0.0.0.0", port, name="vLLM", note=news.append)
+    assert await ready("loading shard 3 of 9\n") is None
+    assert news == ["vLLM is starting, 0 s: loading shard 3 of 9"]
+
+
+@pytest.mark.parametrize(("status", "up"), [(200, True), (401, True), (503, False), (500, False)])
+async def test_ready_is_whoever_says_so_at_health(
+    status: int, up: bool, fault_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.fakes.words import at, body_of
+
+    monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
+    server = fault_server(at("/health", body_of(b"", status)))
+    ready = when_healthy("127.0.0.1", server.port, name="vLLM", note=lambda text: None)
+    assert await ready("") == (f"http://127.0.0.1:{server.port}/v1" if up else None)

@@ -1,0 +1,67 @@
+"""Which options say what is asked, and which contradict each other."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.errors import UsageError
+from vqa_client.settings import ExplainSettings, McSettings, RunSettings, Vqa2Settings
+from vqa_client.types import FAILED
+
+
+def mc(**given: Any) -> McSettings:
+    return McSettings(data_json=Path("data.json"), output=Path("out"), **given)
+
+
+def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> None:
+    assert RunSettings().asked_again == frozenset()
+    assert RunSettings(retry="empty, unparsed,").asked_again == {"empty", "unparsed"}
+    assert RunSettings(retry="failed,refused").asked_again == FAILED | {"refused"}
+    assert RunSettings(retry_failed=True).asked_again == RunSettings(retry="failed").asked_again
+
+
+@pytest.mark.parametrize("words", ["ok", "fail", "empty unparsed", "all"])
+def test_a_status_that_there_is_not_is_refused(words: str) -> None:
+    with pytest.raises(UsageError, match=f"--retry names '{words}'"):
+        RunSettings(retry=words)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"repeat": 2, "blind": True}, "--repeat and --blind"),
+        ({"sample": 5, "limit": 5}, "--sample and --limit"),
+        ({"by": "difficulty"}, "no --sample"),
+        ({"rate": 2.0}, "--rate"),
+        ({"sample": 0}, "--sample is 0"),
+        ({"repeat": 0}, "--repeat is 0"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        mc(**given)
+
+
+def test_one_repeat_is_an_ordinary_run() -> None:
+    assert mc(repeat=1).variations == ()
+
+
+def test_a_sample_is_drawn_from_all_questions_unless_another_option_has_chosen() -> None:
+    assert Vqa2Settings(sample=5).sample == ExplainSettings(sample=5).sample == 5
+    with pytest.raises(UsageError, match="--sample and --num_questions"):
+        Vqa2Settings(sample=5, num_questions=100)
+    with pytest.raises(UsageError, match="--sample and --n_samples"):
+        ExplainSettings(sample=5, n_samples=100)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shuffle_choices": True, "circular": True}, "--shuffle_choices and --circular"),
+        ({"repeat": 3, "circular": True}, "--repeat and --circular"),
+    ],
+)
+def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        mc(**given)

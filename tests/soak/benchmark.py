@@ -1,0 +1,88 @@
+"""Questions whose right outcome is known beforehand: what the server says to each, and what must become of it."""
+
+import json
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+from PIL import Image
+
+from tests.fakes.line import Play
+from tests.fakes.words import answer, error
+
+LETTERS = "ABCD"
+PAGES = 50
+BROKEN_PAGE, TOO_LONG, REJECTED, TOO_MANY = 77, 7, 37, 57
+"""Of each hundred questions one has a damaged page, and three are refused for good."""
+TOLD = "\u2028\x85\x1b[31m[/red]<b>\ud800,=1+1\n"
+"""What a reply may hold and a log, a report and a terminal must stand."""
+
+
+def write(root: Path, questions: int) -> tuple[Path, Path]:
+    """Write data file and pages; gives their paths."""
+    images = root / "pages" / "clean" / "images"
+    images.mkdir(parents=True)
+    data = root / "data.json"
+    data.write_text(json.dumps([_row(number) for number in range(questions)]), encoding="utf-8")
+    drawn = [_drawn(number) for number in range(PAGES)]
+    for number in range(questions):
+        page = drawn[number % PAGES]
+        content = page[: len(page) // 2] if number % 100 == BROKEN_PAGE else page
+        (images / f"q{number}_page_001.png").write_bytes(content)
+    return data, images.parents[1]
+
+
+def is_refused(number: int) -> bool:
+    """Whether the server refuses this question for good."""
+    return number % 100 in _REFUSALS
+
+
+def is_asked(number: int) -> bool:
+    """Whether a request is made for this question at all."""
+    return number % 100 != BROKEN_PAGE
+
+
+def reply(number: int) -> Play:
+    """What the server says to a question whenever it is asked and no fault is in the way."""
+    if is_refused(number):
+        return _REFUSALS[number % 100]
+    if number % 40 == 11:
+        return answer("Let me look at the page. " * 20, finish_reason="length")
+    if number % 40 == 13:
+        return answer("I am unable to view images.")
+    if number % 40 == 17:
+        return answer("Both B and D are acceptable.")
+    letter = LETTERS[number * 7 % 4]
+    return answer(f"The answer is {letter}." + (TOLD if number % 9 == 5 else "") + "because " * _words(number))
+
+
+_REFUSALS: dict[int, Play] = {
+    TOO_LONG: error(400, "This model's maximum context length is 2048 tokens. However, you requested 4096 tokens."),
+    REJECTED: error(422, "no such parameter"),
+    TOO_MANY: error(400, "At most 1 image(s) may be provided in one request."),
+}
+
+
+def _words(number: int) -> int:
+    """Some replies are long enough that a kill tears their line."""
+    return 2_500 if number % 50 == 3 else number * 37 % 40
+
+
+def _row(number: int) -> dict[str, str]:
+    return {
+        "_id": f"q{number}",
+        "domain": f"domain {number % 7}",
+        "sub_domain": "drawn",
+        "difficulty": ("easy", "hard")[number % 2],
+        "length": "short",
+        "question": f"[[q{number}]] Which one?",
+        **{f"choice_{letter}": f"thing {number}{letter}" for letter in LETTERS},
+        "answer": LETTERS[number % 4],
+        "context": "Some words.",
+    }
+
+
+def _drawn(number: int) -> bytes:
+    buffer = BytesIO()
+    Image.frombytes("RGB", (24, 16), Random(number).randbytes(24 * 16 * 3)).save(buffer, "PNG")
+    return buffer.getvalue()

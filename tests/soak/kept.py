@@ -1,0 +1,42 @@
+"""What of a run is on the disk at a moment."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from msgspec import Struct, json
+
+from vqa_client.types import ANSWERED, PERMANENT, Status
+
+FINAL = ANSWERED | PERMANENT
+
+
+class Line(Struct, frozen=True):
+    """One record, as far as it matters here."""
+
+    question_id: str
+    status: Status
+
+
+_decode = json.Decoder(Line).decode
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """The statuses of each question in the order of its records, and how many whole lines there are."""
+
+    statuses: dict[str, list[Status]]
+    lines: int
+
+    @property
+    def done(self) -> set[str]:
+        """The questions that need not be asked again."""
+        return {name for name, statuses in self.statuses.items() if statuses[-1] in FINAL}
+
+
+def kept_in(log: Path) -> Kept:
+    """Read a log that a killed process may have left with half a line; raises where any other line is no record."""
+    statuses: dict[str, list[Status]] = defaultdict(list)
+    lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
+    for text in lines:
+        line = _decode(text)
+        statuses[line.question_id].append(line.status)
+    return Kept(statuses=dict(statuses), lines=len(lines))

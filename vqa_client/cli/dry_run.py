@@ -1,0 +1,104 @@
+"""`--dry_run` of a benchmark command: what it would take, for people and for machines."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anyio
+import msgspec
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit, say
+from vqa_client.cli.text import count, duration, safe
+from vqa_client.pages.estimate import TOKEN_SIDES
+from vqa_client.runs.dry_run import DryRun, Expected, dry_run
+from vqa_client.settings import RunSettings
+from vqa_client.settings.corrupted import RobustnessRun
+
+MEGABYTE = 1e6
+MILLION = 1e6
+SHOWN = 10
+"""Ids that a terminal shows; --json has all."""
+
+
+def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) -> int:
+    """Print it; nothing is asked and nothing written."""
+    runs = anyio.run(dry_run, settings, corrupted, say)
+    if settings.json:
+        rows = [_row(run, expected, settings) for run in runs for expected in run.plans]
+        emit(json.dumps(rows, indent=2) + "\n")
+    else:
+        lines = (line for run in runs for expected in run.plans for line in _lines(run, expected, settings, corrupted))
+        emit("\n".join(lines) + "\n")
+    return EXIT_OK
+
+
+def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:
+    prompts, replies = _dollars(run, expected) or (None, None)
+    return {
+        **msgspec.to_builtins(expected),
+        "model": run.model,
+        "token_rule": settings.token_rule,
+        "max_tokens": run.max_tokens,
+        "context_length": run.context_length,
+        "seconds": expected.requests / settings.rate if settings.rate else None,
+        "dollars_prompts": prompts,
+        "dollars_replies_at_most": replies,
+    }
+
+
+def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: RobustnessRun | None) -> Iterator[str]:
+    yield safe(f"{expected.title} · {run.model or 'the model that the server serves'}")
+    kept = f" ({expected.kept:,} answered before)" if expected.kept else ""
+    yield (
+        f"  {count(expected.requests, 'request')}{kept} · {count(expected.images, 'image')} · "
+        f"{expected.sent_bytes / MEGABYTE:,.1f} MB to send"
+    )
+    if settings.image_format or settings.max_pixels or settings.max_side or corrupted:
+        yield "  megabytes are of the files as they lie; what is made of them has other sizes"
+    side = TOKEN_SIDES[settings.token_rule]
+    yield (
+        f"  about {expected.image_tokens:,} image tokens by the rule {settings.token_rule}: "
+        f"one for each {side} x {side} pixels"
+    )
+    yield f"  about {expected.text_tokens:,} text tokens by cl100k_base; replies have at most {run.max_tokens:,} each"
+    yield from _too_long(run, expected)
+    if expected.unreadable:
+        yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
+    yield _time(expected, settings)
+    if dollars := _dollars(run, expected):
+        prompts, replies = dollars
+        total = f"  at most ${prompts + replies:,.2f}"
+        yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
+
+
+def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
+    if run.context_length is None:
+        yield "  no server says how long a prompt may be: --context_length TOKENS tells what doesn't fit"
+        return
+    length = f"{run.context_length:,} tokens ({run.said_by})"
+    if not expected.overflows:
+        yield f"  every question fits into {length}, the longest reply included"
+        return
+    longest_first = sorted(expected.overflows, key=lambda one: -one.tokens)
+    ids = _some(tuple(f"{one.question_id} ({one.tokens:,})" for one in longest_first))
+    yield f"  {count(len(expected.overflows), 'question')} beyond {length}, the longest reply included: {ids}"
+
+
+def _time(expected: Expected, settings: RunSettings) -> str:
+    if settings.rate is None:
+        return "  --rate QUESTIONS_PER_SECOND tells the time"
+    return f"  {duration(expected.requests / settings.rate)} at {settings.rate:g} questions/s"
+
+
+def _dollars(run: DryRun, expected: Expected) -> tuple[float, float] | None:
+    """For the prompts, and for replies that are all as long as they may be; None without prices."""
+    if run.prices is None:
+        return None
+    prompts = (expected.image_tokens + expected.text_tokens) * run.prices.input
+    return prompts / MILLION, expected.requests * run.max_tokens * run.prices.output / MILLION
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN:,} more (--json has all)" if len(names) > SHOWN else ""
+    return ", ".join(map(safe, names[:SHOWN])) + more

@@ -1,0 +1,131 @@
+"""One image corrupted just before it is sent: the work of one process at a time."""
+
+import contextlib
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.errors import QuestionFailed
+from vqa_client.images.corruptions import CORRUPTIONS, Profile, codec, image_seed
+from vqa_client.images.held import HELD
+from vqa_client.images.recent import Recent
+from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
+from vqa_client.images.steps import Recipe
+from vqa_client.types import Image
+
+if TYPE_CHECKING:
+    from vqa_client.images.corruptions.pixels import Pixels
+
+OPENED_BYTES = 64 << 20
+"""Pixels that a process keeps: of 70 photographs, or of a document of 20 pages."""
+
+
+class Corruption(Struct, frozen=True, kw_only=True):
+    """One corruption at one level, of one profile, for a run's seed."""
+
+    name: str
+    level: int
+    profile: Profile
+    seed: int
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One file and what becomes of it: first the recipe, then the corruption."""
+
+    path: str
+    recipe: Recipe
+    corruption: Corruption
+
+
+class Made(Struct, frozen=True):
+    """What became of a job, and how long it took in its process."""
+
+    key: FileKey | None
+    settled: Settled | None
+    took_s: float
+
+
+class _Opened(Struct, frozen=True):
+    """An image as the recipe leaves it, the key of its file, and its pixels."""
+
+    key: FileKey
+    image: Image
+    pixels: "Pixels"
+
+
+_opened: Recent[tuple[FileKey, Recipe], _Opened] = Recent(OPENED_BYTES, lambda opened: opened.pixels.nbytes)
+"""The next jobs of a process are mostly other corruptions of the same images."""
+
+
+def make(job: Job) -> Made:
+    """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
+    started_s = time.monotonic()
+    key, settled = _made(job)
+    return Made(key, settled, time.monotonic() - started_s)
+
+
+def _made(job: Job) -> tuple[FileKey | None, Settled | None]:
+    key = file_key(job.path)
+    if isinstance(key, Refused):
+        return None, key
+    try:
+        opened = _opened.get((key, job.recipe)) or _open(job)
+        return (opened.key, _corrupted(job.corruption, opened)) if isinstance(opened, _Opened) else opened
+    except QuestionFailed as failed:
+        return key, Refused(message=str(failed), hint=failed.hint)
+
+
+def _open(job: Job) -> _Opened | tuple[FileKey | None, Settled | None]:
+    """Read and decode a file, or say why not; raises QuestionFailed where its pixels can't be decoded."""
+    codec.prepare_process()
+    key, settled = settle(job.path, job.recipe, decode=True, hold=True)
+    if key is None or not isinstance(settled, Image):
+        return key, settled
+    opened = _Opened(key, settled, codec.decoded(_bytes_of(settled), job.path))
+    _opened.put((key, job.recipe), opened)
+    return opened
+
+
+def _bytes_of(image: Image) -> bytes:
+    """The very bytes that were looked at."""
+    if image.data is not None:
+        return image.data
+    data = HELD.find(image.sha256)
+    HELD.clear()
+    if data is None:  # a file larger than all that is held
+        with contextlib.suppress(OSError):
+            data = Path(image.path).read_bytes()
+    if data is None or sha256(data).hexdigest() != image.sha256:
+        raise QuestionFailed("bad_image", f"{image.path}: changed while it was read")
+    return data
+
+
+def _corrupted(wanted: Corruption, opened: _Opened) -> Image:
+    image = opened.image
+    digest = image.file_sha256 or image.sha256
+    pixels = codec.corrupted(
+        opened.pixels,
+        wanted.name,
+        wanted.level,
+        profile=wanted.profile,
+        seed=image_seed(wanted.seed, digest, wanted.name, wanted.level),
+        path=opened.key[0],
+    )
+    encoded = codec.encoded_png(pixels, noisy=CORRUPTIONS[wanted.name].class_ == "Noise")
+    return replace(
+        image,
+        mime="image/png",
+        sha256=sha256(encoded).hexdigest(),
+        size_bytes=len(encoded),
+        width=pixels.shape[1],
+        height=pixels.shape[0],
+        transforms=(*image.transforms, f"{wanted.name}:{wanted.level}:{wanted.profile}:{wanted.seed}", "png"),
+        file_sha256=digest,
+        file_size_bytes=image.file_size_bytes or image.size_bytes,
+        path="",
+        data=encoded,
+    )

@@ -1,0 +1,182 @@
+"""What a command would take, before anything is asked: requests, megabytes, tokens, and what doesn't fit."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from math import sqrt
+from pathlib import Path
+
+from msgspec import Struct
+
+from vqa_client.client.session import named_model, open_session
+from vqa_client.errors import ServerUnusable
+from vqa_client.images.data_url import encoded_pieces
+from vqa_client.model_config import ModelSettings, Prices, load_model
+from vqa_client.pages.estimate import TOKEN_SIDES, tokens
+from vqa_client.records import Key, is_settled
+from vqa_client.reports.log_reader import LogReader
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plans import make_plans
+from vqa_client.settings import RunSettings
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.tasks.context_length import TokenCounter
+
+NEIGHBOURS = 4096
+"""Images of which it is remembered how large they are: questions on one document are neighbours."""
+_UNBOUNDED = 1 << 62
+
+
+class Overflow(Struct, frozen=True, kw_only=True):
+    """A question whose prompt, images and longest reply come to more `tokens` than the model takes."""
+
+    question_id: str
+    tokens: int
+
+
+class Expected(Struct, frozen=True, kw_only=True):
+    """What one plan would take: `requests` are without the `kept` ones, which an earlier start has answered.
+
+    `sent_bytes` holds each image as base64, once for each question. `unreadable` names files that are no images.
+    """
+
+    title: str
+    requests: int
+    kept: int
+    images: int
+    sent_bytes: int
+    image_tokens: int
+    text_tokens: int
+    overflows: tuple[Overflow, ...]
+    unreadable: tuple[str, ...]
+
+
+class DryRun(Struct, frozen=True, kw_only=True):
+    """What one model would be asked; `context_length` is None where nobody says it, `said_by` who does."""
+
+    model: str
+    max_tokens: int
+    context_length: int | None
+    said_by: str
+    prices: Prices | None
+    plans: tuple[Expected, ...]
+
+
+async def dry_run(settings: RunSettings, corrupted: RobustnessRun | None, note: Note) -> list[DryRun]:
+    """Work it out for every model; the server is only asked what it serves, and need not be there.
+
+    Raises what a run would raise before its first question: DataError or UsageError.
+    """
+    runs = []
+    for config in settings.configs:
+        model = load_model(config) if config else None
+        plans = make_plans(settings, config, model, note, corrupted=corrupted)
+        runs.append(await _of_model(settings, model, plans))
+    return runs
+
+
+async def _of_model(settings: RunSettings, model: ModelSettings | None, plans: list[Plan]) -> DryRun:
+    asked, length, said_by = await _known(settings, model)
+    max_tokens = asked.max_tokens if asked else settings.usual_max_tokens
+    most = length - max_tokens if length else None
+    return DryRun(
+        model=asked.model_name if asked else "",
+        max_tokens=max_tokens,
+        context_length=length,
+        said_by=said_by,
+        prices=asked.prices if asked else None,
+        plans=tuple(_expected(plan, settings, most, max_tokens) for plan in plans),
+    )
+
+
+async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[ModelSettings | None, int | None, str]:
+    """Which model would be asked, how many tokens it takes, and who says so."""
+    model, served = named_model(settings, config), None
+    if settings.context_length is None or model is None:
+        base_url = settings.base_url or (config.base_url if config else None)
+        brief = dataclasses.replace(settings, base_url=base_url, wait_for_server=0.0)
+        try:
+            async with open_session(brief, config, encode=encoded_pieces, note=lambda _: None) as session:
+                model, served = session.model, session.server["context_length"]
+        except ServerUnusable:
+            pass
+    configured = config.serve.max_model_len if config and config.serve else None
+    known = {"--context_length": settings.context_length, "as served": served, "as the config serves it": configured}
+    said_by = next((name for name, length in known.items() if length), "")
+    return model, known.get(said_by), said_by
+
+
+def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
+    """Walk over a plan's questions; `most` is how many tokens a prompt may have."""
+    look = _looker(settings)
+    counter, kept = TokenCounter(), _kept(plan, settings)
+    requests = images = sent_bytes = image_tokens = text_tokens = 0
+    overflows: dict[str, Overflow] = {}
+    unreadable: dict[str, None] = {}
+    for question in plan.loaded.questions:
+        if (question.id, question.variant) in kept:
+            continue
+        prompt, shown = plan.task.prompt(question), question.images[: settings.max_pages]
+        seen = [look(path) for path in shown]
+        unreadable |= dict.fromkeys(path for path, found in zip(shown, seen, strict=True) if found is None)
+        of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(found[1] for found in seen if found)
+        if most is not None and of_text + of_images > most:
+            overflows[question.id] = Overflow(question_id=question.id, tokens=of_text + of_images + max_tokens)
+        requests += 1
+        images += len(shown)
+        sent_bytes += len(prompt.encode("utf-8", "surrogatepass")) + sum(found[0] for found in seen if found)
+        image_tokens += of_images
+        text_tokens += of_text
+    return Expected(
+        title=plan.title,
+        requests=requests,
+        kept=plan.loaded.count - requests,
+        images=images,
+        sent_bytes=sent_bytes,
+        image_tokens=image_tokens,
+        text_tokens=text_tokens,
+        overflows=tuple(overflows.values()),
+        unreadable=tuple(unreadable),
+    )
+
+
+def _kept(plan: Plan, settings: RunSettings) -> set[Key]:
+    """What an earlier start has answered; a log is only read."""
+    if settings.fresh or not plan.paths.log.exists():
+        return set()
+    again = settings.asked_again
+    return {(one.question_id, one.variant) for one in LogReader(plan.paths.log) if is_settled(one, again)}
+
+
+def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
+    """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image."""
+    from PIL import Image
+
+    side = TOKEN_SIDES[settings.token_rule]
+
+    @lru_cache(maxsize=NEIGHBOURS)
+    def look(path: str) -> tuple[int, int] | None:
+        try:
+            with (
+                warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning),
+                Image.open(path) as it,
+            ):
+                width, height = it.size
+            size_bytes = Path(path).stat().st_size
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            return None
+        return (size_bytes + 2) // 3 * 4, tokens(*sent_size(width, height, settings), side)
+
+    return look
+
+
+def sent_size(width: int, height: int, settings: RunSettings) -> tuple[int, int]:
+    """Width and height, in pixels, in which an image is sent: as the steps of the images' recipe make them."""
+    longest, most = max(width, height), settings.max_pixels
+    if settings.max_side is not None and longest > settings.max_side:
+        width, height = (max(1, int(side * (settings.max_side / longest))) for side in (width, height))
+    if most is not None and width * height > most:
+        scale = sqrt(most / (width * height))
+        width = min(max(1, int(width * scale)), most)
+        height = min(max(1, int(height * scale)), most // width)
+    return width, height

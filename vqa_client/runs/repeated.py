@@ -1,0 +1,24 @@
+"""Any benchmark's plan, each question asked several times."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec.structs import replace
+
+from vqa_client.reports.repeats import write
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.varied import WHOLE_REPLIES, varied
+from vqa_client.settings import RunSettings
+from vqa_client.types import Question
+
+
+def repeated(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with variants "repeat/1", "repeat/2", ...; more repeats later are asked beside those there are."""
+    times = settings.repeat
+
+    def forms(question: Question) -> Iterator[Question]:
+        for number in range(1, times + 1):
+            yield replace(question, variant=f"repeat/{number}")
+
+    comparable = plan.task.name not in WHOLE_REPLIES
+    return varied(plan, "repeated", forms, times=times, write=partial(write, repeats=times, comparable=comparable))

@@ -1,0 +1,44 @@
+"""Any benchmark's plan over several forms of each question, with one log and one report of all."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.reports.run import Write
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.resume import RunPaths
+from vqa_client.types import Question
+
+WHOLE_REPLIES = frozenset({"niah"})
+"""Tasks whose answer is the whole reply: two that say the same are hardly ever the same text."""
+Forms = Callable[[Question], Iterable[Question]]
+"""Gives the forms in which a question is asked, each with its variant."""
+
+
+def varied(plan: Plan, name: str, forms: Forms, *, times: int, write: Write, asked: str = "") -> Plan:
+    """The plan with `times` forms of each question; `name` is in its files' names, `asked` in its identity."""
+    report = plan.paths.report
+    loaded = replace(
+        plan.loaded,
+        questions=_Varied(questions=plan.loaded.questions, forms=forms),
+        count=plan.loaded.count * times,
+    )
+    return replace(
+        plan,
+        loaded=loaded,
+        paths=RunPaths.beside(report.with_name(f"{report.stem}_{name}.json")),
+        write=write,
+        identity={**plan.identity, "asked": asked or name},
+    )
+
+
+class _Varied(Struct, frozen=True, kw_only=True):
+    """The forms of a question are neighbours, so that a server that keeps prompts' beginnings finds them again."""
+
+    questions: Iterable[Question]
+    forms: Forms
+
+    def __iter__(self) -> Iterator[Question]:
+        for question in self.questions:
+            yield from self.forms(question)

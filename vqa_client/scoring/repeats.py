@@ -1,0 +1,99 @@
+"""What asking a question several times says: pass@k, the majority's answer, and how unstable answers are."""
+
+from collections.abc import Sequence
+from math import comb
+
+from msgspec import Struct
+
+from vqa_client.scoring.averages import Average, Averaging
+
+EVERY_K = 5
+"""Up to here pass@k is given for every k, above for powers of two."""
+
+
+class RepeatFigures(Struct, frozen=True, kw_only=True):
+    """Means over the `questions` that have all their repeats; those that have not are `unfinished`.
+
+    `pass_at` maps k to pass@k. `turning` is the share of questions that are right in some repeats and not in others,
+    `changing` of those whose repeats give several answers; None where answers can't be compared with each other.
+    """
+
+    repeats: int
+    questions: int
+    unfinished: int
+    pass_at: dict[int, Average]
+    majority: Average
+    turning: Average
+    changing: Average | None
+
+
+def pass_at_k(n: int, right: int, k: int) -> float:
+    """The probability that of `k` repeats drawn from `n`, of which some are right, one at least is.
+
+    1 - C(n - right, k) / C(n, k), unbiased where the repeats are independent: Chen et al., Evaluating Large Language
+    Models Trained on Code (2021), equation 1. Raises ValueError unless 1 <= k <= n and 0 <= right <= n.
+    """
+    if not 1 <= k <= n or not 0 <= right <= n:
+        raise ValueError(f"{k} of {n} repeats with {right} right")
+    return 1 - comb(n - right, k) / comb(n, k)
+
+
+def ks(repeats: int) -> list[int]:
+    """For which k pass@k is given."""
+    return [k for k in range(1, repeats + 1) if k <= EVERY_K or k == repeats or not k & (k - 1)]
+
+
+def majority(scores: Sequence[float], votes: Sequence[str | None]) -> float:
+    """The score of the answer that most repeats give; among several as frequent, the mean of theirs.
+
+    Repeats without an answer, None, don't vote; where none votes it is 0.
+    """
+    cast: dict[str, list[float]] = {}
+    for score, vote in zip(scores, votes, strict=True):
+        if vote is not None:
+            cast.setdefault(vote, []).append(score)
+    most = max(map(len, cast.values()), default=0)
+    first = [sum(held) / len(held) for held in cast.values() if len(held) == most]
+    return sum(first) / len(first) if first else 0.0
+
+
+class RepeatScores:
+    """Collects questions with their repeats; `comparable` says whether equal answers are equal texts."""
+
+    def __init__(self, repeats: int, *, comparable: bool) -> None:
+        self._repeats, self._comparable = repeats, comparable
+        self._unfinished = 0
+        self._pass_at = {k: Averaging() for k in ks(repeats)}
+        self._majority, self._turning, self._changing = Averaging(), Averaging(), Averaging()
+
+    def add(self, scores: Sequence[float], answers: Sequence[str | None], cluster: str = "") -> None:
+        """Take the repeats of one question: scores in [0, 1] and answers, None where there is none."""
+        if len(scores) < self._repeats:
+            self._unfinished += 1
+            return
+        right = sum(score >= 1.0 for score in scores)
+        for k, averaging in self._pass_at.items():
+            averaging.add(pass_at_k(len(scores), right, k), cluster)
+        votes = self.votes(scores, answers)
+        self._majority.add(majority(scores, votes), cluster)
+        self._turning.add(float(0 < right < len(scores)), cluster)
+        self._changing.add(float(len(set(votes)) > 1), cluster)
+
+    def votes(self, scores: Sequence[float], answers: Sequence[str | None]) -> list[str | None]:
+        """What each repeat votes for: its answer, or, where answers can't be compared, that it is right or wrong."""
+        if not self._comparable:
+            return ["right" if score >= 1.0 else "wrong" for score in scores]
+        return [None if answer is None else answer.strip().rstrip(".").casefold() for answer in answers]
+
+    def figures(self) -> RepeatFigures:
+        """Add everything up."""
+        majority = self._majority.average()
+        return RepeatFigures(
+            repeats=self._repeats,
+            questions=majority.n,
+            unfinished=self._unfinished,
+            pass_at={k: averaging.average() for k, averaging in self._pass_at.items()},
+            majority=majority,
+            turning=self._turning.average(),
+            changing=self._changing.average() if self._comparable else None,
+        )
