@@ -70,11 +70,17 @@ def run(
     several models one that fails keeps none of the others from being asked: ModelsFailed has their reports.
     `corrupted` asks everything under each of its corruptions and levels.
     """
+    if _in_a_loop():
+        return _in_own_loop(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop))
+    return asyncio.run(arun(settings, corrupted=corrupted, progress=progress))
+
+
+def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(arun(settings, corrupted=corrupted, progress=progress))
-    return _in_own_loop(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop))
+        return False
+    return True
 
 
 async def arun(

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -173,6 +174,8 @@ class RecordLog:
         except OSError as error:
             raise _unwritable(self.path, error) from error
         try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):  # a pipe would be waited for without end
+                raise UsageError(f"{self.path} is no file", hint="move it away, or give another --output")
             _lock(self._fd, self.path)
             self._file = self.path.open("rb")
         except BaseException:

@@ -19,7 +19,7 @@ MODULES = {
 }
 """Each client is `python -m` this, with the flags of the workload's command.
 
-Ours also gets the command's name and `--config`; the scripts have model, template and max_tokens in their source, as
+Ours also gets the command's name, `--no-html` (no script draws a page of its run) and `--config`; the scripts have model, template and max_tokens in their source, as
 people do.
 """
 
@@ -118,7 +118,7 @@ def command(client: str, case: Case, *, base_url: str, output: Path, config: Pat
     """The command line that makes a client ask the first `limit` records of a case; its report lands in `output`."""
     words = [sys.executable, "-m", MODULES[client]]
     if client == OURS:
-        words += [case.workload.task, "--config", str(config)]
+        words += [case.workload.task, "--no-html", "--config", str(config)]
     words += _DATA_FLAGS[case.workload.task](case, output)
     words += ["--base_url", base_url, "--max_workers", str(case.workers)]
     return [*words, "--limit", str(limit)]

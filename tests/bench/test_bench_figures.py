@@ -159,13 +159,13 @@ def test_ours_is_called_as_users_call_it(tmp_path: Path) -> None:
     common = ["--base_url", "http://x/v1", "--max_workers", "128", "--limit", "3"]
     choices = ["--data-json", "photo/data.json", "--images-dir", "photo/pages", "--output", str(tmp_path), *common]
     ours = [sys.executable, "-m", "vqa_client"]
-    assert flags(OURS, photo) == [*ours, "mc", "--config", "c.json", *choices]
+    assert flags(OURS, photo) == [*ours, "mc", "--no-html", "--config", "c.json", *choices]
     assert flags(NAIVE, photo)[3:] == choices
 
     needles = ["--data", "document/data.json", "--images", "document/pages/images"]
     needles += ["--output", "pages_niah_eval.json", *common]
     document = replace(photo, workload=WORKLOADS["document"])
-    assert flags(OURS, document) == [*ours, "niah", "--config", "c.json", *needles]
+    assert flags(OURS, document) == [*ours, "niah", "--no-html", "--config", "c.json", *needles]
     assert flags(NAIVE, document)[3:] == needles
 
 

@@ -104,7 +104,9 @@ def mutated(data: bytes, other: bytes, chance: Random) -> bytes:
             case 3:
                 content[at:at] = bytes(content[at : at + chance.randrange(1, 40)]) * chance.randrange(1, 4)
             case _:
-                content[at:at] = chance.choice([b"\0", b"\xff\xff\xff\xff", b"\x1b[2J", b"[" * 300, "答é\u2028".encode()])
+                content[at:at] = chance.choice(
+                    [b"\0", b"\xff\xff\xff\xff", b"\x1b[2J", b"[" * 300, "答é\u2028".encode()]
+                )
     return bytes(content[:MOST_BYTES])
 
 

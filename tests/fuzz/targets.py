@@ -15,7 +15,7 @@ from vqa_client.cli.text import safe
 from vqa_client.client import retry
 from vqa_client.client.coding import plain_response
 from vqa_client.client.failures import error_message, excerpt
-from vqa_client.client.url import candidates, without_secrets
+from vqa_client.client.url import candidates, join, without_secrets
 from vqa_client.client.probe import _read_models
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import DataError, QuestionFailed, UsageError
@@ -123,9 +123,21 @@ def _coding(data: bytes) -> None:
 
 def _address(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    for base in candidates(text):
-        assert "s3cret" not in without_secrets(base)
-    assert "s3cret" not in without_secrets(f"http://user:s3cret@{text}")
+    host = "".join(character for character in text if character not in "/?#@")
+    for given in (
+        text,
+        f"http://user:s3cret@{host}",
+        f"user:s3cret@{host}:99999/v1",
+        f"http://h/v1?api_key=s3cret#{host}",
+    ):
+        try:
+            bases = candidates(given)
+        except UsageError as refused:
+            assert given == text or "s3cret" not in str(refused), refused
+            continue
+        for base in bases:
+            assert given == text or "s3cret" not in without_secrets(base)
+            join(base, "/models")
 
 
 def _data(data: bytes) -> None:
@@ -209,11 +221,15 @@ def _picture(form: str, mode: str = "RGB") -> bytes:
 
 
 _ROW = b'{"question_id": 1, "image_id": 2, "answers": [{"answer": "yes"}], "multiple_choice_answer": "yes"}'
-_RECORD = b'{"question_id":"q1","variant":"","status":"ok","output":"B","images":[{"name":"a","sha256":"","size_bytes":1}]}'
+_RECORD = (
+    b'{"question_id":"q1","variant":"","status":"ok","output":"B","images":[{"name":"a","sha256":"","size_bytes":1}]}'
+)
 _REFUSED = (DataError, UsageError)
 
 TARGETS: dict[str, Target] = {
-    "choices": Target(_choice, (), (b"The answer is C.", b"<think>A</think>\n**Final answer:** (B)", b'{"answer":"D"}')),
+    "choices": Target(
+        _choice, (), (b"The answer is C.", b"<think>A</think>\n**Final answer:** (B)", b'{"answer":"D"}')
+    ),
     "explanations": Target(_explained, (), (b"entailment because it rains", b"yes, since it is wet", b"A because")),
     "strings": Target(_strings, (), (b"5\x00There are 15.", b"20%\x00about 20 %", b"yes\x00No, it isn't.")),
     "replies": Target(
@@ -221,14 +237,26 @@ TARGETS: dict[str, Target] = {
         (NotACompletion,),
         (b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}', b"<html>"),
     ),
-    "refusals": Target(_words, (), (b'{"error":{"message":"m","code":400}}', b"<title>502</title>", b"Sun, 06 Nov 1994")),
-    "model lists": Target(_probes, (), (b'{"data":[{"id":"m","max_model_len":2048,"meta":{"n_ctx":1},"loaded":true}]}',)),
+    "refusals": Target(
+        _words, (), (b'{"error":{"message":"m","code":400}}', b"<title>502</title>", b"Sun, 06 Nov 1994")
+    ),
+    "model lists": Target(
+        _probes, (), (b'{"data":[{"id":"m","max_model_len":2048,"meta":{"n_ctx":1},"loaded":true}]}',)
+    ),
     "codings": Target(_coding, (httpx2.RemoteProtocolError,), (b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0",)),
-    "addresses": Target(_address, (UsageError,), (b"localhost:8000/v1", b"http://[::1]:80/", b"https://u:s3cret@h/v1?a=b")),
-    "data files": Target(_data, (DataError,), (b'[{"_id": "a", "context": "\\u00e9"}]', b'\xef\xbb\xbf{"_id": 1}\n{"_id": 2}\n')),
-    "VQA files": Target(_vqa2, (DataError,), (b'{"data_subtype": "val2014", "questions": [' + _ROW + b"]}", b"[" + _ROW + b"]")),
+    "addresses": Target(
+        _address, (UsageError,), (b"localhost:8000/v1", b"http://[::1]:80/", b"https://h/v1?a=b", b"loca/v80 :t%01")
+    ),
+    "data files": Target(
+        _data, (DataError,), (b'[{"_id": "a", "context": "\\u00e9"}]', b'\xef\xbb\xbf{"_id": 1}\n{"_id": 2}\n')
+    ),
+    "VQA files": Target(
+        _vqa2, (DataError,), (b'{"data_subtype": "val2014", "questions": [' + _ROW + b"]}", b"[" + _ROW + b"]")
+    ),
     "record logs": Target(_records, _REFUSED, (_RECORD + b"\n" + _RECORD[:40], _RECORD, b"\0" * 50)),
-    "run files": Target(_run_file, _REFUSED, (b'{"identity":{"model":{"model_name":"m","max_tokens":1}},"scoring":{}}',)),
+    "run files": Target(
+        _run_file, _REFUSED, (b'{"identity":{"model":{"model_name":"m","max_tokens":1}},"scoring":{}}',)
+    ),
     "configs": Target(_config, _REFUSED, (b'{"model_name":"m","max_tokens":8,"extra_body":{"a":[1]},"timeout":3}',)),
     "score files": Target(_scores, _REFUSED, (b"[" + _ROW + b"]", b"question_id,answer\n1,yes\n", _RECORD)),
     "images": Target(

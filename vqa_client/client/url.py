@@ -26,7 +26,7 @@ def candidates(base_url: str) -> list[httpx2.URL]:
         raise UsageError(f"--base_url {shown!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
         raise UsageError(f"--base_url {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
-    path = url.path.rstrip("/").removesuffix(CHAT).rstrip("/")
+    path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
         paths = ["/v1", ""]
     elif path.endswith("/v1"):
@@ -38,7 +38,12 @@ def candidates(base_url: str) -> list[httpx2.URL]:
 
 def join(base: httpx2.URL, path: str) -> httpx2.URL:
     """The address of a path under a base, its query kept."""
-    return base.copy_with(path=base.path.rstrip("/") + path)
+    return base.copy_with(path=_path(base).rstrip("/") + path)
+
+
+def _path(url: httpx2.URL) -> str:
+    """The path as it is sent: its escapes may stand for what may not stand there itself."""
+    return url.raw_path.partition(b"?")[0].decode("ascii")
 
 
 _PASSWORD = re.compile(r"://[^/?#\s]*@")

@@ -1,5 +1,6 @@
 """The files that VQA's own evaluator writes, and the result file that its server takes."""
 
+import re
 from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
@@ -12,6 +13,7 @@ from vqa_client.scorefiles.scored import Scored, indices_by_type, picked
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 
 DECIMALS: Final = 2
+_NUMBER: Final = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 _ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
 
 
@@ -78,4 +80,4 @@ def _per_cent(values: Sequence[float]) -> float | None:
 
 
 def _as_number(key: str) -> Id:
-    return int(key) if key.isascii() and key.isdecimal() and str(int(key)) == key else key
+    return int(key) if _NUMBER.fullmatch(key) else key

@@ -27,7 +27,9 @@ class Outcomes:
 
     def of(self, test: str) -> list[str]:
         """How the tests of a file, or one test under all its parameters, ended."""
-        return [end for name, ends in self._ends.items() if name == test or name.startswith(f"{test}::") for end in ends]
+        return [
+            end for name, ends in self._ends.items() if name == test or name.startswith(f"{test}::") for end in ends
+        ]
 
 
 def got(case: Case, outcomes: Outcomes | None) -> tuple[bool, str]:

@@ -101,9 +101,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_ENDPOINT}::test_an_error_says_the_same_in_every_shape",
         f"{_ENDPOINT}::test_the_body_of_an_error_is_kept_beside_its_message",
     ),
-    "Over-size body": (
-        f"{_ENDPOINT}::test_a_body_too_large_for_a_gateway_is_told_as_its_size_and_not_sent_for_ever",
-    ),
+    "Over-size body": (f"{_ENDPOINT}::test_a_body_too_large_for_a_gateway_is_told_as_its_size_and_not_sent_for_ever",),
     "usage missing": (f"{_ENDPOINT}::test_token_counts_that_a_server_leaves_out_are_unknown_and_not_zero",),
     "rejected by newer hosted": (
         f"{_WAITS}::test_a_parameter_that_a_server_wants_by_another_name_is_renamed_once_and_recorded",
@@ -260,9 +258,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_RESUME}::test_another_served_model_is_another_run",
         f"{_RESUME}::test_a_page_of_the_same_size_with_other_bytes_is_asked_again",
     ),
-    "counted as done": (
-        f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",
-    ),
+    "counted as done": (f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",),
     # command line
     "Ctrl-C hangs": ("faults/test_interrupts.py",),
     "Broken pipe": (

@@ -86,4 +86,4 @@ def _plain(cell: str) -> str:
     """An image without its folder, a number without noughts before it, a text without blanks around it."""
     words = " ".join(cell.split())
     name = os.path.basename(words) if " " not in words else words
-    return str(int(name)) if name.isascii() and name.isdecimal() else name
+    return name.lstrip("0") or "0" if name.isascii() and name.isdecimal() else name

@@ -37,13 +37,16 @@ class VqaxRow(NleRow, frozen=True, kw_only=True):
         return tuple(text for text in texts if text and text.strip())
 
 
+_MOST_DIGITS = 18
+
+
 def _images(row: VqaxRow, split: str) -> tuple[str, ...]:
     """By the name, in the folder it names or the split's, then by the image's number in the split's."""
     own = "train2014" if split == "train" else "val2014"
     name = os.path.basename(row.image_name or row.image or row.filename or "")
     folder = next((each for each in ("train2014", "val2014") if each in name), own)
     number = "".join(filter(str.isdecimal, str(row.image_id or "")))
-    by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if number else ""
+    by_number = f"{own}/COCO_{own}_{int(number):012d}.jpg" if 0 < len(number) <= _MOST_DIGITS else ""
     return (f"{folder}/{name}" if name else "", by_number)
 
 
