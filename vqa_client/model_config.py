@@ -104,6 +104,7 @@ def _find(config: str) -> Path:
         return named
     names = sorted(p.stem for p in folder.glob("*.json"))
     near = difflib.get_close_matches(config, names, n=1)
+    near = [f"{config}.json"] if Path(f"{config}.json").is_file() else near
     guess = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"there is no config {config!r}", hint=f"{guess}give a JSON file or one of: {', '.join(names)}")
 

@@ -19,8 +19,8 @@ MODULES = {
 }
 """Each client is `python -m` this, with the flags of the workload's command.
 
-Ours also gets the command's name, `--no-html` (no script draws a page of its run) and `--config`; the scripts have model, template and max_tokens in their source, as
-people do.
+Ours also gets the command's name, `--no-html` (no script draws a page of its run) and `--config`; the scripts have
+model, template and max_tokens in their source, as people do.
 """
 
 

@@ -107,6 +107,21 @@ def test_variants_of_a_question_lead_to_each_other(opened: Opened, tmp_path: Pat
     assert opened.chosen == "q3"
 
 
+def test_ten_answers_are_told_as_votes(opened: Opened, tmp_path: Path) -> None:
+    answers = ("dark blue", *("blue",) * 8, "dark blue")
+    opened.page.goto(report_of(write_run(tmp_path, [record(references=answers), record(2, references=("a", "b"))])))
+    assert "blue x8, dark blue x2" in opened.page.locator(".row .under").first.inner_text()
+    assert "blue x8, dark blue x2" in opened.page.locator("#detail .answers").inner_text()
+    assert "a / b" in opened.page.locator(".row .under").last.inner_text()
+
+
+def test_several_variants_are_listed_but_never_pooled(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, corrupted(5))))
+    assert opened.count == "80 questions in 16 variants"
+    opened.page.get_by_label("any variant").select_option("snow/2")
+    opened.until_count("5 of 80 questions · accuracy here")
+
+
 def test_hostile_texts_do_nothing(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(report_of(write_run(tmp_path, hostile())))
     for key in ("r", "j") * len(HOSTILE):

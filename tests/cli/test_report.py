@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.html.samples import failed, mixed, record, write_run
+from tests.html.samples import facts, failed, mixed, record, write_run
 from vqa_client.cli.main import run_command
 
 ENDINGS = (".html", ".records.csv", ".summary.json", ".records.parquet", ".md")
@@ -29,6 +29,17 @@ def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
     ]
     assert log.read_bytes() == before
     assert "accuracy 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
+
+
+def test_a_run_that_goes_on_says_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [record(1, variant="repeat/2", right=False), record(1, variant="repeat/1")]
+    write_run(tmp_path, records, run=facts(expected=5))
+    assert run_command(["report", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "mc clean · variant repeat/1" in told
+    assert "accuracy 100.0 %" in told
+    assert "of 1 question of variant repeat/1, 1 answered; 2 variants, each in the page's table" in told
+    assert "2 of 5, not finished" in told
 
 
 def test_every_form_is_written_on_request(tmp_path: Path) -> None:

@@ -63,14 +63,27 @@ def test_failed_questions_count_as_wrong_and_are_also_left_out(tmp_path: Path) -
     assert (of.answered_by_both.n, of.answered_by_both.value) == (2, 0.5)
 
 
-def test_a_question_in_several_variants_is_one_of_its_kind(tmp_path: Path) -> None:
+def test_several_variants_are_compared_one_by_one(tmp_path: Path) -> None:
     a, b = (
-        [record(f"q{n}", score=score, variant=v) for n in range(20) for v in ("clean", "jpeg")] for score in (1.0, 0.0)
+        [record(f"q{n}", score=score if v == "jpeg/1" else 1.0, variant=v) for n in range(20) for v in names]
+        for score, names in ((1.0, ("clean", "jpeg/1", "snow/1")), (0.0, ("clean", "jpeg/1")))
     )
     (of,) = compared(tmp_path, a, b)
-    assert (of.n, of.clusters, of.unit) == (40, 20, "question")
-    assert "40 answers to 20 questions of vqa2" in sentence(of)
-    assert {group.value for group in of.groups if group.field == "variant"} == {"clean", "jpeg"}
+    assert (of.variant, of.n, of.clusters, of.difference.value) == ("clean", 20, 20, 0.0)
+    assert "over the same 20 vqa2 questions, clean images (2 variants in the table), org/b scores" in sentence(of)
+    assert [(group.value, group.difference.value) for group in of.variants] == [("clean", 0.0), ("jpeg/1", -1.0)]
+    assert of.variants[1].p_holm == pytest.approx(2 * of.variants[1].p)
+    assert of.groups == ()
+
+
+def test_runs_that_have_no_clean_images_in_common_are_compared_on_the_first_variant_and_say_so(tmp_path: Path) -> None:
+    a, b = (
+        [record(f"q{n}", variant=v) for n in range(3) for v in names]
+        for names in (("clean", "snow/1", "snow/2"), ("snow/1", "snow/2"))
+    )
+    (of,) = compared(tmp_path, a, b)
+    assert of.variant == "snow/1"
+    assert "warning: the clean images are not in both runs" in of.warnings
 
 
 def test_holm_counts_all_groups_and_all_runs(tmp_path: Path) -> None:
@@ -137,3 +150,20 @@ def test_numbers_are_written_as_people_write_them() -> None:
         "p = 1",
         "p < 0.001",
     ]
+
+
+def test_a_folder_is_all_the_runs_in_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        put(tmp_path / "models", scored(1.0, 0.0), stem=name, model=f"org/{name}")
+        put(tmp_path / "pages", scored(1.0, 0.0, variant=name), stem=name)
+        put(tmp_path / "again" / name, scored(1.0, 0.0))
+    for folder, labels in (("models", ["org/one", "org/two"]), ("pages", ["one", "two"])):
+        assert [side.label for side in compare_runs([tmp_path / folder])[0]] == labels
+    assert len(compare_runs([tmp_path / "again"])[0]) == 2
+    assert len(compare_runs([tmp_path / "models", tmp_path / "again" / "one"])[0]) == 3
+
+
+def test_a_folder_with_one_run_is_no_comparison(tmp_path: Path) -> None:
+    put(tmp_path, scored(1.0))
+    with pytest.raises(UsageError, match="there is 1 run to compare"):
+        compare_runs([tmp_path])

@@ -63,11 +63,11 @@ def written(tmp_path: Path, a: list[Record], b: list[Record], *, csv_safe: bool 
     return tmp_path / "out"
 
 
-def hostile(text: str, score: float) -> Record:
+def hostile(text: str, score: float, variant: str = HOSTILE[0]) -> Record:
     return record(
         text,
         score=score,
-        variant=text,
+        variant=variant,
         prompt=text,
         output=text,
         answer=text,
@@ -90,6 +90,21 @@ def test_hostile_records_stay_text_on_the_page(tmp_path: Path) -> None:
         assert (attributes.get("href") or "#").startswith("#")
     assert all(text in page.text for text in (HOSTILE[0], HOSTILE[1], HOSTILE[8]))
     assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e]", page.source)
+
+
+def test_hostile_variants_stay_text_on_the_page(tmp_path: Path) -> None:
+    a, b = ([hostile(text, score, text) for text in HOSTILE] for score in (0.0, 1.0))
+    page = Page(written(tmp_path, a, b) / "compare.html")
+    assert not {name for name, _ in page.elements} & {"script", "iframe", "img"}
+    assert len(page.all("style")) == 1
+    assert all(text in page.text for text in (HOSTILE[0], HOSTILE[1], HOSTILE[8]))
+
+
+def test_the_flips_on_the_page_are_those_of_the_variant_that_its_figures_are_of(tmp_path: Path) -> None:
+    a, b = ([record(n, score=score, variant=v) for n in "12" for v in ("clean", "snow/1")] for score in (0.0, 1.0))
+    out = written(tmp_path, a, b)
+    assert len(Page(out / "compare.html").all("article")) == 2
+    assert len(json.loads((out / "compare.json").read_text())["comparisons"][0]["flips"]) == 4
 
 
 def test_the_policy_allows_the_page_its_own_style_and_nothing_else(tmp_path: Path) -> None:

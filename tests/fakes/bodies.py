@@ -1,14 +1,18 @@
 """Request bodies, read strictly: whatever a lenient server would forgive is a fault here."""
 
+import base64
 import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pybase64
-
 from tests.fakes.received import ReceivedImage
+
+try:
+    from pybase64 import b64decode
+except ImportError:  # a third of the speed, and nothing else to install
+    b64decode = base64.b64decode
 
 MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -102,7 +106,7 @@ def _image(part: dict[str, Any], name: str, faults: list[str]) -> ReceivedImage:
         return ReceivedImage(url=url, uuid=uuid)
     mime = head.removeprefix("data:").removesuffix(";base64")
     try:
-        data = pybase64.b64decode(payload, validate=True)
+        data = b64decode(payload, validate=True)
     except ValueError as error:
         faults.append(f"{name} is not valid base64: {error}")
         return ReceivedImage(mime=mime, uuid=uuid)

@@ -152,5 +152,5 @@ __all__ = [
 def script_of(text: str) -> Play:
     """A script written in these words, such as `first_n(2, error(500), then=answer("B"))`."""
     known = {name: globals()[name] for name in __all__}
-    play: Play = eval(text, {"__builtins__": {}}, known)
+    play: Play = eval(f"({text}\n)", {"__builtins__": {}}, known)  # in brackets: it may stand on several lines
     return play

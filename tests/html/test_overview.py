@@ -28,10 +28,42 @@ def test_the_order_of_the_lines_changes_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_a_question_in_several_variants_is_one_cluster(tmp_path: Path) -> None:
-    interval = found(tmp_path, corrupted(20)).summary.overall.interval
-    assert interval is not None
-    assert (interval.n, interval.clusters) == (320, 20)
+def test_headline_figures_are_of_the_clean_images_and_never_pooled(tmp_path: Path) -> None:
+    records = [
+        replace(one, score=float(one.variant == "clean"), parts={"robust": float(one.variant == "clean")})
+        for one in corrupted(20)
+    ]
+    seen = found(tmp_path, records)
+    assert (seen.headline, seen.summary.overall.total, seen.summary.overall.accuracy) == ("clean", 20, 1.0)
+    assert seen.summary.parts["robust"].overall.value == 1.0
+    assert "level" not in seen.summary.breakdowns
+    assert (seen.whole.overall.total, len(seen.variants)) == (320, 16)
+    assert list(seen.variants)[:2] == ["clean", "gaussian_noise/1"]
+    assert {tally.accuracy for name, tally in seen.variants.items() if name != "clean"} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("variants", "headline"),
+    [
+        (("repeat/10", "repeat/2"), "repeat/2"),
+        (("blind", "seen"), "seen"),
+        (("snow/1", "clean"), "clean"),
+        (("snow/2", "snow/1"), "snow/1"),
+        (("clean",), None),
+    ],
+)
+def test_the_headline_is_the_clean_the_seen_or_the_first_variant(
+    tmp_path: Path, variants: tuple[str, ...], headline: str | None
+) -> None:
+    assert found(tmp_path, [record(1, variant=variant) for variant in variants]).headline == headline
+
+
+def test_values_and_metrics_that_only_other_variants_have_are_kept(tmp_path: Path) -> None:
+    apart = [record(1, variant="a", rule="x", parts={}), record(1, variant="b", rule="y", groups={"size": "s"})]
+    seen = found(tmp_path, apart)
+    assert seen.values["rule"] == ["x", "y"]
+    assert set(seen.values["size"]) == {"s", "unknown"}
+    assert (seen.summary.parts["robust"].overall.n, seen.whole.parts["robust"].overall.n) == (0, 1)
 
 
 def test_known_pairs_of_fields_are_crossed_and_else_the_first_two(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tests.html.samples import HOSTILE, corrupted, facts, hostile, mixed, needles, record, write_run
+from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from vqa_client.errors import UsageError
 from vqa_client.html import page as pages
 from vqa_client.html.page import number, write_page
@@ -132,3 +133,42 @@ def test_without_jinja_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.
 )
 def test_numbers_have_three_digits_and_no_exponent(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def robustness() -> dict[str, Any]:
+    run = facts(expected=64)
+    run["identity"] |= {"task": "vqa2", "corruption_seed": 0}
+    return run
+
+
+def test_a_robustness_page_is_of_the_clean_images_and_says_so(tmp_path: Path) -> None:
+    records = [replace(one, score=float(one.variant == "clean")) for one in corrupted(4)]
+    html = html_of(tmp_path, records, robustness())
+    assert "<title>robustness run of vqa2 · clean images · org/model-7b</title>" in html
+    text = said(html)
+    assert "100.0 % accuracy over all questions of clean images; 16 variants in the table below" in text
+    assert "64 questions in 16 variants" in text
+    assert "All 16 variants corruption × level" in text
+    assert "snow/5 0.0" in text
+    assert "Not finished" not in text
+    assert 'href="#by.variant=clean&amp;status=ok"' in html
+
+
+def test_a_robustness_run_without_clean_images_says_so(tmp_path: Path) -> None:
+    records = [one for one in corrupted(4) if one.variant != "clean"]
+    text = said(html_of(tmp_path, records, robustness()))
+    assert "robustness run of vqa2 · variant gaussian_noise/1, no clean images" in text
+    assert "Not finished: 4 questions have no record yet." in text
+
+
+def test_repeats_are_shown_by_the_first_and_a_failed_one_stands_in_the_table(tmp_path: Path) -> None:
+    records = [record(n, variant=f"repeat/{at}", right=at == 1) for n in range(3) for at in range(1, 5)]
+    records += [failed(n, variant="repeat/5") for n in range(3)]
+    text = said(html_of(tmp_path, records))
+    assert "100.0 % accuracy over all questions of variant repeat/1; 5 variants in the table below" in text
+    assert re.search(r"repeat/5 0\.0 \S+ 3 3 ", text)
+
+
+def test_one_cluster_is_no_clusters(tmp_path: Path) -> None:
+    text = said(html_of(tmp_path, [record(n, cluster="one") for n in range(3)]))
+    assert "1 clusters" not in text

@@ -65,11 +65,11 @@ def test_a_bomb_among_the_images_is_named(packed: Callable[[], bytes], command: 
     pytest.importorskip("cv2" if command == "generate" else "numpy")
     of = Questions(tmp_path, 2)
     of.page("q1").write_bytes(packed())
-    output = ["-o", str(tmp_path / "made"), "--workers", "1"]
+    output = ["--output", str(tmp_path / "made"), "--workers", "1"]
     words = (
         ["robustness", "generate", "--images", str(of.images), "--corruptions", "contrast", *output]
         if command == "generate"
-        else ["perturb", str(of.images.parent), "--perturbations", "binary", *output]
+        else ["perturb", "--images", str(of.images.parent), "--perturbation", "binary", *output]
     )
     done = ran(words, preexec_fn=bounded)
     assert done.is_clean(), done.text

@@ -1,5 +1,6 @@
 """No name in a data file, of a model or of a config leads a command out of the folders that it was given."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,8 @@ async def test_ids_name_neither_pages_elsewhere_nor_files(
         rows = json.loads((of.root / "needles.json").read_bytes())
         rows = [row | {"_id": name} for row, name in zip(rows, ELSEWHERE, strict=True)]
         (of.root / "needles.json").write_text(json.dumps(rows))
-    try:
+    with contextlib.suppress(VqaClientError):  # it may be refused as a whole
         await vqa_client.arun(settings)
-    except VqaClientError as refused:
-        assert str(refused)
     assert server.chats == []
     assert {name for name in files_below(tmp_path) - before if not name.startswith("of/")} == set()
 

@@ -91,8 +91,7 @@ async def test_an_expired_certificate_is_told_at_once(engine: str, tmp_path: Pat
 
     of = Questions(tmp_path / "of", 1)
     with listening(shake) as port:
-        started_s = time.monotonic()
+        started_s, address = time.monotonic(), f"https://127.0.0.1:{port}/v1"
         with pytest.raises(ServerUnusable, match="expired"):
-            address = f"https://127.0.0.1:{port}/v1"
             await of.ask(address, engine=engine, ca_bundle=tmp_path / "ca.pem", wait_for_server=30.0)
         assert time.monotonic() - started_s < 5

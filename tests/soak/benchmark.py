@@ -37,11 +37,6 @@ def is_refused(number: int) -> bool:
     return number % 100 in _REFUSALS
 
 
-def is_asked(number: int) -> bool:
-    """Whether a request is made for this question at all."""
-    return number % 100 != BROKEN_PAGE
-
-
 def reply(number: int) -> Play:
     """What the server says to a question whenever it is asked and no fault is in the way."""
     if is_refused(number):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -186,7 +187,7 @@ class _Soak:
         repeated = [
             name
             for name, times in asked.items()
-            for first, second in zip(times, times[1:], strict=False)
+            for first, second in pairwise(times)
             if bisect_left(edges, first) == bisect_left(edges, second)
         ]
         if repeated:

@@ -23,5 +23,5 @@ def compare(settings: CompareSettings) -> int:
         emit(msgspec.json.format(encode(content(sides, compared)), indent=2).decode() + "\n")
     else:
         emit(as_compare_tables(compared, list(map(str, paths))))
-    failed = any(side.answered < of.n for of, _ in compared for side in (of.accuracy_a, of.accuracy_b))
+    failed = any(not kept.answered for _, matched in compared for pair in matched.pairs for kept in (pair.a, pair.b))
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import count, safe
 from vqa_client.compare.content import Compared
 from vqa_client.compare.figures import Comparison, Group
 from vqa_client.compare.matching import named
@@ -27,12 +27,16 @@ def as_compare_tables(compared: Compared, paths: Sequence[str]) -> str:
         console.print(_accuracies(of))
         for line in _tests(of):
             console.print(_line(line), soft_wrap=True)
-        for field in dict.fromkeys(group.field for group in of.groups):
-            console.print(_breakdown(of, field))
+        fields = dict.fromkeys(group.field for group in (*of.variants, *of.groups))
+        for field in fields:
+            console.print(_breakdown([group for group in (*of.variants, *of.groups) if group.field == field]))
         for title, sign in ((of.b, 1), (of.a, -1)):
-            ids = [named(pair.key) for pair in matched.pairs if pair.changed and sign * pair.gap > 0]
+            ids = [named(pair.key) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
             shown = ", ".join(ids[:FLIPS_SHOWN]) + (", ..." if len(ids) > FLIPS_SHOWN else "")
-            console.print(_line(f"scored higher by {title}: {len(ids):,} {shown}"), soft_wrap=True)
+            console.print(
+                _line(f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{shown}"),
+                soft_wrap=True,
+            )
         for line in of.warnings:
             console.print(_line(line), soft_wrap=True)
     for path in paths:
@@ -86,12 +90,11 @@ def _gap(of: Difference) -> str:
     return f"{points(of.value)} ({points(of.low)} to {points(of.high)})"
 
 
-def _breakdown(of: Comparison, field: str) -> Any:
-    groups = [group for group in of.groups if group.field == field]
-    title = f"by {field.replace('_', ' ')}"
+def _breakdown(groups: Sequence[Group]) -> Any:
+    title = f"by {groups[0].field.replace('_', ' ')}"
     if len(groups) > MOST_GROUPS:
+        title += f" (the {MOST_GROUPS} largest of {len(groups):,})"
         groups = sorted(groups, key=lambda group: -group.difference.n)[:MOST_GROUPS]
-        title += f" (the {MOST_GROUPS} largest)"
     table = new_table(_cut(title), "questions", "a", "b", "points", "95 % interval", "p", "p by Holm")
     for group in groups:
         table.add_row(*_cells(group))

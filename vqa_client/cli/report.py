@@ -62,7 +62,11 @@ def _said(run: LoggedRun, found: Overview) -> str:
 
 def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     overall = found.summary.overall
-    over = f" of {count(overall.total, 'question')}, {overall.answered:,} answered"
+    of = f" of {run.of_words}" if found.variants else ""
+    asked, expected = len(run.records), run.facts.expected
+    more = f"; {len(found.variants):,} variants, each in the page's table" if found.variants else ""
+    left = f"; {asked:,} of {expected:,}, not finished" if expected and asked < expected else ""
+    over = f" of {count(overall.total, 'question')}{of}, {overall.answered:,} answered{more}{left}"
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
     yield f"  accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
     if run.records.unreadable:

@@ -14,6 +14,9 @@ from vqa_client.reports.vqa2 import submission_path
 from vqa_client.reports.vqa2_figures import KindFigures, Shown, Vqa2Summary
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 
+FRAMEWORK = "VQA accuracy (framework)"
+TEN_ANSWERS = "VQA accuracy (ten answers)"
+"""Two scores that are both called VQA accuracy: the published framework's partial credit, and VQA's own."""
 ANSWER_CHARACTERS = 48
 COLUMN_GAP = 3
 OFFICIAL_TYPES = 10
@@ -27,17 +30,21 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
     summaries = [_summary(report) for report in ranked]
     console.print(f"vqa2 · {summaries[0].overall.total:,} questions", style="bold")
     console.print(
-        "accuracy and VQA accuracy in % as the published framework has them; a failed question counts as wrong"
+        f"accuracy and {FRAMEWORK}: the published framework's own scores in %, against the most frequent answer; "
+        "a failed question counts as wrong"
     )
     console.print(_published(summaries))
     console.print("in % of the questions of a kind, by the published accuracy")
     for table in _by_kind(summaries):
         console.print(table)
     if any(len(summary.breakdowns.get("question_type", {})) > 1 for summary in summaries if summary.scored):
-        console.print("by official question type, VQA accuracy in % against all answers")
+        console.print(f"by official question type, {TEN_ANSWERS} in %")
         for table in _by_official_type(summaries):
             console.print(table)
-    console.print("VQA accuracy in % against all answers of a question, with its 95 % interval; times in s")
+    console.print(
+        f"{TEN_ANSWERS}: VQA's own score in %, against all answers of a question, with its 95 % interval; official: "
+        "the same as VQA's evaluator has it; times in s"
+    )
     console.print(_compared(summaries))
     for summary in summaries:
         for line in _why(summary):
@@ -64,7 +71,7 @@ def _written(report: Report) -> list[Path]:
 
 
 def _published(summaries: Sequence[Vqa2Summary]) -> Any:
-    table = new_table("model", "correct", "accuracy", "VQA accuracy", "average time", "assessment")
+    table = new_table("model", "correct", "accuracy", FRAMEWORK, "average time", "assessment")
     for summary in summaries:
         table.add_row(
             safe(summary.name),
@@ -132,7 +139,7 @@ def _share(summary: Vqa2Summary, kind: KindFigures | None) -> str:
 
 
 def _compared(summaries: Sequence[Vqa2Summary]) -> Any:
-    table = new_table("model", "VQA accuracy", "interval", "official", "whole words", "replied", "median", "p95")
+    table = new_table("model", TEN_ANSWERS, "interval", "official", "whole words", "replied", "median", "p95")
     for summary in summaries:
         overall = summary.overall
         table.add_row(

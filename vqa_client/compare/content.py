@@ -116,7 +116,7 @@ def _group_rows(compared: Compared) -> Iterator[list[Any]]:
         less = of.difference
         accuracies = of.accuracy_a.value, of.accuracy_b.value
         yield [of.a, of.b, "", "", of.n, of.clusters, *accuracies, less.value, less.low, less.high, of.p, of.p_holm]
-        for group in of.groups:
+        for group in (*of.variants, *of.groups):
             less, scores = group.difference, (group.a, group.b)
             named = [of.a, of.b, group.field, group.value, less.n, less.clusters]
             yield [*named, *scores, less.value, less.low, less.high, group.p, group.p_holm]

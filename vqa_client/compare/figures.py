@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.reports.log_reader import natural
+from vqa_client.reports.logged_run import CLEAN, headline_of
 from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
 from vqa_client.scoring.paired_tests import (
     Bootstrap,
@@ -67,7 +68,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     `p` is by `p_method`, and `p_holm` counts all sides compared with `a` as one family. `minimum_detectable` is the
     true difference that this many questions find four times in five. `partial` says that there are scores between 0
-    and 1, which McNemar's test doesn't see; `unit` is what shares its fate.
+    and 1, which McNemar's test doesn't see; `unit` is what shares its fate. Where both sides asked in several
+    variants, all figures are of the one named `variant`, and `variants` are the differences in each, a family of
+    their own for Holm; `variant` is None where there are no two.
     """
 
     a: str
@@ -89,6 +92,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     p_method: str
     p_holm: float
     groups: tuple[Group, ...]
+    variant: str | None
+    variants: tuple[Group, ...]
     only_a: int
     only_b: int
     warnings: tuple[str, ...]
@@ -97,6 +102,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def shown(self) -> bool:
         """Whether a difference is shown: the interval leaves out 0, and p, for all sides compared, is below 0.05."""
         return self.p_holm < 0.05 and not self.difference.low <= 0 <= self.difference.high
+
+    def own(self, matched: Matched) -> list[Pair]:
+        """Choose the pairs that the figures are of."""
+        return _of_variant(matched.pairs, self.variant)
 
 
 def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
@@ -111,13 +120,16 @@ def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
 
 
 def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
-    pairs = matched.pairs
+    variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural))
+    pairs = _of_variant(matched.pairs, variant)
     held = _held(pairs)
     between = _difference(pairs)
     partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
     on_full = _mcnemar(pairs)
     p, method = _p(pairs, held, partial=partial)
     said = warnings(a, b, matched)
+    if variant not in (None, CLEAN) and CLEAN in a.variants | b.variants:
+        said.append("warning: the clean images are not in both runs")
     if len(held) < FEW_CLUSTERS:
         said.append(f"warning: so few independent {_unit(a, pairs)}s ({len(held)}) tell little; take p for a hint")
     return Comparison(
@@ -139,7 +151,9 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         p=p,
         p_method=method,
         p_holm=p,
-        groups=tuple(_groups(pairs, partial=partial)),
+        groups=tuple(_groups(_by_field(pairs), partial=partial)),
+        variant=variant,
+        variants=() if variant is None else tuple(_groups(_by_variant(matched.pairs), partial=partial)),
         only_a=len(matched.only_a),
         only_b=len(matched.only_b),
         warnings=tuple(said),
@@ -199,29 +213,39 @@ def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
     )
 
 
-def _groups(pairs: Sequence[Pair], *, partial: bool) -> Iterator[Group]:
+def _of_variant(pairs: Sequence[Pair], variant: str | None) -> list[Pair]:
+    return [pair for pair in pairs if variant is None or pair.key[1] == variant]
+
+
+Fields = dict[str, dict[str, list[Pair]]]
+
+
+def _groups(by_field: Fields, *, partial: bool) -> Iterator[Group]:
     """Every group of every field that has more than one; groups are the first side's."""
     found = [
         _group(field, value, held, partial=partial)
-        for field, values in _by_field(pairs).items()
+        for field, values in by_field.items()
         if len(values) > 1
-        for value, held in sorted(values.items(), key=lambda each: natural(each[0]))
+        for value, held in sorted(values.items(), key=lambda each: (each[0] != CLEAN, natural(each[0])))
     ]
     for group, p in zip(found, holm([group.p for group in found]), strict=True):
         yield replace(group, p_holm=p)
 
 
-def _by_field(pairs: Sequence[Pair]) -> dict[str, dict[str, list[Pair]]]:
+def _by_field(pairs: Sequence[Pair]) -> Fields:
     fields = dict.fromkeys(field for pair in pairs for field in pair.a.groups)
-    by_field: dict[str, dict[str, list[Pair]]] = {field: {} for field in fields}
+    by_field: Fields = {field: {} for field in fields}
     for pair in pairs:
         for field, values in by_field.items():
             values.setdefault(pair.a.groups.get(field, UNKNOWN), []).append(pair)
-    if "corruption" not in by_field:  # whose variants are named by two fields
-        by_field["variant"] = {}
-        for pair in pairs:
-            by_field["variant"].setdefault(pair.key[1], []).append(pair)
     return by_field
+
+
+def _by_variant(pairs: Sequence[Pair]) -> Fields:
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.key[1], []).append(pair)
+    return {"variant": found}
 
 
 def _group(field: str, value: str, pairs: Sequence[Pair], *, partial: bool) -> Group:

@@ -16,8 +16,9 @@ MOST_PAGES = 6
 
 def flips(of: Comparison, matched: Matched, a: Side, b: Side, pictures: Pictures, *, prefix: str) -> Markup:
     """Both kinds of flips, those that `b` won first."""
-    won = [pair for pair in matched.pairs if pair.changed and pair.gap > 0]
-    lost = [pair for pair in matched.pairs if pair.changed and pair.gap < 0]
+    own = of.own(matched)
+    won = [pair for pair in own if pair.changed and pair.gap > 0]
+    lost = [pair for pair in own if pair.changed and pair.gap < 0]
     shown = won[:MOST_FLIPS] + lost[:MOST_FLIPS]
     wholes = a.whole({pair.key for pair in shown}), b.whole({_own(pair, b) for pair in shown})
     kinds = ((f"{of.b} scores higher", "won", won), (f"{of.a} scores higher", "lost", lost))

@@ -18,6 +18,7 @@ from vqa_client.compare.sides import Side
 from vqa_client.compare.style import STYLE
 from vqa_client.compare.tags import Markup, joined, tag
 from vqa_client.files import replacing
+from vqa_client.reports.logged_run import variant_words
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.paired_tests import POWER
 from vqa_client.scoring.statistics import Interval
@@ -64,6 +65,7 @@ def _section(number: int, of: Comparison) -> Markup:
         tag("ul", *(_warning(line) for line in of.warnings), class_="notes") if of.warnings else "",
         _accuracies(of),
         _tests(of),
+        _variants(of),
         _groups(of),
     )
 
@@ -117,7 +119,7 @@ def _tests(of: Comparison) -> Markup:
     if of.minimum_detectable is not None:
         found = f"found {100 * POWER:.0f} times in 100 with this many questions"
         rows.append(["smallest detectable difference", f"{100 * of.minimum_detectable:.1f} points", found])
-    return _table(("", "", "how"), rows, "Difference and tests", worded=True)
+    return _table(("", "result", "how it is found"), rows, "Difference and tests", worded=True)
 
 
 def _bootstrap(of: Comparison) -> str:
@@ -134,13 +136,22 @@ def _gap(of: Difference) -> str:
 
 
 def _groups(of: Comparison) -> Markup:
-    made = [_by_field(of, field) for field in dict.fromkeys(group.field for group in of.groups)]
+    fields = dict.fromkeys(group.field for group in of.groups)
+    made = [_by_field(of, field, [group for group in of.groups if group.field == field]) for field in fields]
     note = f"Holm takes all {len(of.groups):,} groups as one family."
     return joined(tag("p", note, class_="dim"), *made) if made else Markup("")
 
 
-def _by_field(of: Comparison, field: str) -> Markup:
-    groups = [group for group in of.groups if group.field == field]
+def _variants(of: Comparison) -> Markup:
+    if of.variant is None:
+        return Markup("")
+    said = (
+        f"All else here is of {variant_words(of.variant)}. Holm takes the {len(of.variants):,} variants as one family."
+    )
+    return joined(tag("p", said, class_="dim"), _by_field(of, "variant", of.variants))
+
+
+def _by_field(of: Comparison, field: str, groups: Sequence[Group]) -> Markup:
     widest = max(abs(bound) for group in groups for bound in (group.difference.low, group.difference.high))
     scale = f"{points(-widest)} to {points(widest)}"
     head = (field.replace("_", " "), "questions", of.a, of.b, "points", "95 % interval", scale, "p", "p by Holm")

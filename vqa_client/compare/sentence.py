@@ -1,12 +1,13 @@
 """A comparison in one sentence that a reader may quote, and its numbers as people write them."""
 
 from vqa_client.compare.figures import Comparison
+from vqa_client.reports.logged_run import variant_words
 
 
 def sentence(of: Comparison) -> str:
     """Who is better, by how much and how surely; where no difference is shown, how large a one would have been."""
     a, b = of.accuracy_a.value, of.accuracy_b.value
-    over = f"over the same {_questions(of)}"
+    over = f"over the same {_questions(of)}{of_variant(of)}"
     scores = f"{of.b} scores {percent(b)} % and {of.a} {percent(a)} %"
     between = of.difference
     gap = f"{points(between.value)} points (95 % interval {points(between.low)} to {points(between.high)}; {_test(of)})"
@@ -17,6 +18,13 @@ def sentence(of: Comparison) -> str:
         f" A true difference of under {100 * least:.1f} points is missed more than one time in five." if least else ""
     )
     return f"No difference between {of.b} and {of.a} is shown: {over} {scores}, {gap}.{missed}"
+
+
+def of_variant(of: Comparison) -> str:
+    """Of which variant the figures are, "" where there is one only; commas set it off in a sentence."""
+    if of.variant is None:
+        return ""
+    return f", {variant_words(of.variant)} ({len(of.variants)} variants in the table),"
 
 
 def percent(value: float | None) -> str:
@@ -41,8 +49,6 @@ def _questions(of: Comparison) -> str:
     if of.clusters == of.n:
         return f"{of.n:,} {of.task} question{'s' * (of.n != 1)}"
     units = f"{of.clusters:,} {of.unit}{'s' * (of.clusters != 1)}"
-    if of.unit == "question":  # asked in several variants
-        return f"{of.n:,} answers to {units} of {of.task}"
     return f"{of.n:,} {of.task} questions on {units}"
 
 

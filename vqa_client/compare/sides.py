@@ -77,15 +77,46 @@ def read_side(path: Path) -> Side:
 
     Raises DataError where there is none, or where the folder's runs are of several benchmarks or ask a question twice.
     """
-    side = Side(path=path, runs=tuple(map(read_run, find_logs(path))), kept={})
-    tasks = sorted({run.task for run in side.runs if run.task})
+    runs = list(map(read_run, find_logs(path)))
+    _check_tasks(path, runs)
+    return _side(path, runs)
+
+
+def _check_tasks(path: Path, runs: Sequence[LoggedRun]) -> None:
+    tasks = sorted({run.task for run in runs if run.task})
     if len(tasks) > 1:
-        raise DataError(f"{path} holds runs of {', '.join(tasks)}", hint=f"name one of them: {_places(side.runs)}")
+        raise DataError(f"{path} holds runs of {', '.join(tasks)}", hint=f"name one of them: {_places(runs)}")
+
+
+def _side(path: Path, runs: Sequence[LoggedRun]) -> Side:
+    side = Side(path=path, runs=tuple(runs), kept={})
     notes = [note for run in side.runs for note in _add(run, side)]
     if not side.kept:
         raise DataError(f"{path}: no record in it can be compared", hint="; ".join(notes) or "ask the questions first")
     side.notes = tuple(notes)
     return side
+
+
+def read_sides(place: Path, *, apart: bool) -> list[Side]:
+    """Read all that a file or folder holds: a side a model, or a run where one model's runs ask a question twice.
+
+    With `apart` the runs of a single model are sides too. Raises DataError as `read_side` does.
+    """
+    runs = list(map(read_run, find_logs(place)))
+    _check_tasks(place, runs)
+    by_model: dict[str, list[LoggedRun]] = {}
+    for run in runs:
+        by_model.setdefault(run.facts.model, []).append(run)
+    apart = apart and len(by_model) == 1
+    groups = [group for held in by_model.values() for group in _parted(held, apart=apart)]
+    return [_side(place if len(groups) == 1 else group[0].log, group) for group in groups]
+
+
+def _parted(runs: list[LoggedRun], *, apart: bool) -> list[list[LoggedRun]]:
+    keys = [run.records.keys() for run in runs]
+    if apart or sum(map(len, keys)) > len(frozenset[Key]().union(*keys)):
+        return [[run] for run in runs]
+    return [runs]
 
 
 def _add(run: LoggedRun, side: Side) -> list[str]:

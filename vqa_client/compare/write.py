@@ -6,7 +6,7 @@ from pathlib import Path
 from vqa_client.compare.content import Compared, content, write_groups, write_questions
 from vqa_client.compare.figures import compare
 from vqa_client.compare.page import write_page
-from vqa_client.compare.sides import Side, read_side, tell_apart
+from vqa_client.compare.sides import Side, read_sides, tell_apart
 from vqa_client.errors import UsageError
 from vqa_client.files import write_json
 
@@ -14,14 +14,16 @@ JSON_NAME, CSV_NAME, GROUPS_NAME, PAGE_NAME = "compare.json", "compare.csv", "co
 
 
 def compare_runs(places: Sequence[Path]) -> tuple[list[Side], Compared]:
-    """Read and compare; a run that is named twice counts once.
+    """Read and compare; a run that is named twice counts once, and a folder as all runs in it.
 
     Raises DataError for what can't be read, IdentityError for runs of other data, UsageError for a single run.
     """
     sides: dict[frozenset[Path], Side] = {}
     for place in places:
-        side = read_side(place)
-        sides.setdefault(frozenset(run.log.resolve() for run in side.runs), side)
+        for side in read_sides(place, apart=len(places) == 1):
+            sides.setdefault(frozenset(run.log.resolve() for run in side.runs), side)
+    if len(places) == 1 and len(sides) == 1:
+        raise UsageError(f"there is 1 run to compare in {places[0]}", hint="name another run over the same questions")
     if len(sides) < 2:
         raise UsageError(f"{' and '.join(map(str, places))} are one run", hint="name two runs over the same questions")
     named = list(sides.values())

@@ -25,6 +25,7 @@ def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
     return {
         "task": run.task,
         "variant": run.variant,
+        "headline_variant": found.headline,
         "model": run.facts.model,
         "records": run.log.name,
         "expected": run.facts.expected,

@@ -7,7 +7,7 @@ from math import exp, log
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.reports.overview import ORDERED, Overview, in_order, quantile
+from vqa_client.reports.overview import LEVELS, ORDERED, Overview, in_order, quantile
 from vqa_client.reports.summary import Tally
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 8.0, 24.0
@@ -84,13 +84,19 @@ class Histogram(Struct, frozen=True, kw_only=True):
 
 
 def curves(found: Overview) -> list[Curve]:
-    """One curve a field whose values are steps, and one a corruption where these were crossed with levels."""
+    """One curve a field whose values are steps."""
     drawn = []
     for field in ORDERED:
         tallies = found.summary.breakdowns.get(field, {})
         if len(tallies) > 2:
             drawn.append(_curve(field.replace("_", " "), field, tallies, 460.0, 200.0))
-    crossed = found.summary.crossings.get(("corruption", "level"), {})
+    return drawn
+
+
+def level_curves(found: Overview) -> list[Curve]:
+    """One curve a corruption over its levels, each step of which is a variant."""
+    drawn = []
+    crossed = found.summary.crossings.get(LEVELS, {})
     clean = crossed.get(_CLEAN, {})
     for corruption in in_order([name for name in crossed if name != _CLEAN]):
         title = corruption.replace("_", " ")

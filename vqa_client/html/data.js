@@ -38,6 +38,14 @@ const number = (n) => n.toLocaleString("en-US");
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const words = (name) => name.replaceAll("_", " ");
 
+// Ten people's answers are a vote: each distinct one stands once, with how many gave it.
+function votes(answers, separator) {
+  const counts = new Map();
+  for (const one of answers) counts.set(one, (counts.get(one) ?? 0) + 1);
+  if (counts.size === answers.length) return answers.join(separator);
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([one, n]) => `${one} x${n}`).join(", ");
+}
+
 function otherVariants(row) {
   if (!variantsOf) {
     variantsOf = new Map();

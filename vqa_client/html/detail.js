@@ -64,7 +64,7 @@ function reading(row) {
   const source = text(row, "source") === "reasoning" ? "the reasoning" : "";
   return pairs("answers", [
     ["answer", text(row, "answer") ?? "none"],
-    [references.length > 1 ? "references" : "reference", [...new Set(references)].join("  /  ")],
+    [references.length > 1 ? "references" : "reference", votes(references, "  /  ")],
     ["read by rule", text(row, "rule")],
     ["rivals", rivals.join("  /  ")],
     ["read from", source],

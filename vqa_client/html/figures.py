@@ -1,17 +1,18 @@
 """The numbers of a report as the template shows them: shares as per cent, each with its interval and count."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from vqa_client.reports.overview import Overview, in_order
+from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED, Status
 
 MOST_ROWS = 40
 HEAT_STEPS = 10
+NOWHERE: Mapping[str, str] = {}
 MEANINGS: Mapping[Status, str] = {
     "ok": "an answer was read",
     "unparsed": "the reply names no answer",
@@ -78,7 +79,7 @@ def statuses(found: Overview) -> list[Figure]:
             n=n,
             share=n / total,
             interval=None,
-            link=state_link(status=status),
+            link=state_link(**only(found), status=status),
             note=MEANINGS[status] + ("" if status in ANSWERED else "; counts as wrong"),
         )
         for status, n in found.summary.status_counts.items()
@@ -101,8 +102,22 @@ def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
 
 def breakdowns(found: Overview) -> list[Breakdown]:
     """The fields that have several values; of very many values the most frequent."""
-    several = [field for field in found.fields if len(found.summary.breakdowns.get(field, {})) > 1]
-    return [_breakdown(field, found.summary.breakdowns[field]) for field in several]
+    fields = [field for field in found.fields if field != VARIANT]
+    several = [field for field in fields if len(found.summary.breakdowns.get(field, {})) > 1]
+    return [_breakdown(field, found.summary.breakdowns[field], only(found)) for field in several]
+
+
+def variants(found: Overview) -> list[tuple[Figure, int]]:
+    """Every variant, and how many of its questions got no reply."""
+    return [
+        (_figure({VARIANT: variant}, variant or "unchanged", tally), tally.total - tally.answered)
+        for variant, tally in found.variants.items()
+    ]
+
+
+def only(found: Overview) -> dict[str, str]:
+    """What narrows the list of questions down to the variant that the headline is of."""
+    return {} if found.headline is None else {f"by.{VARIANT}": found.headline}
 
 
 def constants(found: Overview) -> dict[str, str]:
@@ -112,8 +127,15 @@ def constants(found: Overview) -> dict[str, str]:
 
 
 def heat_maps(found: Overview) -> list[HeatMap]:
-    """The crossed fields, both of which have several values."""
-    maps = [_heat_map(down, across, cells) for (down, across), cells in found.summary.crossings.items()]
+    """The crossed fields, both of which have several values; those that tell variants apart have a map of their own."""
+    crossed = found.summary.crossings.items()
+    maps = [_heat_map(*pair, cells, only(found)) for pair, cells in crossed if pair != LEVELS]
+    return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
+
+
+def level_maps(found: Overview) -> list[HeatMap]:
+    """The map of all corruptions and levels, where a run has several."""
+    maps = [_heat_map(*LEVELS, found.summary.crossings.get(LEVELS, {}), {})]
     return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
 
 
@@ -127,27 +149,28 @@ def heat(share: float | None) -> str:
     return "heat-none" if share is None else f"heat-{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
 
 
-def _breakdown(field: str, tallies: Mapping[str, Tally]) -> Breakdown:
+def _breakdown(field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
     values = in_order(list(tallies))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
-    rows = tuple(_figure({field: value}, value, tallies[value]) for value in values)
+    rows = tuple(_figure({field: value}, value, tallies[value], within) for value in values)
     return Breakdown(field=field, rows=rows, left_out=len(tallies) - len(rows))
 
 
-def _heat_map(down: str, across: str, cells: Mapping[str, Mapping[str, Tally]]) -> HeatMap:
+def _heat_map(down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]) -> HeatMap:
     columns = in_order(list({value for row in cells.values() for value in row}))
-    rows = tuple((outer, tuple(_row(down, across, outer, columns, cells[outer]))) for outer in in_order(list(cells)))
-    return HeatMap(down=down, across=across, columns=tuple(columns), rows=rows)
+    rows = []
+    for outer in in_order(list(cells)):
+        tallies = [(inner, cells[outer].get(inner)) for inner in columns]
+        figures = [
+            _figure({down: outer, across: inner}, f"{outer}, {inner}", tally, within) if tally else None
+            for inner, tally in tallies
+        ]
+        rows.append((outer, tuple(figures)))
+    return HeatMap(down=down, across=across, columns=tuple(columns), rows=tuple(rows))
 
 
-def _row(down: str, across: str, outer: str, columns: list[str], cells: Mapping[str, Tally]) -> Iterator[Figure | None]:
-    for inner in columns:
-        tally = cells.get(inner)
-        yield _figure({down: outer, across: inner}, f"{outer}, {inner}", tally) if tally else None
-
-
-def _figure(place: Mapping[str, str], label: str, tally: Tally) -> Figure:
-    link = state_link(**{f"by.{field}": value for field, value in place.items()})
+def _figure(place: Mapping[str, str], label: str, tally: Tally, within: Mapping[str, str] = NOWHERE) -> Figure:
+    link = state_link(**within, **{f"by.{field}": value for field, value in place.items()})
     return Figure(label=label, n=tally.total, share=tally.accuracy, interval=tally.interval, link=link)

@@ -42,10 +42,12 @@ function filter() {
   const order = ORDERS[state.get("order") ?? ""]?.[1];
   if (order) matching.sort(order);
   const right = matching.reduce((sum, row) => sum + value(row, "score"), 0);
-  const share = matching.length ? ` · accuracy here ${percent(right / matching.length)}` : "";
+  const forms = new Set(matching.map((row) => text(row, "variant"))).size;
+  const share = forms === 1 ? ` · accuracy here ${percent(right / matching.length)}` : "";
+  const several = forms > 1 ? ` in ${number(forms)} variants` : "";
   $("count").textContent = matching.length === data.rows.length
-    ? `${number(data.rows.length)} questions`
-    : `${number(matching.length)} of ${number(data.rows.length)} questions${share}`;
+    ? `${number(data.rows.length)} questions${several}`
+    : `${number(matching.length)} of ${number(data.rows.length)} questions${several}${share}`;
 }
 
 function set(name, wanted) {

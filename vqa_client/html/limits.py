@@ -28,7 +28,7 @@ def limits(run: LoggedRun, found: Overview) -> list[str]:
 
 
 def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
-    total, expected = found.summary.overall.total, run.facts.expected
+    total, expected = len(run.records), run.facts.expected
     if expected is not None and total < expected:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."
     if run.records.unreadable:
@@ -42,23 +42,23 @@ def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
 
 
 def _failures(found: Overview) -> Iterator[str]:
-    for status, number in found.summary.status_counts.items():
+    for status, number in found.whole.status_counts.items():
         if number and status not in ANSWERED:
             failure = found.failures.get(status)
             example = f" For example: {_cut_at(failure.message)}" if failure else ""
             yield f"{number:,} {'question' if number == 1 else 'questions'} {_HELD_UP.get(status, status)}.{example}"
-    repeats = found.attempts - found.summary.overall.total
+    repeats = found.attempts - found.whole.overall.total
     if repeats > 0:
         yield f"{repeats:,} of {found.attempts:,} requests were repeats."
 
 
 def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
-    number, total = found.summary.n_truncated, found.summary.overall.total
+    number, total = found.whole.n_truncated, found.whole.overall.total
     if not number:
         return
     tokens = run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
-    rest = found.summary.without_truncated.value
+    rest = found.summary.without_truncated.value if found.headline is None else None  # of one variant, as is no count
     without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
     yield f"{number:,} replies ({100 * number / total:.1f} %) were cut{at}.{without}"
 

@@ -8,7 +8,7 @@ function excerpt(row) {
 }
 
 function under(row) {
-  const references = texts(row, "references").slice(0, 3).map((one) => one.slice(0, 60)).join(" / ");
+  const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 300);
   const answer = text(row, "answer");
   const got = answer === null ? words(text(row, "status")) : answer.slice(0, 80);
   const variant = severalVariants ? text(row, "variant") : "";

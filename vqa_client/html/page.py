@@ -11,7 +11,7 @@ from vqa_client import __version__
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.html import figures
-from vqa_client.html.charts import curves, histograms
+from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import EmbeddedImages, Show
@@ -66,13 +66,24 @@ def environment() -> Any:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"shown": shown, "words": words, "heat": figures.heat, "number": number}
+    made.filters |= {
+        "shown": shown,
+        "link": link,
+        "words": words,
+        "heat": figures.heat,
+        "number": number,
+    }
     return made
 
 
 def shown(text: object) -> str:
     """A text whose controls and direction overrides are seen as their codes instead of obeyed."""
     return _UNSEEN.sub(lambda found: f"[U+{ord(found.group()):04X}]", str(text))
+
+
+def link(state: dict[str, str]) -> str:
+    """A link that shows the questions of a state."""
+    return figures.state_link(**state)
 
 
 def words(name: object) -> str:
@@ -110,7 +121,7 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
     return {
         "run": run,
         "found": found,
-        "n": found.summary.overall.total,
+        "n": len(run.records),
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
         "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
@@ -121,7 +132,11 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "breakdowns": figures.breakdowns(found),
         "constants": figures.constants(found),
         "heat_maps": figures.heat_maps(found),
+        "level_maps": figures.level_maps(found),
+        "variants": figures.variants(found),
+        "only": figures.only(found),
         "curves": curves(found),
+        "level_curves": level_curves(found),
         "histograms": histograms(found),
         "totals": totals(run, found),
         "limits": limits(run, found),

@@ -9,7 +9,7 @@ _MB = 1_000_000
 def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
     """Times, tokens and megabytes; what the log doesn't say is left out."""
     sessions, wall_s, asked = run.facts.sessions, run.facts.total("wall_s"), run.facts.total("questions")
-    prompt, reply = found.summary.prompt_tokens, found.summary.completion_tokens
+    prompt, reply = found.whole.prompt_tokens, found.whole.completion_tokens
     median, p95 = quantile(found.latencies_s, 0.5), quantile(found.latencies_s, 0.95)
     rows = [
         ("time", _duration(wall_s) if wall_s else ""),

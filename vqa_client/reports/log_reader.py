@@ -20,6 +20,8 @@ _DATE = re.compile(r"_\d{8}_\d{6}$")
 _DIGITS = re.compile(r"([0-9]{1,18})")
 _record = msgspec.json.Decoder(Record)
 
+Key = tuple[str, str]
+"""Question id and variant."""
 Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 """Where a record stands among the others, whatever order they ended in."""
 
@@ -55,7 +57,7 @@ class LogReader:
         self.path = path
         self.unreadable = 0
         self.size_bytes = 0
-        self._places: dict[tuple[str, str], int] = {}
+        self._places: dict[Key, int] = {}
         try:
             with path.open("rb") as file:
                 for line in file:
@@ -63,13 +65,25 @@ class LogReader:
         except OSError as error:
             raise DataError(f"{path} can't be read: {error.strerror}", hint=WAY_OUT) from None
         self._order = sorted(self._places, key=_place)
+        self.variants = tuple(sorted({variant for _, variant in self._order}, key=natural))
 
     def __len__(self) -> int:
         return len(self._order)
 
     def __iter__(self) -> Iterator[Record]:
+        return self._read(self._order)
+
+    def of_variant(self, variant: str) -> Iterator[Record]:
+        """Give the records of one variant, in the same order."""
+        return self._read([key for key in self._order if key[1] == variant])
+
+    def keys(self) -> frozenset[Key]:
+        """Give the ids and variants of all records."""
+        return frozenset(self._order)
+
+    def _read(self, keys: list[Key]) -> Iterator[Record]:
         with self.path.open("rb") as file:
-            for key in self._order:
+            for key in keys:
                 file.seek(self._places[key])
                 yield self._decoded(file.readline())
 
@@ -95,5 +109,5 @@ def natural(text: str) -> tuple[tuple[str | int, ...], str]:
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
 
 
-def _place(key: tuple[str, str]) -> Place:
+def _place(key: Key) -> Place:
     return (*natural(key[0]), *natural(key[1]))

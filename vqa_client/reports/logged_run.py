@@ -1,5 +1,6 @@
 """A run as its record log and its run file tell it, whoever wrote them and whether or not it still goes on."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,24 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+
+CLEAN, SEEN = "clean", "seen"
+"""The variants that headline figures are of wherever a run has them."""
+
+
+def headline_of(variants: Sequence[str]) -> str | None:
+    """Choose the variant that headline figures are of, given all in natural order; None where there is no choice.
+
+    Figures of several variants are never pooled: noise of every level taken together says nothing that can be quoted.
+    """
+    if len(variants) < 2:
+        return None
+    return next((name for name in (CLEAN, SEEN) if name in variants), variants[0])
+
+
+def variant_words(variant: str) -> str:
+    """Name a variant as people write it."""
+    return "clean images" if variant == CLEAN else f"variant {variant}" if variant else "the unchanged variant"
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
@@ -71,9 +90,33 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
         return str(self.facts.identity.get("variant") or "")
 
     @property
+    def headline(self) -> str | None:
+        """The variant that headline figures are of; None where the log has no two."""
+        return headline_of(self.records.variants)
+
+    @property
+    def of_words(self) -> str:
+        """Of which variant headline figures are, "" where the run has but one form."""
+        variants = self.records.variants
+        shown = self.headline if self.headline is not None else "".join(variants)
+        if not variants or (self.headline is None and not self._is_robustness):
+            return ""
+        missing = ", no clean images" if self._is_robustness and CLEAN not in variants else ""
+        return variant_words(shown) + missing
+
+    @property
     def title(self) -> str:
-        """What a reader calls it."""
-        return f"{self.task} {self.variant}".strip() or self.stem
+        """What a reader calls it; of several variants, the one that its figures are of."""
+        if self._is_robustness:
+            return " · ".join(filter(None, (f"robustness run of {self.task or self.stem}", self.of_words)))
+        named = f"{self.task} {self.variant}".strip() or self.stem
+        return " · ".join(filter(None, (named, self.of_words)))
+
+    @property
+    def _is_robustness(self) -> bool:
+        """Whether images were corrupted; a log that lies alone shows it by its variants."""
+        variants = self.records.variants
+        return "corruption_seed" in self.facts.identity or (CLEAN in variants and any("/" in name for name in variants))
 
     def beside(self, ending: str, folder: Path | None = None) -> Path:
         """Name a file of this run, beside the log or in another folder."""

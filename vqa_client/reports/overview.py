@@ -10,29 +10,39 @@ from msgspec.structs import replace
 
 from vqa_client.reports.log_reader import natural
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.summary import Summary, summarise
+from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
 from vqa_client.tasks.context_length import BUCKETS, UNKNOWN
 from vqa_client.types import Failure, Record, Status
 
-CROSSINGS = (("needle_depth", "context_length"), ("corruption", "level"), ("difficulty", "length"))
+LEVELS = ("corruption", "level")
+"""Fields that tell variants apart: crossed, each cell is of one variant."""
+CROSSINGS = (("needle_depth", "context_length"), LEVELS, ("difficulty", "length"))
 """Fields that are looked at together wherever a run has both."""
 MOST_IN_A_CROSSING = 16
 ORDERED = ("context_length", "needle_depth", "level")
 """Fields whose values are steps, so that a line through them means something."""
 VARIANT, RULE = "variant", "rule"
+_NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0, value=None, interval=None))
 _ORDERS = (BUCKETS, ("easy", "medium", "hard"), ("short", "medium", "long"), ("clean",))
 
 
 class Overview(Struct, frozen=True, kw_only=True):
     """The summary, and what it does not hold: times, tokens, attempts and one failure of each status.
 
-    `fields` are those of the records' own groups, then "variant" and "rule" where these tell records apart.
-    `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those of prompts and replies.
+    `summary` is of the variant `headline` where the log has several, and of all records where that is None; only its
+    breakdown by "variant" and its crossing of corruption and level are of all. `whole` adds up all records, for what
+    they cost and what became of them. `variants` is each one's accuracy, empty where there is one.
+    `fields` are those of the records' own groups, then "variant" and "rule" where these tell records apart; `values`
+    are theirs over all records. `latencies_s` and `completion_tokens` are in rising order; `text_lengths` are those
+    of prompts and replies.
     """
 
     summary: Summary
+    whole: Summary
+    headline: str | None
+    variants: Mapping[str, Tally]
     fields: tuple[str, ...]
-    variants: int
+    values: Mapping[str, Sequence[str]]
     latencies_s: Sequence[float]
     completion_tokens: Sequence[int]
     text_lengths: Sequence[int]
@@ -47,6 +57,7 @@ class _Walk:
     def __init__(self, records: Iterator[Record]) -> None:
         self.values: dict[str, Counter[str]] = {}
         self.variants: Counter[str] = Counter()
+        self.count = 0
         self.rules: Counter[str] = Counter()
         self.latencies_s: list[float] = []
         self.completion_tokens: list[int] = []
@@ -59,6 +70,7 @@ class _Walk:
     def _add(self, record: Record) -> None:
         for field, value in record.groups.items():
             self.values.setdefault(field, Counter())[value] += 1
+        self.count += 1
         self.variants[record.variant] += 1
         self.rules[record.rule] += 1
         if record.latency_s:
@@ -73,22 +85,33 @@ class _Walk:
 
     def added_fields(self) -> Iterator[str]:
         """Name the fields that records don't have among their groups, and that tell them apart."""
-        if len(self.variants) > 1 and not self.values.keys() & {"corruption", VARIANT}:
+        if len(self.variants) > 1 and VARIANT not in self.values:
             yield VARIANT
         if len(self.rules) > 1 and RULE not in self.values:
             yield RULE
+
+    def all_values(self) -> dict[str, list[str]]:
+        """Give every field's values; "unknown" where some records lack the field."""
+        own = {
+            field: [*found, *([UNKNOWN] if found.total() < self.count and UNKNOWN not in found else [])]
+            for field, found in self.values.items()
+        }
+        return {VARIANT: list(self.variants), RULE: sorted({rule or "none" for rule in self.rules})} | own
 
 
 def overview(run: LoggedRun) -> Overview:
     """Count everything; the same for any order of the log's lines."""
     walk = _Walk(iter(run.records))
     added = tuple(walk.added_fields())
-    several = len(walk.variants) > 1
-    seen = (_with_fields(record, added, several=several) for record in run.records)
+    whole, summary = _summaries(run, walk, added)
+    several = run.headline is not None
     return Overview(
-        summary=summarise(seen, crossings=_crossings(walk)),
+        summary=summary,
+        whole=whole,
+        headline=run.headline,
+        variants=summary.breakdowns[VARIANT] if several else {},
         fields=(*sorted(walk.values), *added),
-        variants=len(walk.variants),
+        values=walk.all_values(),
         latencies_s=sorted(walk.latencies_s),
         completion_tokens=sorted(walk.completion_tokens),
         text_lengths=walk.text_lengths,
@@ -96,6 +119,27 @@ def overview(run: LoggedRun) -> Overview:
         sent_bytes=walk.sent_bytes,
         failures=walk.failures,
     )
+
+
+def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Summary, Summary]:
+    """The summary of all records and that of the headline's variant, which are one where there is one variant."""
+    pairs = _crossings(walk)
+    if run.headline is None:
+        whole = summarise((_with_fields(record, added) for record in run.records), crossings=pairs)
+        return whole, whole
+    levels = [pair for pair in pairs if pair == LEVELS]
+    whole = summarise(map(_told_apart, run.records), crossings=levels)
+    alone = (_with_fields(record, added) for record in run.records.of_variant(run.headline))
+    own = summarise(alone, crossings=[pair for pair in pairs if pair != LEVELS])
+    tallies = whole.breakdowns[VARIANT]
+    breakdowns = {field: found for field, found in own.breakdowns.items() if field not in LEVELS}
+    summary = replace(
+        own,
+        parts={name: own.parts.get(name, _NO_PART) for name in whole.parts},
+        breakdowns=breakdowns | {VARIANT: {variant: tallies[variant] for variant in in_order(list(tallies))}},
+        crossings=own.crossings | whole.crossings,
+    )
+    return whole, summary
 
 
 def field_value(record: Record, field: str) -> str:
@@ -125,10 +169,14 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[min(len(ordered) - 1, max(0, ceil(share * len(ordered)) - 1))]
 
 
-def _with_fields(record: Record, added: tuple[str, ...], *, several: bool) -> Record:
-    """A question asked in several variants is one cluster: its variants share its fate."""
-    groups = record.groups | {field: field_value(record, field) for field in added}
-    return replace(record, groups=groups, cluster=record.cluster or (record.question_id if several else ""))
+def _with_fields(record: Record, added: tuple[str, ...]) -> Record:
+    return replace(record, groups=record.groups | {field: field_value(record, field) for field in added})
+
+
+def _told_apart(record: Record) -> Record:
+    """Only the groups that tell variants apart: others are broken down within one variant."""
+    levels = {field: record.groups[field] for field in LEVELS if field in record.groups}
+    return replace(record, groups=levels | {VARIANT: record.variant})
 
 
 def _crossings(walk: _Walk) -> list[tuple[str, str]]:

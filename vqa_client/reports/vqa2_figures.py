@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import fsum
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from vqa_client.reports.summary import Summary
@@ -66,6 +67,14 @@ class Vqa2Summary(Summary, frozen=True, kw_only=True):
     gap: Gap | None
     sentences: int
     shown: tuple[Shown, ...]
+
+    def added(self) -> dict[str, Any]:
+        """The times, the kinds of questions and the gap to the official score, as the report has them."""
+        return {
+            "inference_time_s": msgspec.to_builtins(self.times),
+            "question_type_analysis": kind_figures(self.kinds, scored=self.scored),
+            "normalised_above_official": msgspec.to_builtins(self.gap),
+        }
 
     @property
     def correct(self) -> int | None:

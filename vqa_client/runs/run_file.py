@@ -35,6 +35,8 @@ class RunFile(msgspec.Struct, kw_only=True):
     def read(cls, path: Path) -> "RunFile | None":
         """The file's content, or None when there is none; raises UsageError when it is no run file."""
         try:
+            if path.exists() and not path.is_file():  # a pipe would be waited for without end
+                raise OSError("it is no file")
             return msgspec.json.decode(path.read_bytes(), type=cls)
         except FileNotFoundError:
             return None

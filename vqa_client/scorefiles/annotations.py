@@ -13,6 +13,9 @@ from vqa_client.scoring.answers import HumanAnswer
 
 _FORM_HINT = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
 
+_LABELLED = ("train", "val")
+"""How the splits begin whose answers are published."""
+
 
 class Annotation(Struct, frozen=True, kw_only=True):
     """What is known of one question; `answers` are decoded when they are needed, to keep 200,000 questions small."""
@@ -26,13 +29,17 @@ class Annotation(Struct, frozen=True, kw_only=True):
 
 
 class Annotations(Struct, frozen=True, kw_only=True):
-    """The questions of one file by id as text; of several with one id the last counts, as in VQA's own loader."""
+    """The questions of one file by id as text; of several with one id the last counts, as in VQA's own loader.
+
+    `unlabelled` says that it is a question file, of a split whose answers nobody has.
+    """
 
     path: str
     by_id: dict[str, Annotation]
     repeated: dict[str, int]
     numeric_ids: bool
     text_ids: bool
+    unlabelled: bool = False
 
     def answers(self, annotation: Annotation) -> list[HumanAnswer | str]:
         """The answers to one question, none where the file has none; raises DataError that names the question."""
@@ -48,6 +55,7 @@ class Annotations(Struct, frozen=True, kw_only=True):
 class _File(Struct, frozen=True):
     annotations: list[Annotation] | UnsetType = UNSET
     questions: list[Annotation] | UnsetType = UNSET
+    data_subtype: str | None = None
 
 
 _answers = msgspec.json.Decoder(list[HumanAnswer | str] | str)
@@ -87,9 +95,11 @@ def _from_object(name: str, text: memoryview) -> Annotations:
         if rows is None:
             raise DataError(f"{name}: {error}", hint=_FORM_HINT) from None
         return _collected(name, rows)
-    for found in (file.annotations, file.questions):
-        if not isinstance(found, UnsetType):
-            return _collected(name, found)
+    if not isinstance(file.annotations, UnsetType):
+        return _collected(name, file.annotations)
+    if not isinstance(file.questions, UnsetType):
+        labelled = (file.data_subtype or "").startswith(_LABELLED)
+        return replace(_collected(name, file.questions), unlabelled=not labelled)
     by_id = decoded(name, text, dict[str, Annotation])
     rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
     return replace(_collected(name, rows), text_ids=False)  # the names in an object can't be numbers

@@ -5,7 +5,7 @@ from typing import Final
 
 from vqa_client.scorefiles.annotations import Annotations
 from vqa_client.scorefiles.metrics import REMARKS
-from vqa_client.scorefiles.predictions import Predictions
+from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions
 from vqa_client.scorefiles.scored import Scored
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, LONG_WORDS
 from vqa_client.types import ANSWERED
@@ -65,6 +65,8 @@ def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
         if status != "ok":
             kind = "answer" if status in ANSWERED else "question"
             yield f"{plural(number, kind)} {status.replace('_', ' ')}, scored 0"
+    if predictions.explained:
+        yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
     if predictions.not_text:
         yield f"{plural(predictions.not_text, 'answer')} not written as text, taken as they stand"
     if predictions.unreadable:

@@ -16,6 +16,8 @@ ID_NAMES: Final = ("question_id", "questionId", "id")
 ANSWER_NAMES: Final = ("answer", "prediction", "model_answer")
 _FORM_HINT = f"each row needs an id ({', '.join(ID_NAMES)}) and an answer ({', '.join(ANSWER_NAMES)})"
 
+EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explanations -p {}`"
+
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What was answered to one question; `text` is "" unless `status` is "ok".
@@ -34,6 +36,8 @@ class Predictions(Struct, frozen=True, kw_only=True):
 
     `repeated` maps an id to how many answers it has, `differing` counts those ids whose answers are not all the same.
     `not_text` counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon.
+    The two kinds of ids are those that whoever wrote it chose: a record log's and a table's are always text.
+    `explained` says that answers come with explanations, as an explain run's do.
     """
 
     path: str
@@ -44,6 +48,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     unreadable: int
     numeric_ids: bool
     text_ids: bool
+    explained: bool = False
 
 
 class _Row(Struct, frozen=True):
@@ -56,6 +61,7 @@ class _Row(Struct, frozen=True):
     status: Status | UnsetType = UNSET
     variant: str = ""
     cluster: str = ""
+    rationale: Any = None
 
 
 class _Model(Struct, frozen=True):
@@ -83,7 +89,8 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
 def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
     for number, row in enumerate(csv_rows(name), start=2):
         if row.keys().isdisjoint(ID_NAMES) or row.keys().isdisjoint(ANSWER_NAMES):
-            raise DataError(f"{name} has the columns {', '.join(row)}", hint=_FORM_HINT)
+            hint = EXPLANATIONS_HINT.format(name) if "generated_explanation" in row else _FORM_HINT
+            raise DataError(f"{name} has the columns {', '.join(row)}", hint=hint)
         known = {key: row[key] for key in (*ID_NAMES, *ANSWER_NAMES) if key in row}
         yield f", row {number}", msgspec.convert(known, _Row)
 
@@ -104,12 +111,16 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
         try:
             row = msgspec.json.decode(line, type=_Row)
         except UNDECODABLE:
-            if not name.endswith(".records.jsonl"):
+            if not _is_log(name):
                 row = decoded(name, line, _Row, where=f", line {number}")
             else:  # a run that was killed, or still writes
                 unreadable.append(number)
                 continue
         yield f", line {number}", row
+
+
+def _is_log(name: str) -> bool:
+    return name.endswith(".records.jsonl")
 
 
 def _report(text: memoryview) -> _Report | None:
@@ -160,7 +171,8 @@ def _collected(name: str, rows: list[tuple[str, _Row]], unreadable: int) -> Pred
         not_text=not_text,
         unreadable=unreadable,
         numeric_ids=int in kinds,
-        text_ids=str in kinds and not is_csv(name),
+        text_ids=str in kinds and not is_csv(name) and not _is_log(name),
+        explained=any(row.rationale for _, row in rows),
     )
 
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
-from vqa_client.scorefiles.annotations import read_annotations
-from vqa_client.scorefiles.notes import notes
+from vqa_client.scorefiles.annotations import Annotations, read_annotations
+from vqa_client.scorefiles.notes import notes, plural
 from vqa_client.scorefiles.official_files import stem_of, write_evaluation, write_leaderboard
-from vqa_client.scorefiles.predictions import Predictions, read_predictions
+from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions, read_predictions
 from vqa_client.scorefiles.scored import Scored, score_all
 from vqa_client.scorefiles.summary import Summary, summarise
 from vqa_client.scoring.vqa_accuracy import MODES
@@ -52,13 +52,16 @@ class ScoreReport(Struct, frozen=True, kw_only=True):
 def score_files(settings: ScoreSettings) -> ScoreReport:
     """Score a file of predictions; writes nothing without an output folder.
 
-    Questions without answers (a test split) leave every accuracy None. Raises DataError where no id is in both files.
+    The question file of a test split leaves every accuracy None. Raises DataError where no id is in both files, and
+    where other annotations have no answer to any of them.
     """
     predictions = read_predictions(settings.predictions, settings.variant)
     annotations = read_annotations(settings.annotations)
     if predictions.by_id.keys().isdisjoint(annotations.by_id):
         raise _strangers(predictions, next(iter(annotations.by_id)), str(settings.annotations))
     scored = score_all(predictions, annotations, settings.metrics)
+    if not scored.question_ids and not annotations.unlabelled:
+        raise _unanswered(predictions, annotations, len(scored.without_answers))
     files = _write(settings.output, predictions, scored) if settings.output else []
     report = ScoreReport(
         predictions=predictions.path,
@@ -108,5 +111,15 @@ def _strangers(predictions: Predictions, annotated: str, path: str) -> DataError
     predicted = next(iter(predictions.by_id))
     return DataError(
         f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {annotated!r}",
-        hint="are they of the same split?",
+        hint=EXPLANATIONS_HINT.format(predictions.path) if predictions.explained else "are they of the same split?",
+    )
+
+
+def _unanswered(predictions: Predictions, annotations: Annotations, count: int) -> DataError:
+    asked = plural(count, "predicted question")
+    return DataError(
+        f"{annotations.path} has no answer to compare with, to none of {asked}",
+        hint=EXPLANATIONS_HINT.format(predictions.path)
+        if predictions.explained
+        else 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file',
     )

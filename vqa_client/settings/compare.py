@@ -17,7 +17,7 @@ class CompareSettings:
     """Settings of `vqa-client compare`: two or more runs over the same questions."""
 
     runs: Annotated[
-        tuple[Path, ...], Parameter(negative="", help=f"Two or more, each {_RUN}; all are compared with the first.")
+        tuple[Path, ...], Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first.")
     ]
     output: Annotated[
         Path | None,
@@ -38,8 +38,8 @@ class CompareSettings:
         check(self)
         given = (self.runs,) if isinstance(self.runs, str | Path) else tuple(self.runs)
         object.__setattr__(self, "runs", tuple(map(Path, given)))
-        if len(self.runs) < 2:
-            raise UsageError(f"there is {len(self.runs)} run to compare", hint=f"name two or more, each {_RUN}")
+        if not self.runs:
+            raise UsageError("there are no runs to compare", hint=f"name two or more, each {_RUN}")
         if self.html_images < 0:
             raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
 

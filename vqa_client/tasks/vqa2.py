@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from vqa_client.errors import DataError
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.answers import texts
 from vqa_client.scoring.choice import STOPPED, TRUNCATED
@@ -18,7 +19,7 @@ from vqa_client.tasks.task import Loaded, Task
 from vqa_client.tasks.vqa2_files import ImageFolders, Vqa2Files
 from vqa_client.tasks.vqa2_records import read_records
 from vqa_client.tasks.vqa2_rows import AnnotationRow, QuestionRow, kind_of
-from vqa_client.tasks.vqa2_selection import Pairing, askable, oddities, pair
+from vqa_client.tasks.vqa2_selection import Pairing, askable, lost, oddities, pair
 from vqa_client.types import Answer, Completion, Question, Score
 
 DEFAULT_TEMPLATE = "{question}"
@@ -28,6 +29,10 @@ SAMPLE = 20
 SEED = 42
 _SHORT_REASONING = 300
 """Characters of reasoning that may be the answer itself, put into the wrong field by the server's parser."""
+_IMAGE_HINT = (
+    'name the files so, or name them in the questions, "image_id": "photo_01.jpg" or "photo_01"; --images FOLDER says '
+    "where they are"
+)
 
 _Metric = Callable[[str, Question], float]
 METRICS: Final[dict[str, _Metric]] = {
@@ -90,14 +95,17 @@ def load(
 
     The order is that of the draw; 0 or None asks all, in the order of the file. `limit` keeps the first of these.
     Left out, by id, are "no_annotation", "no_question", "duplicate_question", "duplicate_annotation" and, of those
-    drawn, "no_image" and "no_answer". Raises DataError.
+    drawn, "no_image" and "no_answer". Raises DataError, also where every drawn question lacks its image.
     """
     questions = read_records(files.questions, "questions")
     annotations = read_records(files.annotations, "annotations") if files.annotations else None
     paired, left_out = pair(questions, annotations)
     drawn = paired.sample(num_questions, seed)
+    drawn = drawn.picked(range(len(drawn))[:limit])
     images = ImageFolders(files.image_roots, questions.subtype)
-    asked, without = askable(drawn.picked(range(len(drawn))[:limit]), images)
+    asked, without = askable(drawn, images)
+    if "no_image" in without:
+        _tell_lost(drawn, images, len(without["no_image"]), note)
     for oddity in oddities(asked):
         note(oddity)
     digests = questions.file.sha256 + (annotations.file.sha256 if annotations else "")
@@ -107,6 +115,12 @@ def load(
         left_out={reason: tuple(ids) for reason, ids in (left_out | without).items()},
         data_sha256=hashlib.sha256(digests.encode()).hexdigest(),
     )
+
+
+def _tell_lost(drawn: Pairing, images: ImageFolders, count: int, note: Callable[[str], None]) -> None:
+    if count == len(drawn):
+        raise DataError(f"no image of {count:,} drawn questions is there; {lost(drawn, images)}", hint=_IMAGE_HINT)
+    note(f"no image: {lost(drawn, images)}")
 
 
 def choose_template(prompt_template: str | None) -> tuple[str, str]:

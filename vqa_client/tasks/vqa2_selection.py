@@ -146,6 +146,14 @@ def askable(paired: Pairing, images: ImageFolders) -> tuple[Pairing, Reasons]:
     return paired.picked(kept) if left else paired, left
 
 
+def lost(paired: Pairing, images: ImageFolders) -> str:
+    """Name the first question without its image, and what was looked for; there has to be one."""
+    file = paired.questions.file
+    rows = (file.decode(index, record, _Question, hint=_HINT) for index, record in file.picked(paired.places))
+    row = next(row for row in rows if not images.path(row.image_id))
+    return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
+
+
 def oddities(paired: Pairing) -> list[str]:
     """Say what the accuracy of the questions depends on and nobody can see in it."""
     if paired.annotations is None:
