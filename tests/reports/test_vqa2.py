@@ -267,3 +267,13 @@ def test_the_gap_to_the_official_score_is_in_the_report(tmp_path: Path) -> None:
         "unanimous_share": 1.0,
         "differing": 1,
     }
+
+
+def test_the_json_for_machines_has_the_gap_kinds_and_times_of_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    summary = writer(SETUP)(path, run_of(config="small"), lambda: THREE)
+    result = json.loads(path.read_text())["results"]["small"]
+    added = summary.added()
+    assert set(added) == {"inference_time_s", "question_type_analysis", "normalised_above_official"}
+    assert added == {key: result[key] for key in added}
+    assert json.loads(json.dumps(added)) == added

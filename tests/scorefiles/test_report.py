@@ -6,11 +6,13 @@ import pytest
 
 from tests.scorefiles.sample import annotation, ten_answers, write_annotations, write_results
 from vqa_client.errors import DataError, UsageError
+from vqa_client.records import RecordLog
 from vqa_client.scorefiles.metrics import METRICS as TABLE
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.report import ScoreReport, score_files
 from vqa_client.settings import ScoreSettings
 from vqa_client.settings.score import METRICS
+from vqa_client.types import Record
 
 
 def scored(folder: Path, answers: Any, *annotations: dict[str, Any], **options: Any) -> ScoreReport:
@@ -109,12 +111,65 @@ def test_answers_without_ids_are_told_of(tmp_path: Path) -> None:
 
 
 def test_questions_without_answers_have_no_accuracy_but_a_result_file(tmp_path: Path) -> None:
-    report = scored(tmp_path, {1: " a dog\n"}, {"question_id": 1}, output=tmp_path / "out")
+    questions = {"data_subtype": "test2015", "questions": [{"question_id": 1, "image_id": 1, "question": "?"}]}
+    (tmp_path / "q.json").write_text(json.dumps(questions))
+    predictions = write_results(tmp_path / "model_results.json", {1: " a dog\n"})
+    report = score_files(
+        ScoreSettings(predictions=predictions, annotations=tmp_path / "q.json", output=tmp_path / "out")
+    )
     assert report.summary.overall["normalised"].value is None
     assert (report.counts.n_without_answers, report.counts.n_scored) == (1, 0)
     assert said(report, "1 question (1) without any answer to compare with, not scored")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["model_leaderboard.json", "model_score.json"]
     assert json.loads((tmp_path / "out/model_leaderboard.json").read_text()) == [{"question_id": 1, "answer": "dog"}]
+
+
+def test_annotations_without_any_answer_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no answer to compare 1 prediction with") as caught:
+        scored(tmp_path, {1: "a dog"}, {"question_id": 1, "answers": []}, output=tmp_path / "out")
+    assert "question file" in caught.value.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_predictions_are_no_annotations_and_neither_are_questions_of_a_published_split(tmp_path: Path) -> None:
+    predictions = write_results(tmp_path / "p.json", {1: "a dog"})
+    questions = tmp_path / "q.json"
+    questions.write_text(json.dumps({"data_subtype": "val2014", "questions": [{"question_id": 1}]}))
+    (tmp_path / "rows.json").write_text(json.dumps([{"question_id": 1, "answer": "a dog"}]))
+    for annotations in (predictions, questions, tmp_path / "rows.json"):
+        with pytest.raises(DataError, match="no answer to compare 1 prediction with"):
+            score_files(ScoreSettings(predictions=predictions, annotations=annotations))
+
+
+def logged(folder: Path, **fields: Any) -> Path:
+    path = folder / "run.records.jsonl"
+    with RecordLog(path) as log:
+        log.append(Record(question_id="1", status="ok", answer="yes", **fields))
+    return path
+
+
+def test_that_our_own_log_writes_ids_as_text_is_worth_no_word(tmp_path: Path) -> None:
+    annotations = write_annotations(tmp_path / "a.json", annotation(1, "yes", "no"))
+    settings = ScoreSettings(predictions=logged(tmp_path), annotations=annotations, metrics=("normalised",))
+    assert score_files(settings).notes == []
+
+
+def test_explanations_have_a_command_of_their_own(tmp_path: Path) -> None:
+    predictions = logged(tmp_path, rationale="it is bright")
+    known, strange = (write_annotations(tmp_path / f"{n}.json", annotation(n, "yes")) for n in (1, 2))
+    wanted = f"use `vqa-client score-explanations -p {predictions}`"
+    assert said(score_files(ScoreSettings(predictions=predictions, annotations=known)), wanted)
+    with pytest.raises(DataError) as caught:
+        score_files(ScoreSettings(predictions=predictions, annotations=strange))
+    assert wanted in caught.value.hint
+
+
+def test_a_table_of_explanations_has_a_command_of_its_own(tmp_path: Path) -> None:
+    table = tmp_path / "vqax_val_eval.csv"
+    table.write_text("image_id,question,generated_answer,generated_explanation\n1,?,yes,it is bright\n")
+    with pytest.raises(DataError, match="has the columns") as caught:
+        score_files(ScoreSettings(predictions=table, annotations=table))
+    assert f"use `vqa-client score-explanations -p {table}`" in caught.value.hint
 
 
 def test_blank_gold_answers_never_match_alone(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ ENDINGS: dict[str, tuple[float, frozenset[int]]] = {
 """How lives end, with their shares in a hundred and the exit codes that are right then."""
 BY_ITSELF = frozenset({0, 1, 3})
 """Exit codes of a life that ended before its ending: all is done, or the server answered nothing any more."""
-END_TIMEOUT_S = 60.0
+END_TIMEOUT_S, ENDS_S = 60.0, 1.0
 FILLS_S = 20.0
 
 
@@ -55,7 +55,8 @@ class Lives:
         seed: int,
     ) -> None:
         self.all: list[Life] = []
-        self.boundaries_s: list[float] = []
+        self.cuts_s: list[tuple[float, float]] = []
+        """Begin and end of every time in which a reply may have been sent and not have arrived."""
         self.jumps = self.restarts = 0
         self._arguments, self._log = arguments, log
         self._server, self._disk, self._clock, self._workers = server, disk, clock, workers
@@ -84,8 +85,9 @@ class Lives:
 
     def restart_server(self, down_s: float) -> None:
         """Cut all connections and refuse new ones for a while."""
+        before_s = time.monotonic()
         self._server.restart(down_s)
-        self.boundaries_s.append(time.monotonic())
+        self.cuts_s.append((before_s, time.monotonic()))
         self.restarts += 1
 
     def jump(self) -> None:
@@ -96,14 +98,16 @@ class Lives:
 
     def _live(self, ending: str, work: Callable[[Running], None]) -> tuple[Life, Finished]:
         before, asked_before = self.kept(), len(self._server.chats)
+        ending_s = 0.0
         running = Running(self._arguments, environment(self._clock.variables))
         try:
             work(running)
+            ending_s = time.monotonic() - ENDS_S
             done = running.finished(END_TIMEOUT_S)
         finally:
             running.end()
             self._disk.free()
-        self.boundaries_s.append(time.monotonic())
+        self.cuts_s.append((ending_s, time.monotonic()))
         self._server.wait_until(lambda: self._server.ledger.in_flight == 0, 30)
         asked = {question_id(chat) for chat in self._server.chats[asked_before:]}
         life = self._judged(ending, done, before, asked)

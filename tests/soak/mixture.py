@@ -34,6 +34,7 @@ from tests.fakes.words import (
 )
 from tests.soak import benchmark
 
+OVERFLOWING = "length too small"
 INSTEAD: dict[str, tuple[float, Play]] = {
     "500": (1.0, error(500)),
     "502 page": (1.0, html()),
@@ -64,7 +65,7 @@ AROUND: dict[str, tuple[float, Play]] = {
     "reset in the body": (0.5, reset_mid_body()),
     "silent in the body": (0.1, hang_mid_body()),
     "length too large": (0.1, wrong_content_length(10)),
-    "length too small": (0.2, wrong_content_length(-10)),
+    OVERFLOWING: (0.2, wrong_content_length(-10)),
     "endless headers": (0.2, huge_headers(100_000, 20)),
     "trickled": (1.0, trickle(200, 0.01)),
     "chunked": (2.0, chunked()),
@@ -82,6 +83,8 @@ class Mixture:
     def __init__(self, seed: int, workers: int) -> None:
         self.plain = True
         self.faults: dict[str, int] = {}
+        self.overflowed: set[int] = set()
+        """Connections on which more came than a reply said: what is left over stands before the next reply."""
         self._chance = Random(seed)
         self._workers = workers
         self._until_s = 0.0
@@ -103,13 +106,13 @@ class Mixture:
         number = int(marked[1:])
         if self.plain:
             return benchmark.reply(number)
-        return (delay(self._delay_s()), self._play(number))
+        return (delay(self._delay_s()), self._play(number, received.connection))
 
     def _delay_s(self) -> float:
         ideal_s = self._workers * max(0.0, self._until_s - time.monotonic()) / max(1, self._left)
         return self._chance.uniform(0, min(2.0, ideal_s))
 
-    def _play(self, number: int) -> Play:
+    def _play(self, number: int, connection: int) -> Play:
         """A refusal for good always comes through: each of these must be asked for once alone."""
         said = benchmark.reply(number)
         if benchmark.is_refused(number):
@@ -120,5 +123,7 @@ class Mixture:
                 draw -= share
                 if draw < 0:
                     self.faults[name] = self.faults.get(name, 0) + 1
+                    if name == OVERFLOWING:
+                        self.overflowed.add(connection)
                     return play if table is INSTEAD else (play, said)
         return said

@@ -2,7 +2,6 @@
 
 import signal
 import time
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from random import Random
 
 from msgspec import Struct
 
+from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
 from tests.fakes.words import question_id
 from tests.faults.commands import Running, wait_until
@@ -30,6 +30,8 @@ DISK_BYTES_A_QUESTION = 20_000
 RSS_GROWTH, RSS_SLACK_BYTES = 1.10, 6_000_000
 DESCRIPTORS_BESIDE_WORKERS = 64
 FINAL_LIVES = 20
+SECONDS_A_KILL = 5.0
+"""About as long as it takes to start, to work a while, and, every third time, to be ended in another way."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -143,7 +145,8 @@ class _Soak:
         names, shares = list(ENDINGS), [share for share, _ in ENDINGS.values()]
         while time.monotonic() < until_s or self._kills < self._plan.kills:
             left = self._plan.questions - len(self._lives.kept().done)
-            self._mixture.left(left)
+            kills_s = (self._plan.kills - self._kills) * SECONDS_A_KILL
+            self._mixture.last(max(until_s - time.monotonic(), kills_s), left)
             ending = self._chance.choices(names, shares)[0]
             if ending == "full disk" and not self._disk.mounted:
                 ending = "kill"
@@ -179,20 +182,25 @@ class _Soak:
 
     def _asked_once(self, asked_before: int) -> None:
         """What was refused for good is asked again only where the refusal may not have arrived."""
-        asked: dict[str, list[float]] = defaultdict(list)
+        asked: dict[str, list[Received]] = defaultdict(list)
         for chat in self._server.chats[asked_before:]:
             if chat.status in (400, 422) and chat.answered_s is not None:
-                asked[question_id(chat)].append(chat.answered_s)
-        edges = sorted(self._lives.boundaries_s)
+                asked[question_id(chat)].append(chat)
         repeated = [
-            name
-            for name, times in asked.items()
-            for first, second in pairwise(times)
-            if bisect_left(edges, first) == bisect_left(edges, second)
+            f"{name} on connection {first.connection} at turn {first.turn}"
+            for name, chats in asked.items()
+            for first, second in pairwise(chats)
+            if not self._may_have_been_lost(first, second)
         ]
         if repeated:
             self._wrong.append(f"asked again though refused for good: {repeated[:5]} of {len(repeated)}")
         self._figures["refused for good"] = f"{len(asked)} questions, {sum(map(len, asked.values()))} requests"
+
+    def _may_have_been_lost(self, first: Received, second: Received) -> bool:
+        """Whether something was cut between two requests, or bytes of an earlier reply came before the first's."""
+        answered_s = first.answered_s or 0.0
+        cut = any(begin_s <= second.started_s and answered_s <= end_s for begin_s, end_s in self._lives.cuts_s)
+        return cut or first.connection in self._mixture.overflowed
 
     def _flat(self, watch: Watch) -> None:
         early, late = watch.grown("rss_bytes")

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from vqa_client.errors import UsageError
 from vqa_client.model_config import load_model
 from vqa_client.tasks import vqa2
 
@@ -26,3 +27,10 @@ def test_a_config_of_the_long_document_benchmarks_serves_too() -> None:
     chosen, note = vqa2.choose_template(load_model("qwen3-vl").prompt_template)
     assert chosen == "{question}"
     assert note
+
+
+def test_a_file_named_without_its_ending_is_what_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "toy-a.json").write_text("{}")
+    with pytest.raises(UsageError, match="there is no config") as caught:
+        load_model(str(tmp_path / "toy-a"))
+    assert caught.value.hint.startswith(f"did you mean {tmp_path / 'toy-a.json'}? ")

@@ -110,6 +110,33 @@ def test_whatever_is_missing_on_any_side_is_counted_by_id(tmp_path: Path) -> Non
     }
 
 
+def test_without_any_image_the_error_says_what_was_looked_for_and_where(tmp_path: Path) -> None:
+    write_split(tmp_path, [question(n) for n in (10, 20, 30)], None, names=SHORT, images=[])
+    (tmp_path / "images/photo_01.jpg").touch()
+    files = find_files(tmp_path, tmp_path / SHORT[0])
+    with pytest.raises(DataError, match="no image of 2 drawn questions is there; question 10 has the image_id 1:") as c:
+        vqa2.load(files, num_questions=None, limit=2)
+    for name in ("COCO_val2014_000000000001.jpg", "000000000001.jpg", "1.jpg", str(tmp_path / "images")):
+        assert f" {name}" in str(c.value)
+    assert "val2014_sample" not in str(c.value)  # a folder that is not there
+    assert '"photo_01.jpg" or "photo_01"' in c.value.hint
+
+
+@pytest.mark.parametrize("image_id", ["photo_01.jpg", "photo_01"])
+def test_an_image_may_be_named_instead_of_numbered(tmp_path: Path, image_id: str) -> None:
+    write_split(tmp_path, [question(1, image_id=image_id)], None, names=SHORT, images=[])
+    (tmp_path / "images/photo_01.jpg").touch()
+    (asked,) = vqa2.load(find_files(tmp_path, tmp_path / SHORT[0])).questions
+    assert asked.images == (str(tmp_path / "images/photo_01.jpg"),)
+
+
+def test_some_missing_images_are_a_note(tmp_path: Path) -> None:
+    notes: list[str] = []
+    write_split(tmp_path, [question(1_000), question(2_000)], [annotation(1_000), annotation(2_000)], images=[2])
+    assert load(tmp_path, notes).left_out == {"no_image": ("2000",)}
+    assert [note.split(" looked ")[0] for note in notes] == ["no image: question 2000 has the image_id 3:"]
+
+
 def test_the_first_of_several_records_with_one_id_counts(tmp_path: Path) -> None:
     write_split(
         tmp_path,

@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from vqa_client.cli.score_tables import gap_text
-from vqa_client.cli.tables import WIDTH, interval_text, new_console, new_table, percent, printed, remarks
+from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.report import Report
 from vqa_client.reports.vqa2 import submission_path
@@ -29,10 +29,8 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
     ranked = sorted(reports, key=lambda report: -(_summary(report).vqa_accuracy or 0.0))
     summaries = [_summary(report) for report in ranked]
     console.print(f"vqa2 · {summaries[0].overall.total:,} questions", style="bold")
-    console.print(
-        f"accuracy and {FRAMEWORK}: the published framework's own scores in %, against the most frequent answer; "
-        "a failed question counts as wrong"
-    )
+    console.print(f"accuracy and {FRAMEWORK} in %: the published framework's scores, against the most frequent answer")
+    console.print("a failed question counts as wrong")
     console.print(_published(summaries))
     console.print("in % of the questions of a kind, by the published accuracy")
     for table in _by_kind(summaries):
@@ -41,10 +39,7 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
         console.print(f"by official question type, {TEN_ANSWERS} in %")
         for table in _by_official_type(summaries):
             console.print(table)
-    console.print(
-        f"{TEN_ANSWERS}: VQA's own score in %, against all answers of a question, with its 95 % interval; official: "
-        "the same as VQA's evaluator has it; times in s"
-    )
+    console.print(f"{TEN_ANSWERS} in %, with its 95 % interval: against all answers of a question; times in s")
     console.print(_compared(summaries))
     for summary in summaries:
         for line in _why(summary):
@@ -71,7 +66,7 @@ def _written(report: Report) -> list[Path]:
 
 
 def _published(summaries: Sequence[Vqa2Summary]) -> Any:
-    table = new_table("model", "correct", "accuracy", FRAMEWORK, "average time", "assessment")
+    table = new_table("model", "correct", "accuracy", _two_lines(FRAMEWORK), "average time", "assessment")
     for summary in summaries:
         table.add_row(
             safe(summary.name),
@@ -108,7 +103,7 @@ def _crossed(
 ) -> list[Any]:
     """One table with a column a model, or several where the models need more room."""
     tables = []
-    for across in _fitting(summaries, WIDTH - max(map(len, (title, *rows)), default=0)):
+    for across in _fitting(summaries, new_console().width - max(map(len, (title, *rows)), default=0)):
         tables.append(new_table(title, *(safe(summary.name) for summary in across)))
         for row in rows:
             tables[-1].add_row(safe(row), *(cell(summary, row) for summary in across))
@@ -139,7 +134,8 @@ def _share(summary: Vqa2Summary, kind: KindFigures | None) -> str:
 
 
 def _compared(summaries: Sequence[Vqa2Summary]) -> Any:
-    table = new_table("model", TEN_ANSWERS, "interval", "official", "whole words", "replied", "median", "p95")
+    score = _two_lines(TEN_ANSWERS)
+    table = new_table("model", score, "interval", "official", "whole words", "replied", "median", "p95")
     for summary in summaries:
         overall = summary.overall
         table.add_row(
@@ -164,6 +160,11 @@ def _why(summary: Vqa2Summary) -> Iterator[str]:
             f"{count(summary.sentences, 'answer')} of more than {LONG_WORDS} words, where VQA accuracy wants a "
             "short answer: a config's prompt_template can ask for one"
         )
+
+
+def _two_lines(score: str) -> str:
+    """A column as narrow as its name allows: the tables have to fit into a terminal."""
+    return score.replace(" (", "\n(")
 
 
 def _part(summary: Vqa2Summary, name: str) -> str:

@@ -43,7 +43,7 @@ class EmbeddedImages:
         if path is None:
             return Shown(note=NOT_FOUND)
         href = quote(os.path.relpath(path.resolve(), self._folder))
-        if image.sha256 not in self._chosen:
+        if image not in self._chosen:
             return Shown(href=href, note=NOT_ASKED)
         return _pictured(path, href, image)
 
@@ -77,11 +77,11 @@ class ServedImages:
         return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 
-def chosen(run: LoggedRun, most: int) -> list[str]:
-    """The digests of the images that are pictured: first pages before second ones, those of wrong answers first."""
-    best: dict[str, tuple[int, bool, int]] = {}
+def chosen(run: LoggedRun, most: int) -> list[SentImage]:
+    """The images that are pictured: first pages before second ones, those of wrong answers first."""
+    best: dict[SentImage, tuple[int, bool, int]] = {}
     for number, record in enumerate(run.records):
         for page, image in enumerate(record.images):
             rank = page, record.score >= 1.0, number
-            best[image.sha256] = min(rank, best.get(image.sha256, rank))
+            best[image] = min(rank, best.get(image, rank))
     return sorted(best, key=best.__getitem__)[:most]

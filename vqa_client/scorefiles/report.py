@@ -116,9 +116,8 @@ def _strangers(predictions: Predictions, annotated: str, path: str) -> DataError
 
 
 def _unanswered(predictions: Predictions, annotations: Annotations, count: int) -> DataError:
-    asked = plural(count, "predicted question")
     return DataError(
-        f"{annotations.path} has no answer to compare with, to none of {asked}",
+        f"{annotations.path} has no answer to compare {plural(count, 'prediction')} with",
         hint=EXPLANATIONS_HINT.format(predictions.path)
         if predictions.explained
         else 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file',

@@ -17,7 +17,8 @@ class CompareSettings:
     """Settings of `vqa-client compare`: two or more runs over the same questions."""
 
     runs: Annotated[
-        tuple[Path, ...], Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first.")
+        tuple[Path, ...],
+        Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first."),
     ]
     output: Annotated[
         Path | None,

@@ -91,7 +91,11 @@ class ImageFolders:
 
     def sought(self, image_id: int | str) -> str:
         """Say which files an image could be, and the folders that were looked into."""
-        names = [name for name in self._names(image_id) if not name.endswith(_SUFFIXES[1:]) or name == image_id]
+        names = [
+            name
+            for name in dict.fromkeys(self._names(image_id))
+            if not name.endswith(_SUFFIXES[1:]) or name == image_id
+        ]
         there = [folder for folder in self._folders if os.path.isdir(folder)]
         folders = ", ".join(there) or f"{', '.join(self._folders)}, which are not there"
         return f"looked for {', '.join(names)} (or {' or '.join(_SUFFIXES[1:])}) in {folders}"
