@@ -56,7 +56,7 @@ def server_of(process: subprocess.Popen[str]) -> list[int]:
     """All below the command but the guard, once the base_url is printed."""
     assert process.stdout
     assert process.stdout.readline().startswith("http://127.0.0.1:")
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
     guards = {int(line.split()[0]) for line in listing.splitlines() if "guard.py" in line}
     return [pid for pid in children(process.pid) if pid not in guards]
 

@@ -1,5 +1,7 @@
 """`vqa-client view`: a run's page on this machine, which follows the run while it goes on."""
 
+import signal
+
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.html.serving import ReportServer
@@ -8,6 +10,9 @@ from vqa_client.settings.reports import ViewSettings
 
 def view(settings: ViewSettings) -> int:
     """Serve until Ctrl-C; the address is printed alone, for programs, and said to whoever watches."""
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell starts what goes on behind it with SIGINT ignored
     with ReportServer(settings.run, settings.port) as server:
         emit(f"{server.address}\n")
         say("open this address; the page follows the run. Ctrl-C ends the server, not the run")
