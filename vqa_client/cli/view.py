@@ -10,9 +10,7 @@ from vqa_client.settings.reports import ViewSettings
 
 def view(settings: ViewSettings) -> int:
     """Serve until Ctrl-C; the address is printed alone, for programs, and said to whoever watches."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell ignores it for what runs behind
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind
     with ReportServer(settings.run, settings.port) as server:
         emit(f"{server.address}\n")
         say("open this address; the page follows the run. Ctrl-C ends the server, not the run")
