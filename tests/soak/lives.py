@@ -1,5 +1,6 @@
 """One start of the client after another, each ended in a way of its own, and what each did."""
 
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -59,6 +60,7 @@ class Lives:
         """Begin and end of every time in which a reply may have been sent and not have arrived."""
         self.jumps = self.restarts = 0
         self._arguments, self._log = arguments, log
+        self._ending_s = math.inf
         self._server, self._disk, self._clock, self._workers = server, disk, clock, workers
         self._chance = Random(seed)
 
@@ -98,16 +100,16 @@ class Lives:
 
     def _live(self, ending: str, work: Callable[[Running], None]) -> tuple[Life, Finished]:
         before, asked_before = self.kept(), len(self._server.chats)
-        ending_s = 0.0
+        self._ending_s = math.inf
         running = Running(self._arguments, environment(self._clock.variables))
         try:
             work(running)
-            ending_s = time.monotonic() - ENDS_S
+            self._ending_s = min(self._ending_s, time.monotonic() - ENDS_S)
             done = running.finished(END_TIMEOUT_S)
         finally:
             running.end()
             self._disk.free()
-        self.cuts_s.append((ending_s, time.monotonic()))
+        self.cuts_s.append((self._ending_s, time.monotonic()))
         self._server.wait_until(lambda: self._server.ledger.in_flight == 0, 30)
         asked = {question_id(chat) for chat in self._server.chats[asked_before:]}
         life = self._judged(ending, done, before, asked)
@@ -139,6 +141,7 @@ class Lives:
         over = running.process.poll
         wait_until(lambda: len(self._server.chats) > asked_before or over() is not None, END_TIMEOUT_S)
         wait_until(lambda: over() is not None, after_s)
+        self._ending_s = time.monotonic()
         match ending:
             case "kill":
                 running.process.kill()

@@ -34,6 +34,8 @@ from tests.fakes.words import (
 )
 from tests.soak import benchmark
 
+LONGEST_DELAY_S = 3.0
+"""Well below the client's time for a question."""
 OVERFLOWING = "length too small"
 INSTEAD: dict[str, tuple[float, Play]] = {
     "500": (1.0, error(500)),
@@ -110,7 +112,7 @@ class Mixture:
 
     def _delay_s(self) -> float:
         ideal_s = self._workers * max(0.0, self._until_s - time.monotonic()) / max(1, self._left)
-        return self._chance.uniform(0, min(2.0, ideal_s))
+        return self._chance.uniform(0, min(LONGEST_DELAY_S, ideal_s))
 
     def _play(self, number: int, connection: int) -> Play:
         """A refusal for good always comes through: each of these must be asked for once alone."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -29,7 +30,7 @@ LIFE_S = (0.3, 3.0)
 DISK_BYTES_A_QUESTION = 20_000
 RSS_GROWTH, RSS_SLACK_BYTES = 1.10, 6_000_000
 DESCRIPTORS_BESIDE_WORKERS = 64
-FINAL_LIVES = 20
+FINAL_LIVES, QUESTION_S = 20, 6
 SECONDS_A_KILL = 5.0
 """About as long as it takes to start, to work a while, and, every third time, to be ended in another way."""
 
@@ -81,7 +82,7 @@ class _Soak:
         self._chance = Random(plan.seed)
         self._arguments = [
             *("mc", "--data_json", str(data), "--images_dir", str(pages), "--base_url", server.base_url),
-            *("--max_workers", str(plan.workers), "--timeout", "4", "--no-html", "-o"),
+            *("--max_workers", str(plan.workers), "--timeout", str(QUESTION_S), "--no-html", "-o"),
         ]
         self._lives = self._to(disk.folder / "out")
         self._wrong: list[str] = []
@@ -187,7 +188,7 @@ class _Soak:
             if chat.status in (400, 422) and chat.answered_s is not None:
                 asked[question_id(chat)].append(chat)
         repeated = [
-            f"{name} on connection {first.connection} at turn {first.turn}"
+            f"{name} on connection {first.connection} at turn {first.turn} {self._next_cut_s(first):.2f} s before a cut"
             for name, chats in asked.items()
             for first, second in pairwise(chats)
             if not self._may_have_been_lost(first, second)
@@ -195,6 +196,10 @@ class _Soak:
         if repeated:
             self._wrong.append(f"asked again though refused for good: {repeated[:5]} of {len(repeated)}")
         self._figures["refused for good"] = f"{len(asked)} questions, {sum(map(len, asked.values()))} requests"
+
+    def _next_cut_s(self, chat: Received) -> float:
+        answered_s = chat.answered_s or 0.0
+        return min((begin_s - answered_s for begin_s, end_s in self._lives.cuts_s if end_s > answered_s), default=inf)
 
     def _may_have_been_lost(self, first: Received, second: Received) -> bool:
         """Whether something was cut between two requests, or bytes of an earlier reply came before the first's."""
