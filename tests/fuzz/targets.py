@@ -29,16 +29,16 @@ from vqa_client.runs.run_file import RunFile
 from vqa_client.scorefiles.annotations import read_annotations
 from vqa_client.scorefiles.predictions import read_predictions
 from vqa_client.scoring.choice import read_choice
-from vqa_client.scoring.choice_explained import explain_choice
+from vqa_client.scoring.choice_trace import explain_choice
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers
-from vqa_client.scoring.explained.entailment import read_label
-from vqa_client.scoring.explained.lettered import read_reason, read_two_letters
-from vqa_client.scoring.explained.phrase import read_phrase, read_sentence
+from vqa_client.scoring.explained_answer.entailment import read_label
+from vqa_client.scoring.explained_answer.lettered import read_reason, read_two_letters
+from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentence
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.tasks.data_file import read_index
-from vqa_client.tasks.vqa2_records import read_records
+from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.types import Answer, Completion, Record
 
 MOST_PIXELS = 1_000_000

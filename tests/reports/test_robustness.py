@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.reports.robustness_records import Pair, curves, lost, pair, pairs_of, run_of
-from vqa_client.cli.robustness_tables import as_robustness_tables
+from vqa_client.cli.robustness.tables import as_robustness_tables
 from vqa_client.reports.report import Report
-from vqa_client.reports.robustness import Corrupted, RobustnessSummary, place_of, write
-from vqa_client.reports.robustness_results import result_path, variants_in, write_results
+from vqa_client.reports.robustness.report import Corrupted, RobustnessSummary, place_of, write
+from vqa_client.reports.robustness.results import result_path, variants_in, write_results
 
 TWO = ("snow", "contrast")
 SMALL = [

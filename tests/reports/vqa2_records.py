@@ -3,11 +3,11 @@
 from typing import Any
 
 from vqa_client.reports.run import Run
-from vqa_client.reports.vqa2 import Setup
+from vqa_client.reports.vqa2.report import Setup
 from vqa_client.runner import judge
 from vqa_client.scoring.answers import HumanAnswer
-from vqa_client.tasks import vqa2
-from vqa_client.tasks.vqa2_rows import kind_of
+from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Failure, Question, Record, SentImage
 
 SETUP = Setup(mode="coco", num_questions=20, seed=42, annotations_path="a.json")

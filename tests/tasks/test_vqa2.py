@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
 from vqa_client.scoring.answers import HumanAnswer
-from vqa_client.tasks import vqa2
-from vqa_client.tasks.vqa2_rows import kind_of
+from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Question
 
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250801_194855.json"

@@ -8,9 +8,9 @@ import pytest
 from tests.tasks.vqa2_files import SHORT, annotation, answers, question, write_split
 from vqa_client.errors import DataError
 from vqa_client.scoring.answers import HumanAnswer
-from vqa_client.tasks import vqa2
 from vqa_client.tasks.task import Loaded
-from vqa_client.tasks.vqa2_files import find_files
+from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2.files import find_files
 from vqa_client.types import Question
 
 OFFICIAL_QUESTIONS = 214_354
@@ -247,6 +247,6 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str
     ],
 )
 def test_the_kinds_are_those_of_the_published_analysis(text: str, gold: str | None, kind: str) -> None:
-    from vqa_client.tasks.vqa2_rows import kind_of
+    from vqa_client.tasks.vqa2.rows import kind_of
 
     assert kind_of(text, gold) == kind

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client.errors import DataError
-from vqa_client.tasks import vqa2_records
-from vqa_client.tasks.vqa2_records import read_records
+from vqa_client.tasks.vqa2 import records as vqa2_records
+from vqa_client.tasks.vqa2.records import read_records
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),

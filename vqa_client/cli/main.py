@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from vqa_client import __version__
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
-from vqa_client.cli.robustness import robustness
+from vqa_client.cli.robustness.commands import robustness
 from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.settings import (

@@ -10,8 +10,8 @@ from vqa_client.cli.score_tables import gap_text
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.report import Report
-from vqa_client.reports.vqa2 import submission_path
-from vqa_client.reports.vqa2_figures import KindFigures, Shown, Vqa2Summary
+from vqa_client.reports.vqa2.figures import KindFigures, Shown, Vqa2Summary
+from vqa_client.reports.vqa2.report import submission_path
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 
 FRAMEWORK = "VQA accuracy (framework)"

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import write_json_list
 from vqa_client.reports.additions import percent
-from vqa_client.reports.longbench import write_mc
+from vqa_client.reports.longbench.report import write_mc
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
 from vqa_client.scoring.choice_order import order_of

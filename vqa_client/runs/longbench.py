@@ -6,7 +6,7 @@ from pathlib import Path
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder, PageIndex, page_folders
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports import longbench
+from vqa_client.reports.longbench import report as longbench
 from vqa_client.reports.names import report_name
 from vqa_client.reports.run import Write
 from vqa_client.runs.plan import Note, Plan

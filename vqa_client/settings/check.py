@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.settings.checks import check
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
+from vqa_client.settings.validation import check
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 _RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 CORRUPTIONS = Group("Corruptions", sort_key=0)
 

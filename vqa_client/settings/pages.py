@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.parallel import usable_cpus
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 DATA = Group("Data", sort_key=0)
 STYLE = Group("Style", sort_key=1)

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."

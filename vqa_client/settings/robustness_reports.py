@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 RUNS_HELP = (
     "Robustness runs: folders of them, *_robustness.json, *.run.json or *.records.jsonl; or a folder of result files, "

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.settings.asked import check_asked
-from vqa_client.settings.checks import check
 from vqa_client.settings.retried import EVERY_FAILURE, retried
+from vqa_client.settings.validation import check
 from vqa_client.types import Status
 
 DATA = Group("Data", sort_key=0)

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 DATA = Group("Data", sort_key=0)
 METRICS = (

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.checks import check
 from vqa_client.settings.score import DATA
+from vqa_client.settings.validation import check
 
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.settings.checks import check
+from vqa_client.settings.validation import check
 
 ServerName = Literal["vllm", "mlx", "reader"]
 

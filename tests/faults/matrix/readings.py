@@ -8,7 +8,7 @@ from tests.scoring.choice_label_sets import POWERS, STATIONS
 from tests.scoring.choice_replies import VEHICLES
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.containment import contains_strict
-from vqa_client.scoring.explained.entailment import read_label
+from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.robustness import metrics_of
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy

@@ -9,7 +9,7 @@ from vqa_client.scorefiles.explanations.matched import Matched
 from vqa_client.scorefiles.explanations.predictions import Predictions
 from vqa_client.scorefiles.explanations.references import References
 from vqa_client.scorefiles.notes import named, plural
-from vqa_client.scoring.explanation.corpus import ExplanationScores
+from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores
 from vqa_client.types import ANSWERED
 
 _FORMS: Final[dict[Form, str]] = {

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
 from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
-from vqa_client.scoring.explained.seed import PLACEHOLDERS, UNKNOWN
+from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import STATUSES, Status
 
 _IDS: Final = ("sample_id", "question_id", "image_id", "id")

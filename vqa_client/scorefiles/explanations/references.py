@@ -10,7 +10,7 @@ from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
 from vqa_client.scorefiles.explanations.source import Source
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of
-from vqa_client.scoring.explained.normalise import majority
+from vqa_client.scoring.explained_answer.normalise import majority
 from vqa_client.tasks.explain import read_questions
 from vqa_client.types import Question
 

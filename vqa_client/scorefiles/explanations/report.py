@@ -17,8 +17,8 @@ from vqa_client.scorefiles.explanations.references import References, read_refer
 from vqa_client.scorefiles.explanations.scored import Accuracy, Scored, score_all
 from vqa_client.scorefiles.explanations.source import Source, source_of
 from vqa_client.scorefiles.official_files import stem_of
-from vqa_client.scoring.explanation.judged import Judged, described
-from vqa_client.scoring.explanation.tools import tools_named_in
+from vqa_client.scoring.explanation_metrics.judged import Judged, described
+from vqa_client.scoring.explanation_metrics.tools import tools_named_in
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.tasks.explain.coco_captions import captioned, write_captions
 from vqa_client.types import ANSWERED, Status

@@ -9,9 +9,9 @@ from msgspec import Struct
 from vqa_client.scorefiles.explanations.matched import Matched
 from vqa_client.scorefiles.explanations.predictions import Said
 from vqa_client.scorefiles.summary import Mean, mean_of
-from vqa_client.scoring.explained.normalise import same
-from vqa_client.scoring.explanation.judged import SOFT, Explanation, Judged, judge
-from vqa_client.scoring.explanation.tools import Tools
+from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, judge
+from vqa_client.scoring.explanation_metrics.tools import Tools
 from vqa_client.tasks.explain import benchmark_of
 from vqa_client.types import ANSWERED, Answer, Question
 

@@ -2,7 +2,7 @@
 
 import os
 
-from vqa_client.scoring.explained.phrase import read_phrase
+from vqa_client.scoring.explained_answer.phrase import read_phrase
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import ACTX

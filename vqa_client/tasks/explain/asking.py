@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vqa_client.errors import UsageError
-from vqa_client.scoring.explained.normalise import same
-from vqa_client.scoring.explained.seed import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.prompts import EXAMPLES, prompt
 from vqa_client.tasks.explain.table import FREE, benchmark_of

@@ -3,7 +3,7 @@
 import os
 import re
 
-from vqa_client.scoring.explained.entailment import LABELS, read_label
+from vqa_client.scoring.explained_answer.entailment import LABELS, read_label
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import ESNLIVE

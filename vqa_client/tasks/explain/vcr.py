@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from vqa_client.scoring.explained.lettered import read_letter, read_reason, read_two_letters, two_letters
-from vqa_client.scoring.explained.phrase import read_sentence
+from vqa_client.scoring.explained_answer.lettered import read_letter, read_reason, read_two_letters, two_letters
+from vqa_client.scoring.explained_answer.phrase import read_sentence
 from vqa_client.tasks.explain.benchmark import Benchmark, no_parts
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.tasks.explain.vcr_prompts import FREE, Q2A, Q2AR, QA2R, lettered

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.explained.lettered import two_letters
+from vqa_client.scoring.explained_answer.lettered import two_letters
 from vqa_client.tasks.explain.prompts import Wording
 
 _OUTSIDE: Final = "Write nothing else."

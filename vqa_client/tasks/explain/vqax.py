@@ -4,10 +4,10 @@ import os
 
 from msgspec import Struct
 
-from vqa_client.scoring.explained.normalise import majority as most_frequent
-from vqa_client.scoring.explained.normalise import same
-from vqa_client.scoring.explained.phrase import read_phrase
-from vqa_client.scoring.explanation.judged import SOFT
+from vqa_client.scoring.explained_answer.normalise import majority as most_frequent
+from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explained_answer.phrase import read_phrase
+from vqa_client.scoring.explanation_metrics.judged import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.tasks.explain.benchmark import Benchmark

@@ -1,0 +1,128 @@
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.scoring.explanation_metrics.samples import PREDICTIONS, REFERENCES
+from vqa_client.errors import DataError, UsageError
+from vqa_client.scoring.explanation_metrics.corpus import ALL, score_explanations
+from vqa_client.scoring.explanation_metrics.tokens import simple_tokens
+from vqa_client.scoring.explanation_metrics.tools import tools_named_in
+
+
+def test_both_scopes_say_over_how_many_questions_they_are() -> None:
+    scores = score_explanations(PREDICTIONS, REFERENCES, right={"1", "3", "a question without references"})
+    assert scores.filtered is not None
+    assert (scores.unfiltered.n, scores.filtered.n) == (4, 2)
+    assert set(scores.filtered.metrics["CIDEr"].per_question) == {"1", "3"}
+    assert scores.filtered.metrics["ROUGE_L"].value != scores.unfiltered.metrics["ROUGE_L"].value
+
+
+def test_the_filtered_scope_scores_as_if_the_others_were_never_asked() -> None:
+    right = ["1", "3"]
+    alone = score_explanations({id: PREDICTIONS[id] for id in right}, {id: REFERENCES[id] for id in right})
+    assert score_explanations(PREDICTIONS, REFERENCES, right=right).filtered == alone.unfiltered
+
+
+def test_without_right_answers_the_filtered_scope_is_null_with_a_reason() -> None:
+    filtered = score_explanations(PREDICTIONS, REFERENCES, right=[]).filtered
+    assert filtered is not None
+    assert filtered.n == 0
+    assert {metric.value for metric in filtered.metrics.values()} == {None}
+    assert all(metric.reason for metric in filtered.metrics.values())
+
+
+def test_without_word_of_right_answers_there_is_no_filtered_scope() -> None:
+    assert score_explanations(PREDICTIONS, REFERENCES).filtered is None
+
+
+@pytest.mark.parametrize("silence", [{}, {"2": ""}, {"2": " \n"}, {"2": "..."}])
+def test_a_missing_or_empty_explanation_counts_as_one_without_words(silence: dict[str, str]) -> None:
+    said = {id: text for id, text in PREDICTIONS.items() if id != "2"} | silence
+    unfiltered = score_explanations(said, REFERENCES).unfiltered
+    assert (unfiltered.n, unfiltered.n_empty) == (4, 1)
+    for metric in unfiltered.metrics.values():
+        assert metric.n == 4
+        assert metric.per_question["2"] == 0
+
+
+@pytest.mark.parametrize("nothing", [[], [""], [" ", "."]])
+def test_a_question_without_references_is_counted_and_not_scored(nothing: list[str]) -> None:
+    scores = score_explanations(PREDICTIONS | {"5": "x"}, REFERENCES | {"5": nothing})
+    assert (scores.unfiltered.n, scores.n_without_references) == (4, 1)
+    assert scores.unfiltered == score_explanations(PREDICTIONS, REFERENCES).unfiltered
+
+
+def test_a_reference_without_words_is_no_reference() -> None:
+    more = {id: ["", *references, " "] for id, references in REFERENCES.items()}
+    assert score_explanations(PREDICTIONS, more) == score_explanations(PREDICTIONS, REFERENCES)
+
+
+def test_an_explanation_of_no_question_is_an_error_that_names_it() -> None:
+    with pytest.raises(DataError, match="'stranger'"):
+        score_explanations({"stranger": "x"}, REFERENCES)
+
+
+def test_an_unknown_metric_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="'bleu_4'") as caught:
+        score_explanations(PREDICTIONS, REFERENCES, metrics=["bleu_4"])
+    assert "meteor" in caught.value.hint
+
+
+def test_what_is_not_installed_is_named_and_the_rest_is_scored() -> None:
+    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools_named_in({})).unfiltered.metrics
+    for name, variable in [("METEOR", "METEOR_JAR"), ("SPICE", "SPICE_JAR"), ("BERTScore", "BERTSCORE_MODEL")]:
+        assert metrics[name].value is None
+        assert name in metrics[name].reason
+        assert f"VQA_CLIENT_{variable}" in metrics[name].reason
+    assert metrics["Bleu_4"].value is not None
+
+
+def test_a_path_that_is_not_there_is_named() -> None:
+    environment = {f"VQA_CLIENT_{name}": f"/nowhere/{name}" for name in ("METEOR_JAR", "SPICE_JAR", "BERTSCORE_MODEL")}
+    tools = tools_named_in(environment)
+    metrics = score_explanations(PREDICTIONS, REFERENCES, metrics=ALL, tools=tools).unfiltered.metrics
+    for name, path in [("METEOR", "METEOR_JAR"), ("SPICE", "SPICE_JAR"), ("BERTScore", "BERTSCORE_MODEL")]:
+        assert f"/nowhere/{path}" in metrics[name].reason
+
+
+@given(order=st.permutations(sorted(REFERENCES)), right=st.sets(st.sampled_from(sorted(REFERENCES))))
+def test_the_order_of_the_records_is_irrelevant(order: list[str], right: set[str]) -> None:
+    shuffled = {id: PREDICTIONS[id] for id in order}, {id: REFERENCES[id] for id in reversed(order)}
+    assert score_explanations(*shuffled, right=sorted(right, reverse=True)) == score_explanations(
+        PREDICTIONS, REFERENCES, right=right
+    )
+
+
+@given(said=st.dictionaries(st.sampled_from(sorted(REFERENCES)), st.text(max_size=40)))
+def test_any_text_has_a_score_within_its_range(said: dict[str, str]) -> None:
+    for name, metric in score_explanations(said, REFERENCES).unfiltered.metrics.items():
+        assert metric.value is not None
+        assert 0 <= metric.value <= (10 if name == "CIDEr" else 1) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("It isn't well-known, is it?", "it isn't well known is it"),
+        ("It’s 3.5 m; the dogs' bowl", "it's 3 5 m the dogs bowl"),
+        ("un café à Zürich\nприве́т", "un café à zürich приве т"),
+        ("snake_case", "snake case"),
+        ("", ""),
+    ],
+)
+def test_simple_tokens_are_words_with_their_apostrophes(text: str, tokens: str) -> None:
+    assert simple_tokens(text) == tokens.split()
+
+
+def test_5_000_explanations_with_3_references_each_take_a_few_seconds() -> None:
+    rng = random.Random(5)
+    words = [f"word{number}" for number in range(300)]
+    text = [" ".join(rng.choices(words, k=11)) for _ in range(20_000)]
+    said = {str(number): text[number] for number in range(5_000)}
+    references = {str(number): text[5_000 + 3 * number : 5_003 + 3 * number] for number in range(5_000)}
+    started = time.perf_counter()
+    score_explanations(said, references)
+    assert time.perf_counter() - started < 10

@@ -1,0 +1,81 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scoring.explanation_metrics.ptb import PUNCTUATION, ptb_tokens
+
+# Each right-hand side is what Stanford's PTBTokenizer gave for the left one (CoreNLP 3.4.1, -preserveLines -lowerCase),
+# less the punctuation.
+SPLITS = [
+    ("The light isn't green, it's red!", "the light is n't green it 's red"),
+    ("She can't and won't; they cannot either.", "she ca n't and wo n't they can not either"),
+    ("I'd've gone, he'll stay, we're late.", "i 'd 've gone he 'll stay we 're late"),
+    ("It’s the dogs’ bowl", "it 's the dogs bowl"),
+    ("'Tis gonna rain, gimme the coat", "'t is gon na rain gim me the coat"),
+    ("rock'n'roll o'clock ma'am y'all", "rock 'n' roll o'clock ma'am y' all"),
+    ("O'Brien and D'Angelo", "o'brien and d'angelo"),
+    ("a well-known black-and-white t-shirt", "a well-known black-and-white t-shirt"),
+    ("a re- made thing - or -- not", "a re made thing or not"),
+    ('a sign that says "no parking"', "a sign that says no parking"),
+    ("the ‘quoted’ “words” and `these'", "the quoted words and these"),
+    ("a man (left) with [two] {bags}", "a man -lrb- left -rrb- with -lsb- two -rsb- -lcb- bags -rcb-"),
+    ("Mr. Smith vs. Dr. Jones etc.", "mr. smith vs. dr. jones etc."),
+    ("it is in the U.S. or the U.K.", "it is in the u.s. or the u.k."),
+    ("it opens at 5 p.m. e.g. today", "it opens at 5 p.m. e.g. today"),
+    ("La. is a state and la. is not", "la. is a state and la is not"),
+    ("it is no. 5, not the no. of cars", "it is no. 5 not the no of cars"),
+    ("the answer is option a.", "the answer is option a."),
+    ("1,000 people, 3.5 km, 10:30am, 50%", "1,000 people 3.5 km 10:30 am 50 %"),
+    ("the 1990's, the '90s and the 20s'", "the 1990 's the '90s and the 20s"),
+    ("it costs $5.99 or £5", "it costs $ 5.99 or # 5"),
+    ("half of it is 1/2 and and/or", "half of it is 1/2 and and/or"),
+    ("wait... what?! no!!", "wait what ?! no !!"),
+    ("the end.The next,one", "the end.the next one"),
+    ("AT&T and cats & dogs", "at&t and cats & dogs"),
+    ("<person1> is <b>near</b> a < b", "<person1> is <b> near </b> a < b"),
+    ("person_1 is at www.example.com", "person_1 is at www.example.com"),
+    ("a smile :) or a #tag", "a smile :-rrb- or a #tag"),
+    ("a naïve café in Zürich", "a naïve café in zürich"),
+    ("the word 北京 and привет", "the word 北京 and привет"),
+    ("a dog 🐶 runs", "a dog runs"),
+    ("half ½ and 5° and x²", "half 1/2 and 5 ° and x ²"),
+    ("a — dash – here…", "a dash here"),
+    ("salt &amp; pepper", "salt & pepper"),
+]
+
+
+@pytest.mark.parametrize(("text", "tokens"), SPLITS)
+def test_a_text_is_split_as_the_treebank_does(text: str, tokens: str) -> None:
+    assert ptb_tokens(text) == tokens.split()
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", ".", '"', "...", "’", "🐶", "\x00"])
+def test_a_text_without_words_has_no_tokens(text: str) -> None:
+    assert ptb_tokens(text) == []
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028", "\t", "\u00a0"])
+def test_a_line_break_is_a_space(line_break: str) -> None:
+    assert ptb_tokens(f"it is wet{line_break}and cold") == ["it", "is", "wet", "and", "cold"]
+
+
+@given(text=st.text() | st.text(alphabet="aAn't'’.,-_/<>&;:$#@()\"0159 \n", max_size=60))
+def test_every_text_has_tokens_that_hold_no_space_and_are_no_punctuation(text: str) -> None:
+    for token in ptb_tokens(text):
+        assert token
+        assert token.split() == [token]
+        assert token not in PUNCTUATION
+
+
+@given(words=st.lists(st.text("bcdfghjk", min_size=2, max_size=8), max_size=20))
+def test_plain_words_are_left_as_they_are(words: list[str]) -> None:
+    assert ptb_tokens(" ".join(words).upper() + " .") == words
+
+
+@pytest.mark.parametrize("unit", ["a,", "a.b1,", "word ", "<a ", "a'", "1.", "a@", "(", "a/", "&a;", '<a b="', "x-y."])
+def test_time_is_linear_in_the_length(unit: str) -> None:
+    started = time.perf_counter()
+    ptb_tokens(unit * 5_000)
+    assert time.perf_counter() - started < 5

@@ -1,0 +1,95 @@
+"""The JSON reports of mc and niah: the published form, key for key, and what this program adds to it.
+
+Published keys keep their names, order and units, accuracies in per cent of all questions among them; every accuracy
+and interval that is added is in per cent too. A group that has no questions is listed with a null accuracy, a value
+that the published script doesn't know is listed after those it does, so that totals add up.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from vqa_client.files import Members, place, write_json_list, write_json_streamed
+from vqa_client.reports.additions import additions, percent
+from vqa_client.reports.longbench.groups import (
+    CONTEXT_LENGTHS,
+    DEPTHS,
+    DIFFICULTIES,
+    LENGTHS,
+    crossed,
+    grouped,
+    share,
+)
+from vqa_client.reports.longbench.results import mc_result, niah_result
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.types import Question, Record
+
+INSTANCES = "instance_accuracies"
+RESULTS = "results"
+
+
+def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> Summary:
+    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written.
+
+    `added` is what a run says besides, of its choices' order for instance.
+    """
+    summary = summarise((record for _, record in pairs()), crossings=[("difficulty", "length")])
+    detailed = {
+        "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
+        "by_length": grouped(summary, "length", LENGTHS),
+        "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
+    }
+    head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
+    head |= additions(run, summary, percent) | dict(added or {})
+    write_json_list(path, head, RESULTS, (mc_result(*pair) for pair in pairs()))
+    return summary
+
+
+def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
+    """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
+    summary = summarise((record for _, record in pairs()), crossings=[("context_length", "needle_depth")])
+    detailed = {
+        "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
+        "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
+        "by_length_and_depth": crossed(summary, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
+    }
+    head = _published_head(run, summary) | _by_context_length(summary)
+    head |= {
+        "case_sensitive": run.scoring.get("case_sensitive") == "true",
+        INSTANCES: place(INSTANCES),
+        "detailed_analysis": detailed,
+    }
+    head |= additions(run, summary, percent) | {RESULTS: place(RESULTS)}
+    results = (niah_result(*pair) for pair in pairs())
+    write_json_streamed(path, head, {INSTANCES: Members(_by_document(pairs())), RESULTS: results})
+    return summary
+
+
+def _by_document(pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each document's share; its questions are neighbours in the data file."""
+    for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
+        right = [record.score >= 1.0 for _, record in neighbours]
+        yield document, share(len(right), sum(right))
+
+
+def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
+    overall = summary.overall
+    return {
+        "subdirectory": run.variant,
+        "model": run.model,
+        "config": run.config,
+        "text_only_mode": run.text_only,
+        "data_path": run.data_path,
+        "images_dir": run.images_dir,
+        "total_questions": overall.total,
+        "correct": overall.correct,
+        "accuracy": percent(overall.accuracy),
+        "errors": overall.total - overall.answered,
+    }
+
+
+def _by_context_length(summary: Summary) -> dict[str, Any]:
+    by_length = grouped(summary, "context_length", CONTEXT_LENGTHS)
+    return {"context_length_analysis": {"by_context_length": by_length}}

@@ -1,0 +1,166 @@
+"""The report of one robustness run: every corruption and level of one model in one JSON.
+
+Accuracies, intervals and differences are in per cent, as in this program's other reports; the five metrics and their
+reasons are of error rates in [0, 1], as published.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from vqa_client.files import write_json
+from vqa_client.reports.additions import additions, interval, percent
+from vqa_client.reports.robustness.results import write_results
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, Tally, summarise
+from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
+from vqa_client.scoring.corruption_classes import class_of
+from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.robustness import metrics_of
+from vqa_client.types import Question, Record
+
+TYPE_FIELDS = ("question_type", "answer_kind", "domain")
+"""The groups that say of what type a question is; the first that a record has."""
+CROSSING = ("corruption", "level")
+VARIANT = "variant"
+
+
+class Corrupted(Struct, frozen=True, kw_only=True):
+    """With which constants and from which seed the run's images are corrupted."""
+
+    profile: str
+    seed: int
+
+
+class RobustnessSummary(Summary, frozen=True, kw_only=True):
+    """A summary over all variants, and `curves`, which hold them apart."""
+
+    curves: Curves
+
+
+def write(
+    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, published_files: bool = False
+) -> RobustnessSummary:
+    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk."""
+    scores = CorruptedScores()
+    fields = _fields(pairs())
+    summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
+    curves = scores.curves()
+    write_json(path, _head(run, corrupted) | _figures(curves) | _by_group(summary, fields) | _rest(run, summary))
+    if published_files:
+        write_results(path.with_name(f"{path.stem}_results"), run, pairs)
+    return RobustnessSummary(**asdict(summary), curves=curves)
+
+
+def place_of(variant: str) -> tuple[str, int]:
+    """Read a variant's name: "snow/3" is ("snow", 3), "clean" is ("", 0); raises ValueError for another form."""
+    if variant == "clean":
+        return "", 0
+    corruption, slash, level = variant.rpartition("/")
+    if not slash or not corruption:
+        raise ValueError(f"{variant!r} is no corruption and level")
+    return corruption, int(level)
+
+
+def type_of(groups: dict[str, str]) -> str:
+    """The type of a question, "" where its benchmark knows none."""
+    return next((groups[field] for field in TYPE_FIELDS if field in groups), "")
+
+
+def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
+    """The breakdown fields of the run's benchmark: all its questions have the same."""
+    first = next(iter(pairs), None)
+    return sorted(set(first[1].groups) - set(CROSSING)) if first else []
+
+
+def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -> Iterator[Record]:
+    for _, record in pairs:
+        corruption, level = place_of(record.variant)
+        scores.add(
+            record.question_id,
+            corruption,
+            level,
+            score=record.score,
+            status=record.status,
+            cluster=record.cluster,
+            type_=type_of(record.groups),
+        )
+        yield replace(record, groups={**record.groups, VARIANT: record.variant})
+
+
+def _head(run: Run, corrupted: Corrupted | None) -> dict[str, Any]:
+    return {
+        "model": run.model,
+        "config": run.config,
+        "variant": run.variant,
+        "data_path": run.data_path,
+        "images_dir": run.images_dir,
+        "profile": corrupted.profile if corrupted else None,
+        "corruption_seed": corrupted.seed if corrupted else None,
+        "model_settings": dict(run.model_settings),
+    }
+
+
+def _figures(curves: Curves) -> dict[str, Any]:
+    return {
+        "clean": _level(curves.clean) if curves.clean else None,
+        "corruptions": {name: _corruption(curves, name) for name in curves.levels},
+    }
+
+
+def _corruption(curves: Curves, name: str) -> dict[str, Any]:
+    values, reasons = metrics_of(curves.errors(name))
+    return {
+        "class": class_of(name),
+        "relative_drop": percent(curves.relative_drop(name)),
+        "metrics": values,
+        "reasons": reasons,
+        "levels": {str(level): _level(figures) for level, figures in curves.levels[name].items()},
+    }
+
+
+def _level(figures: Figures) -> dict[str, Any]:
+    return {
+        "total": figures.total,
+        "accuracy": percent(figures.accuracy),
+        "interval": interval(figures.interval, percent),
+        "answered": figures.answered,
+        **({"difference": _difference(figures.difference)} if figures.difference else {}),
+        "status_counts": figures.statuses,
+    }
+
+
+def _difference(of: Difference) -> dict[str, Any]:
+    """Less clean, in points of per cent, over the `n` questions that both variants have."""
+    in_percent = {name: percent(value) for name, value in (("value", of.value), ("low", of.low), ("high", of.high))}
+    return asdict(of) | in_percent
+
+
+def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
+    return {
+        "by_variant": {
+            field: {
+                variant: {value: _group(tally) for value, tally in tallies.items()}
+                for variant, tallies in summary.crossings[VARIANT, field].items()
+            }
+            for field in fields
+        }
+    }
+
+
+def _group(tally: Tally) -> dict[str, Any]:
+    return {
+        "total": tally.total,
+        "accuracy": percent(tally.accuracy),
+        "interval": interval(tally.interval, percent),
+    }
+
+
+def _rest(run: Run, summary: Summary) -> dict[str, Any]:
+    """What all reports say, over all variants together; the variants' own accuracies stand above."""
+    rest = additions(run, summary, percent)
+    rest["breakdowns"].pop(VARIANT, None)
+    return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | rest}

@@ -1,0 +1,188 @@
+"""The VQA 2.0 report of one model: the published form, key for key, and what this program adds behind it.
+
+Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` are the published framework's simple and
+enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from vqa_client import __version__
+from vqa_client.files import encode, place, replacing, write_json_streamed
+from vqa_client.reports.additions import additions, in_shares
+from vqa_client.reports.hardware import machine, memory_of_client
+from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.reports.summary import Summary, Tally, summarise
+from vqa_client.reports.vqa2.figures import Vqa2Summary, Watch, kind_figures
+from vqa_client.reports.vqa2.results import question_result
+from vqa_client.scoring.vqa2 import VERSION
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line
+from vqa_client.types import Question, Record
+
+RESIZED = "Resize to max 1024px, LANCZOS"
+AS_THEY_ARE = "none: image files are sent as they are"
+DATASETS = {"coco": "COCO val2014", "sample": "drawn sample pictures"}
+QUESTION_RESULTS = "question_results"
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """What the report says of the command: `mode` is "coco" or "sample", `num_questions` as asked for."""
+
+    mode: str
+    num_questions: int | None
+    seed: int
+    raw_images: bool = False
+    annotations_path: str | None = None
+
+
+def writer(setup: Setup) -> Write:
+    """What writes the report of one model of such a command."""
+
+    def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
+        watch = Watch()
+        summary = _summary(run, summarise(watch.watching(pairs())), watch)
+        results = (question_result(*pair) for pair in pairs())
+        write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
+        if not summary.scored:
+            write_submission(submission_path(path), pairs())
+        return summary
+
+    return write
+
+
+def model_name(config: str | None, served: str) -> str:
+    """The model's name in the results: its config's, given by name or as a file, else the `served` one."""
+    return Path(config).name.removesuffix(".json") if config else served
+
+
+def submission_path(report: Path) -> Path:
+    """Where the answers to an unlabelled split go, beside the report."""
+    return report.with_name(f"{report.stem}_submission.json")
+
+
+def write_submission(path: Path, pairs: Iterable[tuple[Question, Record]]) -> None:
+    """Write the answers as the VQA evaluation server takes them, normalised, "" where there is no reply."""
+    with replacing(path) as file:
+        separator = b"[\n"
+        for question, record in pairs:
+            answer = normalised(on_one_line(record.answer or ""))
+            file.write(separator + encode({"question_id": question.extra["question_id"], "answer": answer}))
+            separator = b",\n"
+        file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+
+
+def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
+    scored = watch.labelled > 0 or not summary.overall.total
+    if not scored:
+        summary = _without_scores(summary)
+    return Vqa2Summary(
+        **asdict(summary),
+        name=model_name(run.config, run.model),
+        scored=scored,
+        times=watch.times(),
+        kinds=watch.kinds(),
+        gap=watch.gap(),
+        sentences=watch.sentences,
+        shown=tuple(watch.shown),
+    )
+
+
+def _without_scores(summary: Summary) -> Summary:
+    """Where nobody knows the answers there is no accuracy: not one of zero."""
+    return replace(
+        summary,
+        overall=_unscored(summary.overall),
+        without_truncated=replace(summary.without_truncated, value=None, interval=None),
+        breakdowns={
+            field: {value: _unscored(tally) for value, tally in tallies.items()}
+            for field, tallies in summary.breakdowns.items()
+        },
+    )
+
+
+def _unscored(tally: Tally) -> Tally:
+    return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
+
+
+def _content(setup: Setup, run: Run, summary: Vqa2Summary) -> dict[str, Any]:
+    return {
+        "experiment_metadata": _metadata(setup, run),
+        "hardware_configuration": machine(),
+        "model_configuration": {
+            "models_tested": [summary.name],
+            "model_loader": f"vqa-client {__version__}",
+            "unified_parameters": True,
+            "image_preprocessing": AS_THEY_ARE if setup.raw_images else RESIZED,
+            "models": {summary.name: dict(run.model_settings)},
+        },
+        "results": {summary.name: _result(run, summary)},
+    }
+
+
+def _metadata(setup: Setup, run: Run) -> dict[str, Any]:
+    temperature = run.model_settings.get("temperature")
+    return {
+        "test_date": _local(run.started),
+        "test_mode": setup.mode,
+        "num_questions": run.expected,
+        "framework_version": VERSION,
+        "evaluation_method": "VQA 2.0 Standard",
+        "dataset": DATASETS.get(setup.mode, setup.mode),
+        "generation_params": {
+            "max_new_tokens": run.model_settings.get("max_tokens"),
+            "do_sample": None if temperature is None else temperature > 0,
+        },
+        "vqa_client": __version__,
+        "num_questions_asked_for": setup.num_questions,
+        "seed": setup.seed,
+        "questions_file": run.data_path,
+        "annotations_file": setup.annotations_path,
+        "images": run.images_dir,
+    }
+
+
+def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
+    wall_s = [session["wall_s"] for session in run.sessions if session.get("wall_s") is not None]
+    return {
+        "model_id": run.model,
+        "test_time": sum(wall_s) if wall_s else None,
+        "total_questions": summary.overall.total,
+        "correct_answers": summary.correct,
+        "accuracy": summary.simple_accuracy,
+        "vqa_accuracy": summary.vqa_accuracy,
+        "avg_inference_time": summary.times.mean,
+        "performance_grade": summary.assessment,
+        QUESTION_RESULTS: place(QUESTION_RESULTS),
+        "success_rate": summary.success_rate,
+        "inference_time_s": summary.times,
+        "memory": memory_of_client() | {"server_bytes": run.server.get("memory_bytes")},
+        "question_type_analysis": kind_figures(summary.kinds, scored=summary.scored),
+        "error_summary": _errors(run, summary),
+        "server": dict(run.server),
+        "normalised_accuracy": summary.overall.accuracy,
+        "normalised_above_official": summary.gap,
+        "replies_of_more_than_5_words": summary.sentences,
+        **additions(run, summary, in_shares),
+    }
+
+
+def _errors(run: Run, summary: Summary) -> dict[str, int]:
+    """The published framework's four sums: what could not be asked is counted here and is in no accuracy."""
+    left = {reason: len(ids) for reason, ids in run.left_out.items()}
+    bad_images = summary.status_counts["bad_image"]
+    return {
+        "image_load_errors": left.pop("no_image", 0) + bad_images,
+        "inference_errors": summary.overall.total - summary.overall.answered - bad_images,
+        "annotation_errors": left.pop("no_annotation", 0) + left.pop("no_answer", 0),
+        "other_errors": sum(left.values()),
+    }
+
+
+def _local(started: str) -> str:
+    when = datetime.fromisoformat(started) if started else datetime.now(UTC)
+    return when.astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,174 @@
+"""Why one answer of a run was read as it was: its record, and what today's parsers make of the reply."""
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError, VqaClientError
+from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.runner import BLOCKED, judge
+from vqa_client.runs.reopened import Reopened, asked_as, reopen
+from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
+from vqa_client.scoring.explained_answer.normalise import normalise
+from vqa_client.scoring.explained_answer.seed import READINGS
+from vqa_client.scoring.vqa_normalise import normalised
+from vqa_client.tasks.explain import EXPLAIN_TASKS
+from vqa_client.types import Answer, Completion, Question, Record, Score, Status
+
+MOST_VARIANTS = 8
+STATUS_REASONS: Final[dict[Status, str]] = {
+    "ok": "an answer was read",
+    "unparsed": "there is a reply, and no rule finds an answer in it",
+    "ambiguous": "the reply offers several answers and commits to none; nothing is guessed",
+    "truncated": "the reply was cut at the token limit before it gave an answer",
+    "refused": "the model, or the server for it, declined to answer",
+    "empty": "there is no text where the answer should be",
+    "bad_image": "an image could not be sent; the question was not asked",
+    "too_long": "the question did not fit into the model's context",
+    "too_many_images": "the server takes fewer images than the question has",
+    "bad_response": "the server's response was no reply",
+    "rate_limited": "the server took no more requests",
+    "timeout": "no reply came in time",
+    "connection": "the server could not be reached, or the connection broke",
+    "server_error": "the server failed",
+    "rejected": "the server refused the request",
+}
+RULE_REASONS: Final = {
+    "whole_reply": "everything that was said is the answer",
+    "cut": "the reply was cut, and what stands before the cut holds no right answer",
+    "no_text": "the reply has no text",
+    "content_filter": "the server's filter stopped the reply",
+    "refusal": "the reply opens with a refusal",
+}
+_BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": normalised, "vqax": normalise}
+"""How the tasks that compare words normalise them."""
+_LETTERS: Final = "ABCD"
+_CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
+_MC_PARTS: Final = frozenset({"robust", "seed", "longbench"})
+"""Only multiple choice is scored by these three parsers, so that a log without run file tells it, too."""
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """A record and its reading; `today` is None, with the reason in `unknown`, where the data file is missing."""
+
+    log: str
+    task: str
+    record: Record
+    why: tuple[str, ...]
+    peeled_off: tuple[str, ...]
+    choices: dict[str, str] = {}
+    choice: ChoiceView | None = None
+    today: Answer | None = None
+    today_score: Score | None = None
+    parsers: dict[str, str] = {}
+    compared_as: str | None = None
+    references_as: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+def explain_reading(place: Path, question_id: str, variant: str | None) -> Explained:
+    """Find the question in a run, or in the runs of a folder, and read its reply again.
+
+    Raises DataError where it wasn't asked, UsageError where it was asked in several variants and none is named.
+    """
+    logged, record = _find(place, question_id, variant)
+    try:
+        run: Reopened | None = reopen(logged.log)
+        unknown = ""
+    except VqaClientError as error:
+        run, unknown = None, f"{error}; the right answer and the choices are those that the log shows"
+    question = _question(run, record) if run else None
+    if run and question is None:
+        unknown = "the data file has no such question any more"
+    task = logged.task or ("mc" if record.parts.keys() >= _MC_PARTS else "")
+    return _explained(logged.log, task, record, run, question, unknown)
+
+
+def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun, Record]:
+    found: dict[str, tuple[LoggedRun, Record]] = {}
+    others: set[str] = set()
+    for run in map(read_run, find_logs(place)):
+        for record in run.records:
+            if record.question_id != question_id:
+                others.add(record.question_id)
+            elif variant in (None, record.variant):
+                found[f"{record.variant} in {run.stem}" if record.variant in found else record.variant] = run, record
+    if not found:
+        raise DataError(f"{place}: {question_id!r} was not asked{_in(variant)}", hint=_near(question_id, others))
+    if len(found) > 1:
+        shown = ", ".join(list(found)[:MOST_VARIANTS]) + (", ..." if len(found) > MOST_VARIANTS else "")
+        raise UsageError(
+            f"{place}: {question_id!r} was asked in {len(found)} variants: {shown}",
+            hint="choose one with --variant, or name the run of one",
+        )
+    return next(iter(found.values()))
+
+
+def _in(variant: str | None) -> str:
+    return f" in the variant {variant!r}" if variant else ""
+
+
+def _near(question_id: str, others: set[str]) -> str:
+    near = sorted(other for other in others if question_id and question_id in other)[:3]
+    near = near or difflib.get_close_matches(question_id, sorted(others)[:20_000], n=3)
+    return f"did you mean {', '.join(near)}?" if near else "ids are those of the record log"
+
+
+def _question(run: Reopened, record: Record) -> Question | None:
+    found = next((each for each in run.questions if each.id == record.question_id), None)
+    return asked_as(found, record.variant, record.groups) if found else None
+
+
+def _explained(
+    log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str
+) -> Explained:
+    said = record.output or ""
+    completion = Completion(text=said, reasoning=record.reasoning, finish_reason=record.finish_reason)
+    replied = record.output is not None
+    choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
+    today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
+    by_words = _BY_WORDS.get(task) if record.answer is not None else None
+    return Explained(
+        log=str(log),
+        task=task,
+        record=record,
+        why=tuple(_why(record)),
+        peeled_off=tuple(peeled_off(said)),
+        choices=choices,
+        choice=explain_choice(completion, choices) if task == "mc" and replied else None,
+        today=today,
+        today_score=score,
+        parsers=_parsers(task, said, list(choices.values())) if replied else {},
+        compared_as=by_words(record.answer or "") if by_words else None,
+        references_as=tuple(map(by_words, record.references)) if by_words else (),
+        unknown=unknown,
+    )
+
+
+def _choices_in(prompt: str) -> dict[str, str]:
+    """The choices as the model saw them, one a line; letters alone where the prompt has another form."""
+    found = {line["label"]: line["text"].strip() for line in _CHOICE.finditer(prompt)}
+    return found if list(found) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
+
+
+def _why(record: Record) -> list[str]:
+    lines = [STATUS_REASONS[record.status]]
+    if record.output is not None and record.rule in RULE_REASONS:
+        lines.append(RULE_REASONS[record.rule])
+    if record.finish_reason in BLOCKED:
+        lines.append(f"the server ended the reply as {record.finish_reason!r}: a refusal, whatever it says")
+    if record.error:
+        lines.append(record.error.message)
+    return lines
+
+
+def _parsers(task: str, said: str, choices: Sequence[str]) -> dict[str, str]:
+    """What the published readings of a benchmark with explanations say."""
+    if task not in EXPLAIN_TASKS or not EXPLAIN_TASKS[task].published:
+        return {}
+    return {name: read(task, said, list(choices))[0] for name, read in READINGS.items()}

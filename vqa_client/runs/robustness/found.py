@@ -1,0 +1,203 @@
+"""Finished robustness runs on disk, read for an evaluation: their records are looked at and never touched."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError, IdentityError
+from vqa_client.reports.robustness.found import FoundRun
+from vqa_client.reports.robustness.report import place_of, type_of
+from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.robustness.files import read_result_files
+from vqa_client.runs.run_file import RunFile
+from vqa_client.scoring.corrupted_scores import CorruptedScores
+from vqa_client.types import Status
+
+WAY_OUT = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
+_DATE = re.compile(r"_[0-9]{8}_[0-9]{6}(?=_robustness\.json$)")
+_ENDINGS = (".records.jsonl", ".run.json", ".json")
+
+
+class _Line(Struct):
+    """What an evaluation needs of a record."""
+
+    question_id: str
+    status: Status
+    variant: str = ""
+    score: float = 0.0
+    groups: dict[str, str] = {}
+    cluster: str = ""
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+def read_runs(places: Sequence[Path]) -> list[FoundRun]:
+    """Read the runs that files and folders name, each once, under models' names that differ.
+
+    A folder without a run is searched for result files in the documented form. Raises DataError for a place without
+    any, IdentityError where two runs can't be compared.
+    """
+    found: dict[Path, FoundRun] = {}
+    for place in places:
+        for run in _read(place):
+            found.setdefault(run.path.resolve(), run)
+    runs = list(found.values())
+    for run in runs[1:]:
+        _check_comparable(runs[0], run)
+    return _told_apart(runs)
+
+
+def _read(place: Path) -> Iterator[FoundRun]:
+    if not place.exists():
+        raise DataError(f"{place} does not exist", hint=WAY_OUT)
+    if not place.is_dir():
+        stem = next((place.name.removesuffix(end) for end in _ENDINGS if place.name.endswith(end)), place.name)
+        yield _run(_paths(place.with_name(f"{stem}.json")))
+        return
+    paths = [RunPaths.beside(path.with_name(f"{path.name.removesuffix('.run.json')}.json")) for path in _files(place)]
+    if paths:
+        yield from map(_run, paths)
+    elif results := read_result_files(place):
+        yield from results
+    else:
+        raise DataError(f"{place}: no robustness run in it or its folders", hint=WAY_OUT)
+
+
+def _paths(report: Path) -> RunPaths:
+    """The files of a report's run, which don't have the date that the report may have in its name."""
+    paths = RunPaths.beside(report)
+    if paths.run.exists():
+        return paths
+    undated = RunPaths.beside(report.with_name(_DATE.sub("", report.name)))
+    return RunPaths(report, undated.run, undated.log) if undated.run.exists() else paths
+
+
+def _files(folder: Path) -> list[Path]:
+    """The run files of robustness runs; other runs may lie beside them."""
+    return [path for path in sorted(folder.rglob("*.run.json")) if (file := RunFile.read(path)) and _corrupted(file)]
+
+
+def _corrupted(file: RunFile) -> bool:
+    return "profile" in file.identity
+
+
+def _run(paths: RunPaths) -> FoundRun:
+    file = RunFile.read(paths.run)
+    if file is None:
+        raise DataError(f"{paths.run} is missing, which says of which model the run is", hint=WAY_OUT)
+    if not _corrupted(file):
+        raise DataError(f"{paths.run} is of a run without corruptions", hint=WAY_OUT)
+    scores, unreadable = _scores(paths.log)
+    notes = [f"{paths.log.name}: unreadable lines left out: {unreadable}"] if unreadable else []
+    return FoundRun(
+        model=file.model().model_name,
+        path=paths.log,
+        report=paths.report,
+        facts=_facts(file),
+        curves=scores.curves(),
+        questions=frozenset(scores.questions),
+        notes=tuple(notes),
+    )
+
+
+def _facts(file: RunFile) -> dict[str, Any]:
+    """What two runs must have in common to be compared."""
+    names = ("task", "variant", "profile", "corruption_seed")
+    scoring = {f"scoring.{name}": value for name, value in file.scoring.items()}
+    named = {name: file.identity.get(name) for name in names}
+    return named | {"data_sha256": file.described.get("data_sha256")} | scoring
+
+
+def _scores(log: Path) -> tuple[CorruptedScores, int]:
+    """The scores in a log, and how many of its lines can't be read; the last record of a question counts."""
+    scores, unreadable = CorruptedScores(), 0
+    try:
+        with log.open("rb") as file:
+            for text in file:
+                unreadable += bool(text.strip()) and not _added(text, scores)
+    except OSError as error:
+        raise DataError(f"{log} can't be read: {error.strerror}", hint=WAY_OUT) from None
+    if not scores.questions:
+        raise DataError(f"{log} has no record of a corrupted image", hint=WAY_OUT)
+    return scores, unreadable
+
+
+def _added(text: bytes, scores: CorruptedScores) -> bool:
+    try:
+        record = _line.decode(text)
+        corruption, level = place_of(record.variant)
+    except ValueError:  # msgspec's errors are such, too
+        return False
+    type_ = type_of(record.groups)
+    scores.add(
+        record.question_id,
+        corruption,
+        level,
+        score=record.score,
+        status=record.status,
+        cluster=record.cluster,
+        type_=type_,
+    )
+    return True
+
+
+def _check_comparable(first: FoundRun, other: FoundRun) -> None:
+    """A fact that one of them doesn't know is no difference."""
+    differing = [
+        f"  {name}: {first.facts[name]!r} in {first.path.name}, {other.facts[name]!r} in {other.path.name}"
+        for name in sorted(first.facts.keys() & other.facts.keys())
+        if first.facts[name] != other.facts[name]
+    ]
+    if differing:
+        raise IdentityError(
+            f"{first.path} and {other.path} can't be compared:\n" + "\n".join(differing),
+            hint="evaluate runs of one benchmark, data file, profile and seed at a time",
+        )
+
+
+def _told_apart(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Two runs of one model go by their files' names, too."""
+    names = [run.model for run in runs]
+    taken: set[str] = set()
+    apart = []
+    for run in runs:
+        name = run.model if names.count(run.model) == 1 else f"{run.model} ({run.title})"
+        number = 2
+        while name in taken:
+            name, number = f"{run.model} ({run.title}, {number})", number + 1
+        taken.add(name)
+        apart.append(msgspec.structs.replace(run, model=name))
+    return apart
+
+
+def notes_on(runs: Iterable[FoundRun]) -> list[str]:
+    """What a reader of the comparison should know."""
+    runs = list(runs)
+    every = frozenset().union(*(run.questions for run in runs))
+    said = [note for run in runs for note in run.notes]
+    for run in runs:
+        if len(run.questions) < len(every):
+            said.append(f"{run.model}: asked {len(run.questions):,} of the pool's {len(every):,} questions")
+        said += _gaps(run)
+    return said
+
+
+def _gaps(run: FoundRun) -> Iterator[str]:
+    curves, asked = run.curves, len(run.questions)
+    if curves.clean is None:
+        yield f"{run.model}: level 0, the clean images, was not run"
+    if curves.n_failed:
+        yield f"{run.model}: without a reply, and counted as wrong: {curves.n_failed:,}"
+    fewer = [
+        f"{corruption or 'clean'}{f'/{level}' if level else ''} {figures.total:,}"
+        for corruption, level, figures in curves.variants
+        if figures.total < asked
+    ]
+    if fewer:
+        shown = ", ".join(fewer[:3]) + (f" and {len(fewer) - 3} more" if len(fewer) > 3 else "")
+        yield f"{run.model}: fewer than its {asked:,} questions in {shown}"

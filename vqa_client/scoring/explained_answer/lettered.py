@@ -1,0 +1,86 @@
+"""Read letters of choices from replies that give an explanation, or the letter of one, after the answer's letter."""
+
+import re
+
+from msgspec.structs import replace
+
+from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choice_text import texts_of
+from vqa_client.scoring.explained_answer.separator import MARKS, Parts, split, take_apart
+from vqa_client.scoring.reply import peel
+from vqa_client.types import Answer, Completion
+
+_LETTER = re.compile(r"\W*(?:(?:the )?answer(?: is|:)?\W*)?(?:[a-z]\b\W+)?", re.IGNORECASE)
+_PAIR = re.compile(r"\W*(?P<answer>[A-Z])\W{0,4}(?:and\W{1,4})?(?P<reason>[A-Z])\W*")
+_REASON = re.compile(
+    r"\b(?:reason|rationale|explanation)\b"
+    r"(?=\W{0,4}:|\W{1,4}(?:is|that fits|which fits)\b|\W{1,4}(?-i:[A-Z])\b)",
+    re.IGNORECASE,
+)
+
+
+def read_letter(completion: Completion, choices: dict[str, str]) -> Answer:
+    """The letter before the separator and the explanation after it; a choice's own "because" separates nothing."""
+    parts = take_apart(completion)
+    if isinstance(parts, Answer) and parts.status != "unparsed":
+        return parts
+    parts = _after_own_text(completion.text, choices) or parts
+    if isinstance(parts, Answer):
+        return replace(read_choice(completion, choices), rationale=parts.rationale)
+    if parts.explicit:
+        before = read_choice(Completion(text=parts.head, finish_reason="stop"), choices)
+        if before.status != "unparsed":
+            return replace(before, rationale=parts.rationale)
+    return replace(read_choice(completion, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
+
+
+def read_reason(completion: Completion, reasons: dict[str, str]) -> Answer:
+    """The letter of a reason, whose text is the explanation; "the reason is D" is read as "the answer is D" is."""
+    answer = read_letter(replace(completion, text=_REASON.sub("answer", completion.text)), reasons)
+    return replace(answer, rationale=reasons.get(answer.text or ""))
+
+
+def _after_own_text(reply: str, choices: dict[str, str]) -> Parts | None:
+    """The parts of a reply that quotes a choice with a "because" in it, with or without its letter before."""
+    if not any("because" in text.lower() for text in choices.values()):
+        return None
+    text = peel(reply).text.translate(MARKS)
+    opening = _LETTER.match(text)
+    at = opening.end() if opening else 0
+    labels, length = texts_of(tuple(choices.items())).at_start(text[at:].lower())
+    if len(labels) != 1 or "because" not in choices[labels[0]].lower():
+        return None
+    rest = split(text[at + length :])
+    return Parts(head=text[: at + length], rationale=rest.rationale, rule="because", explicit=True)
+
+
+def read_two_letters(completion: Completion, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
+    """The answer's letter and the rationale's, as `B because G`; the rationale's text is the explanation.
+
+    Both sets have letters of their own, so that each can be looked for in the whole reply where nothing separates them.
+    """
+    parts = take_apart(completion)
+    if isinstance(parts, Answer) and parts.status != "unparsed":
+        return parts
+    pair = _PAIR.fullmatch(parts.head) if isinstance(parts, Parts) and not parts.rationale else None
+    if pair:
+        halves = (pair["answer"], pair["reason"])
+    elif isinstance(parts, Parts) and parts.explicit and parts.rationale:
+        halves = (parts.head, _REASON.sub("answer", parts.rationale))
+    else:
+        halves = (completion.text, completion.text)
+    first, second = (
+        read_choice(
+            Completion(text=half, finish_reason=completion.finish_reason if half is halves[1] else "stop"), labels
+        )
+        for half, labels in zip(halves, (answers, rationales), strict=True)
+    )
+    if first.text and second.text:
+        return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
+    missing = second if first.text else first
+    return Answer(status=missing.status, rule=missing.rule, rivals=missing.rivals)
+
+
+def two_letters(answer: str, rationale: str) -> str:
+    """Name an answer and a rationale by their letters."""
+    return f"{answer} because {rationale}"

@@ -1,0 +1,209 @@
+"""Drawn pictures whose answer can be seen: a car's colour, how many people, a hat, the weather, a place."""
+
+import random
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from vqa_client.tasks.vqa2.canvas import SIZE, Canvas, car, cloud, person, tree
+
+WIDTH, HEIGHT = SIZE
+_PAINTS: Final = {"red": "#d01f1f", "blue": "#1f4fd0", "green": "#1e8c3a", "yellow": "#f2cf1d"}
+_SHIRTS: Final = ("#3d7ea6", "#b5543c", "#6a9a4b", "#8a5aa8")
+_SKY, _GRASS, _ROAD, _SAND = "#9fd3f2", "#7cb65a", "#6d7178", "#ecd9a0"
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """A question, its type and the answers it can have, each with its picture."""
+
+    question: str
+    question_type: str
+    answer_type: str
+    answers: tuple[str, ...]
+    draw: Callable[[str], Canvas]
+
+
+def _car_of(color: str) -> Canvas:
+    canvas = _outdoors("#c9c3b4")
+    canvas.box(0, 330, WIDTH, HEIGHT, _ROAD)
+    for left in range(20, WIDTH, 130):
+        canvas.box(left, 438, left + 70, 446, "#f4f4f4")
+    car(canvas, 320, 410, 380, _PAINTS[color])
+    return canvas
+
+
+def _people(count: str) -> Canvas:
+    canvas = _outdoors(_GRASS)
+    for at in range(int(count)):
+        x = WIDTH * (at + 1) / (int(count) + 1)
+        person(canvas, x, 430, 250, _SHIRTS[at % len(_SHIRTS)])
+    return canvas
+
+
+def _person_with_hat(answer: str) -> Canvas:
+    canvas = Canvas("#dfe6ea")
+    canvas.box(0, 440, WIDTH, HEIGHT, "#a58f78")
+    person(canvas, 320, 455, 370, _SHIRTS[0], hat=answer == "yes")
+    return canvas
+
+
+def _weather(weather: str) -> Canvas:
+    canvas = Canvas({"sunny": "#6fc3f7", "rainy": "#6f7b88", "snowy": "#b7c3cf", "cloudy": "#a9b4bf"}[weather])
+    canvas.box(0, 360, WIDTH, HEIGHT, "#f7fafc" if weather == "snowy" else _GRASS if weather != "rainy" else "#55794a")
+    tree(canvas, 500, 390, 190)
+    {"sunny": _sun, "rainy": _rain, "snowy": _snow, "cloudy": _clouds}[weather](canvas)
+    return canvas
+
+
+def _sun(canvas: Canvas) -> None:
+    for dx, dy in ((1, 0), (0.7, 0.7), (0, 1), (-0.7, 0.7), (-1, 0), (-0.7, -0.7), (0, -1), (0.7, -0.7)):
+        canvas.line((170 + 68 * dx, 130 + 68 * dy), (170 + 108 * dx, 130 + 108 * dy), "#ffd21f", 9)
+    canvas.disc(170, 130, 56, "#ffd21f")
+
+
+def _clouds(canvas: Canvas) -> None:
+    for x, y, size in ((110, 100, 150), (330, 80, 190), (540, 110, 150), (220, 170, 150), (440, 175, 140)):
+        cloud(canvas, x, y, size, "#7d8893" if y < 150 else "#8f9aa5")
+
+
+def _rain(canvas: Canvas) -> None:
+    drops = random.Random(1)
+    for _ in range(170):
+        x, y = drops.uniform(0, WIDTH + 30), drops.uniform(150, HEIGHT)
+        canvas.line((x, y), (x - 9, y + 26), "#cfe4f7", 2)
+    for x in (90, 260, 430, 590):
+        cloud(canvas, x, 95, 190, "#3f4750")
+    for x, y in ((130, 425), (360, 450), (560, 440)):
+        canvas.disc(x, y, 60, "#7f97ad", height=0.2)
+
+
+def _snow(canvas: Canvas) -> None:
+    for y, radius in ((390, 62), (300, 46), (228, 32)):
+        canvas.disc(220, y, radius + 2, "#9fb0c0")
+        canvas.disc(220, y, radius, "#ffffff")
+    canvas.shape([(222, 228), (222, 238), (262, 235)], "#e8772e")
+    for x in (209, 231):
+        canvas.disc(x, 220, 4, "#222222")
+    canvas.disc(500, 248, 46, "#f7fafc")
+    flakes = random.Random(2)
+    for _ in range(150):
+        canvas.disc(flakes.uniform(0, WIDTH), flakes.uniform(0, HEIGHT - 90), flakes.uniform(2.5, 5), "#ffffff")
+
+
+def _park(canvas: Canvas) -> None:
+    canvas.box(0, 270, WIDTH, HEIGHT, _GRASS)
+    canvas.shape([(250, HEIGHT), (470, HEIGHT), (345, 270), (330, 270)], "#d9c79a")
+    for x, ground, height in ((70, 320, 230), (190, 295, 170), (460, 300, 190), (590, 330, 250)):
+        tree(canvas, x, ground, height)
+    canvas.disc(120, 400, 105, "#5aa5d6", height=0.36)
+    for y in (352, 374, 396):
+        canvas.box(470, y, 610, y + 12, "#8a5a2b")
+    for x in (484, 590):
+        canvas.box(x, 350, x + 8, 440, "#3c3c3c")
+
+
+def _beach(canvas: Canvas) -> None:
+    canvas.box(0, 200, WIDTH, 320, "#2384c6")
+    for x, y in ((90, 235), (330, 260), (520, 225), (190, 285), (450, 290)):
+        canvas.line((x, y), (x + 70, y), "#d8f0ff", 4)
+    canvas.box(0, 312, WIDTH, HEIGHT, _SAND)
+    canvas.line((0, 314), (WIDTH, 314), "#ffffff", 6)
+    canvas.line((430, 230), (450, 430), "#8a6b45", 7)
+    for at, color in enumerate(("#d83a3a", "#ffffff", "#d83a3a", "#ffffff")):
+        canvas.shape([(427, 195), (310 + 60 * at, 270), (370 + 60 * at, 270)], color)
+    canvas.box(180, 400, 330, 430, "#3aa6a0", 6)
+    canvas.disc(110, 420, 26, "#f28c28")
+
+
+def _street(canvas: Canvas) -> None:
+    for left, top, color in ((0, 60, "#b58863"), (150, 110, "#8d99a6"), (290, 40, "#a66b5a"), (440, 90, "#7c8c75")):
+        canvas.box(left, top, left + 145, 330, color)
+        for x in range(left + 18, left + 120, 36):
+            for y in range(top + 20, 290, 46):
+                canvas.box(x, y, x + 20, y + 28, "#f5e9b8")
+    canvas.box(580, 140, WIDTH, 330, "#9a8f80")
+    canvas.box(0, 325, WIDTH, 350, "#c4c4c4")
+    canvas.box(0, 350, WIDTH, HEIGHT, _ROAD)
+    for left in range(10, WIDTH, 120):
+        canvas.box(left, 425, left + 64, 433, "#f4f4f4")
+    car(canvas, 210, 405, 190, _PAINTS["blue"])
+    car(canvas, 480, 470, 210, "#e6e6e6")
+    canvas.box(566, 150, 574, 350, "#333333")
+    canvas.box(520, 145, 574, 155, "#333333")
+    canvas.disc(525, 160, 14, "#fff3b0")
+
+
+def _kitchen(canvas: Canvas) -> None:
+    canvas.box(0, 0, WIDTH, HEIGHT, "#f3ead8")
+    canvas.box(0, 400, WIDTH, HEIGHT, "#c9b493")
+    canvas.box(30, 110, 160, 420, "#e9eef2", 8)
+    canvas.line((30, 225), (160, 225), "#9aa5ad", 3)
+    for top, bottom in ((150, 200), (245, 310)):
+        canvas.box(142, top, 150, bottom, "#6b757d")
+    for left in (190, 330, 470):
+        canvas.box(left, 40, left + 130, 150, "#9c6b3f", 4)
+        canvas.disc(left + 112, 130, 5, "#e0c070")
+        canvas.box(left, 280, left + 130, 420, "#9c6b3f", 4)
+    canvas.box(180, 262, 610, 284, "#5d5d5d")
+    canvas.box(330, 284, 460, 420, "#d5d9dc", 4)
+    canvas.box(348, 325, 442, 400, "#2c2f33", 6)
+    for x in (352, 380, 408, 436):
+        canvas.disc(x, 303, 7, "#2c2f33")
+    canvas.box(352, 215, 424, 258, "#b03a2e", 6)
+    canvas.line((424, 228), (468, 222), "#2c2f33", 7)
+    canvas.box(345, 257, 440, 264, "#222222")
+
+
+def _place(place: str) -> Canvas:
+    canvas = Canvas(_SKY)
+    {"park": _park, "beach": _beach, "street": _street, "kitchen": _kitchen}[place](canvas)
+    return canvas
+
+
+def _outdoors(ground: str) -> Canvas:
+    canvas = Canvas(_SKY)
+    cloud(canvas, 130, 90, 90, "#ffffff")
+    cloud(canvas, 500, 70, 110, "#ffffff")
+    canvas.box(0, 290, WIDTH, HEIGHT, ground)
+    return canvas
+
+
+SCENES: Final = (
+    Scene(
+        question="What color is the car?",
+        question_type="what color is the",
+        answer_type="other",
+        answers=("red", "blue", "green", "yellow"),
+        draw=_car_of,
+    ),
+    Scene(
+        question="How many people are in the image?",
+        question_type="how many people are in",
+        answer_type="number",
+        answers=("2", "3", "1", "4"),
+        draw=_people,
+    ),
+    Scene(
+        question="Is this person wearing a hat?",
+        question_type="is this person",
+        answer_type="yes/no",
+        answers=("yes", "no", "yes", "no"),
+        draw=_person_with_hat,
+    ),
+    Scene(
+        question="What is the weather like?",
+        question_type="what is the",
+        answer_type="other",
+        answers=("sunny", "rainy", "snowy", "cloudy"),
+        draw=_weather,
+    ),
+    Scene(
+        question="Where is this photo taken?",
+        question_type="none of the above",
+        answer_type="other",
+        answers=("park", "beach", "street", "kitchen"),
+        draw=_place,
+    ),
+)
+"""The published framework's five questions; its first answer to each comes first."""

@@ -1,0 +1,177 @@
+"""Which questions of VQA 2.0 are asked, in which order, and why the others are not."""
+
+import random
+from array import array
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS
+from vqa_client.tasks.vqa2.files import ImageFolders
+from vqa_client.tasks.vqa2.records import RecordList
+from vqa_client.tasks.vqa2.rows import AnnotationRow, Id, QuestionRow
+
+USUAL_ANSWERS = 10
+Reasons = dict[str, list[str]]
+"""The ids that are left out, by reason."""
+_HINT = "a question has question_id, image_id and question; an annotation question_id and answers: [{answer: ...}]"
+_NONE = -1
+_TAKEN = -2
+_MOST_ANSWERS = 0x7F
+_WITH_IDS = 0x80
+
+
+class Pairing(Struct, frozen=True, kw_only=True):
+    """Questions and their annotations, as places in the two files; -1 stands for no annotation.
+
+    `answers` holds a byte for each record of the annotations: how many answers it has, at most 127, and 128 more where
+    each of them has an id.
+    """
+
+    questions: RecordList
+    annotations: RecordList | None
+    answers: bytes
+    places: "array[int]"
+    annotated: "array[int]"
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def rows(self) -> Iterator[tuple[QuestionRow, AnnotationRow | None]]:
+        """Read each question and its annotation anew; raises DataError that names the record and the field."""
+        annotations = self._annotation_rows()
+        for index, record in self.questions.file.picked(self.places):
+            row = self.questions.file.decode(index, record, QuestionRow, hint=_HINT)
+            yield row, next(annotations, None)
+
+    def _annotation_rows(self) -> Iterator[AnnotationRow]:
+        if self.annotations is not None:
+            file = self.annotations.file
+            for index, record in file.picked(self.annotated):
+                yield file.decode(index, record, AnnotationRow, hint=_HINT)
+
+    def picked(self, indices: Sequence[int]) -> "Pairing":
+        """Keep the questions at these places, in this order."""
+        return msgspec.structs.replace(
+            self,
+            places=array("q", (self.places[index] for index in indices)),
+            annotated=array("q", (self.annotated[index] for index in indices)),
+        )
+
+    def sample(self, size: int | None, seed: int) -> "Pairing":
+        """Draw as the published framework does; all in file order where `size` is 0, None or no fewer than there are.
+
+        `random.seed(seed); random.sample(annotated, size)` draws the same places.
+        """
+        if not size or size >= len(self):
+            return self
+        return self.picked(random.Random(seed).sample(range(len(self)), size))
+
+
+class _AnswerId(Struct, gc=False):
+    answer_id: Id | None = None
+
+
+class _Annotation(Struct, gc=False):
+    question_id: Id
+    multiple_choice_answer: str | None = None
+    answers: tuple[_AnswerId | str, ...] = ()
+
+    def described(self) -> int:
+        """The byte of `Pairing.answers`."""
+        count = min(len(self.answers), _MOST_ANSWERS) or bool(self.multiple_choice_answer)
+        ids = self.answers and all(isinstance(a, _AnswerId) and a.answer_id is not None for a in self.answers)
+        return count | (_WITH_IDS if ids else 0)
+
+
+class _Question(Struct, gc=False):
+    question_id: Id
+    image_id: Id
+
+
+def pair(questions: RecordList, annotations: RecordList | None) -> tuple[Pairing, Reasons]:
+    """Join by id, in the order of the questions; of several records with one id the first counts.
+
+    Left out are "no_annotation", "no_question", "duplicate_question" and "duplicate_annotation". Raises DataError.
+    """
+    left: Reasons = {}
+    where, answers = _by_id(annotations, left)
+    places, annotated = array("q"), array("q")
+    for index, record in questions.file.records():
+        name = str(questions.file.decode(index, record, _Question, hint=_HINT).question_id)
+        found = where.get(name, _NONE)
+        where[name] = _TAKEN
+        if found == _TAKEN:
+            left.setdefault("duplicate_question", []).append(name)
+        elif annotations is not None and found == _NONE:
+            left.setdefault("no_annotation", []).append(name)
+        else:
+            places.append(index)
+            annotated.append(found)
+    strays = [name for name, found in where.items() if found != _TAKEN]
+    if strays:
+        left["no_question"] = strays
+    paired = Pairing(questions=questions, annotations=annotations, answers=answers, places=places, annotated=annotated)
+    return paired, left
+
+
+def _by_id(annotations: RecordList | None, left: Reasons) -> tuple[dict[str, int], bytes]:
+    where: dict[str, int] = {}
+    answers = bytearray()
+    if annotations is not None:
+        for index, record in annotations.file.records():
+            row = annotations.file.decode(index, record, _Annotation, hint=_HINT)
+            name = str(row.question_id)
+            answers.append(row.described())
+            if where.setdefault(name, index) != index:
+                left.setdefault("duplicate_annotation", []).append(name)
+    return where, bytes(answers)
+
+
+def askable(paired: Pairing, images: ImageFolders) -> tuple[Pairing, Reasons]:
+    """Keep what has an image and an answer; left out are "no_image" and "no_answer"."""
+    left: Reasons = {}
+    kept = array("q")
+    file = paired.questions.file
+    for at, (index, record) in enumerate(file.picked(paired.places)):
+        row = file.decode(index, record, _Question, hint=_HINT)
+        reason = "" if images.path(row.image_id) else "no_image"
+        if paired.annotations is not None and not paired.answers[paired.annotated[at]]:
+            reason = reason or "no_answer"
+        if reason:
+            left.setdefault(reason, []).append(str(row.question_id))
+        else:
+            kept.append(at)
+    return paired.picked(kept) if left else paired, left
+
+
+def lost(paired: Pairing, images: ImageFolders) -> str:
+    """Name the first question without its image, and what was looked for; there has to be one."""
+    file = paired.questions.file
+    rows = (file.decode(index, record, _Question, hint=_HINT) for index, record in file.picked(paired.places))
+    row = next(row for row in rows if not images.path(row.image_id))
+    return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
+
+
+def oddities(paired: Pairing) -> list[str]:
+    """Say what the accuracy of the questions depends on and nobody can see in it."""
+    if paired.annotations is None:
+        return [f"there are no annotations for {paired.questions.file.path}: replies are kept and not scored"]
+    found = [paired.answers[place] for place in paired.annotated]
+    counts = [one & _MOST_ANSWERS for one in found]
+    said = (
+        (
+            sum(not one & _WITH_IDS for one in found),
+            "have answers without answer_id: the official score takes equal ones for one person's",
+        ),
+        (
+            sum(count != USUAL_ANSWERS for count in counts),
+            f"have more or fewer than {USUAL_ANSWERS} answers",
+        ),
+        (
+            sum(count < FEWEST_FOR_FULL_MARKS for count in counts),
+            f"have fewer than {FEWEST_FOR_FULL_MARKS} answers, so that no reply to them has a VQA accuracy of 1",
+        ),
+    )
+    return [f"{count:,} of {len(found):,} questions {words}" for count, words in said if count]
