@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.tasks.task import Task
-from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Score, SentImage
+from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Request, Score, SentImage
 
 BLOCKED = frozenset({"content_filter", "refusal"})
 """Finish reasons by which a server says that the model would not, or was not let, answer."""
@@ -23,7 +23,7 @@ PROMPT_CHARACTERS = 10_000
 class Asks(Protocol):
     """What the runner needs of a server's client."""
 
-    async def complete(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Raises QuestionFailed."""
 
 
@@ -52,11 +52,21 @@ async def answer_one(question: Question, line: Line) -> Record:
     images: tuple[Image, ...] = ()
     try:
         images = await line.images_for(question.variant).prepare_all(question.images[: line.max_pages])
-        completion = await line.chat.complete(images, prompt, text_first=line.task.text_first)
+        completion = await line.chat.complete(_request(question, line.task, prompt, images))
     except QuestionFailed as failure:
         return _failed(_asked(question, line, prompt, images), failure)
     answer, score = judge(completion, question, line.task)
     return _answered(_asked(question, line, prompt, images), completion, answer, score)
+
+
+def _request(question: Question, task: Task, prompt: str, images: tuple[Image, ...]) -> Request:
+    return Request(
+        text=prompt,
+        images=images,
+        text_first=task.text_first,
+        parameters=task.parameters(question),
+        document=question.cluster,
+    )
 
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:

@@ -78,6 +78,20 @@ class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     data: bytes | None = None
 
 
+class Request(Struct, frozen=True, kw_only=True):
+    """What is sent to ask one question: one user message of images and text, the images first unless `text_first`.
+
+    `parameters` are fields of the request that only this question has; `document` names what several questions share,
+    so that they may be sent to the server that holds it already.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
+    text_first: bool = False
+    parameters: dict[str, Any] = {}
+    document: str = ""
+
+
 class Completion(Struct, frozen=True, kw_only=True):
     """A server's reply to one question; token counts are None where the server does not say."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image
+from vqa_client.types import Image, Request
 
 
 def encode(image: Image) -> Iterator[bytes]:
@@ -28,7 +28,9 @@ MODEL = ModelSettings(model_name='org/"model"', max_tokens=5, temperature=0.0, e
 
 @given(st.lists(st.binary(max_size=50), max_size=4), st.text(max_size=200))
 def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[bytes], prompt: str) -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body([picture(data) for data in files], prompt)
+    body = RequestTemplate(MODEL, Dialect(), encode).body(
+        Request(images=tuple(picture(data) for data in files), text=prompt)
+    )
     raw = b"".join(body.pieces())
     assert len(raw) == body.size_bytes
     request = json.loads(raw)
@@ -45,26 +47,26 @@ def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[byt
 
 
 def test_a_body_can_be_walked_again() -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body([picture(b"abcdef")], "?")
+    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(images=(picture(b"abcdef"),), text="?"))
     assert b"".join(body.pieces()) == b"".join(body.pieces())
 
 
 def test_a_lone_surrogate_in_a_prompt_is_replaced_and_not_fatal() -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body([], "a\ud800b")
+    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(text="a\ud800b"))
     assert json.loads(b"".join(body.pieces()))["messages"][0]["content"][0]["text"] == "a?b"
 
 
 @pytest.mark.parametrize("temperature", [None, 0.0, 0.7])
 def test_what_is_not_set_is_not_sent(temperature: float | None) -> None:
     model = ModelSettings(model_name="m", max_tokens=5, temperature=temperature)
-    request = json.loads(b"".join(RequestTemplate(model, Dialect(), encode).body([], "?").pieces()))
+    request = json.loads(b"".join(RequestTemplate(model, Dialect(), encode).body(Request(text="?")).pieces()))
     assert ("temperature" in request) == (temperature is not None)
     assert "presence_penalty" not in request
 
 
 def test_a_dialect_renames_the_limit_and_says_so() -> None:
     dialect = Dialect(max_tokens_name="max_completion_tokens", send_temperature=False)
-    request = json.loads(b"".join(RequestTemplate(MODEL, dialect, encode).body([], "?").pieces()))
+    request = json.loads(b"".join(RequestTemplate(MODEL, dialect, encode).body(Request(text="?")).pieces()))
     assert request["max_completion_tokens"] == 5
     assert "max_tokens" not in request
     assert "temperature" not in request

@@ -13,7 +13,7 @@ from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image
+from vqa_client.types import Image, Request
 
 GOOD = {"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}
 Play = Callable[[int, httpx2.Request], httpx2.Response]
@@ -69,13 +69,13 @@ def first(n: int, *others: Callable[[], httpx2.Response]) -> Play:
 
 async def failure(server: Server, **settings: object) -> QuestionFailed:
     with pytest.raises(QuestionFailed) as caught:
-        await server.client(**settings).complete((), "?")  # type: ignore[arg-type]
+        await server.client(**settings).complete(Request(text="?"))  # type: ignore[arg-type]
     return caught.value
 
 
 async def test_a_good_reply_costs_one_request() -> None:
     server = Server(first(0))
-    completion = await server.client().complete((), "?")
+    completion = await server.client().complete(Request(text="?"))
     assert (completion.text, completion.attempts, len(server.requests)) == ("B", 1, 1)
     assert completion.request_bytes > 50
 
@@ -83,7 +83,7 @@ async def test_a_good_reply_costs_one_request() -> None:
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_a_passing_fault_is_repeated_and_every_attempt_counted(status: int) -> None:
     server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
-    completion = await server.client().complete((), "?")
+    completion = await server.client().complete(Request(text="?"))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
@@ -114,7 +114,7 @@ async def test_a_permanent_fault_costs_exactly_one_request(status: int, message:
 async def test_an_error_inside_http_200_is_repeated_and_never_an_empty_answer() -> None:
     hidden = {"choices": None, "error": {"message": "Provider returned error", "code": 502}}
     server = Server(first(2, lambda: httpx2.Response(200, json=hidden)))
-    completion = await server.client().complete((), "?")
+    completion = await server.client().complete(Request(text="?"))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
@@ -129,19 +129,19 @@ async def test_a_page_with_status_200_is_a_bad_response() -> None:
 async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> None:
     server = Server(first(1, lambda: httpx2.Response(429, headers={"Retry-After": header})))
     client = server.client()
-    await asyncio.gather(client.complete((), "?"), client.complete((), "?"))
+    await asyncio.gather(client.complete(Request(text="?")), client.complete(Request(text="?")))
     assert server.times_s[2] - server.times_s[0] >= wait_s
 
 
 async def test_a_rate_limit_that_names_a_time_costs_no_retry() -> None:
     server = Server(first(10, lambda: httpx2.Response(429, headers={"retry-after-ms": "1"})))
-    assert (await server.client(max_retries=1).complete((), "?")).attempts == 11
+    assert (await server.client(max_retries=1).complete(Request(text="?"))).attempts == 11
 
 
 async def test_a_rate_limit_costs_no_retry_while_others_are_answered() -> None:
     server = Server(lambda number, request: good() if number % 4 == 0 else httpx2.Response(429))
     client = server.client(max_retries=1)
-    completions = await asyncio.gather(*(client.complete((), "?") for _ in range(16)))
+    completions = await asyncio.gather(*(client.complete(Request(text="?")) for _ in range(16)))
     assert {completion.text for completion in completions} == {"B"}
     assert max(completion.attempts for completion in completions) > 2
 
@@ -166,8 +166,8 @@ async def test_a_server_that_wants_another_name_for_the_limit_gets_it_once_and_f
 
     server = Server(play)
     client = server.client()
-    assert (await client.complete((), "?")).text == "B"
-    assert (await client.complete((), "?")).attempts == 1
+    assert (await client.complete(Request(text="?"))).text == "B"
+    assert (await client.complete(Request(text="?"))).attempts == 1
     assert [sorted(set(r) & {"max_tokens", "max_completion_tokens"}) for r in server.requests] == [
         ["max_tokens"],
         ["max_completion_tokens"],
@@ -186,7 +186,7 @@ async def test_a_server_without_temperature_is_asked_without_it() -> None:
         return httpx2.Response(400, json={"error": {"message": message}}) if wrong else good()
 
     server = Server(play)
-    assert (await server.client().complete((), "?")).text == "B"
+    assert (await server.client().complete(Request(text="?"))).text == "B"
     assert len(server.requests) == 2
 
 
@@ -210,7 +210,7 @@ async def test_a_lost_server_is_waited_for_without_a_charge() -> None:
         return good()
 
     server = Server(play)
-    completion = await server.client(max_retries=0).complete((), "?")
+    completion = await server.client(max_retries=0).complete(Request(text="?"))
     assert (completion.attempts, server.outages) == (1, 5)
 
 
@@ -224,7 +224,7 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
     client = Server(play).client()
     client.outage = Outage(never)
     with pytest.raises(ServerUnusable):
-        await client.complete((), "?")
+        await client.complete(Request(text="?"))
 
 
 async def test_a_broken_connection_is_repeated_and_then_reported() -> None:
@@ -247,7 +247,7 @@ async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
     client = server.client(timeout=0.05)
     client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow), {})
     with pytest.raises(QuestionFailed) as caught:
-        await client.complete((), "?")
+        await client.complete(Request(text="?"))
     assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
 
 
@@ -263,7 +263,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
     client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
     started_s = time.monotonic()
     with pytest.raises(QuestionFailed, match=r"within 0\.5 s in 3 attempts") as caught:
-        await client.complete((), "?")
+        await client.complete(Request(text="?"))
     assert caught.value.status == "timeout"
     assert time.monotonic() - started_s == pytest.approx(0.5, abs=0.3)
 
@@ -271,7 +271,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
 async def test_what_the_server_asks_to_wait_is_no_time_of_the_question() -> None:
     wait = httpx2.Response(429, headers={"retry-after-ms": "300"}, json={"message": "slow down"})
     server = Server(first(2, lambda: wait))
-    completion = await server.client(timeout=0.25).complete((), "?")
+    completion = await server.client(timeout=0.25).complete(Request(text="?"))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 

@@ -38,7 +38,7 @@ from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings import RunSettings
-from vqa_client.types import Completion, Image
+from vqa_client.types import Completion, Image, Request
 
 Engine = Literal["direct", "httpx2"]
 both = pytest.mark.parametrize("engine", ["direct", "httpx2"])
@@ -66,7 +66,7 @@ async def asker(server: FaultServer, engine: Engine = "direct", **changes: Any) 
 
 async def ask(server: FaultServer, engine: Engine = "direct", *images: Image, **changes: Any) -> Completion:
     async with asker(server, engine, **changes) as chat:
-        return await chat.complete(images, "[[q]] ?")
+        return await chat.complete(Request(text="[[q]] ?", images=tuple(images)))
 
 
 @both
@@ -87,7 +87,7 @@ async def test_every_form_of_a_reply_is_read(engine: Engine, form: Any, fault_se
     server = fault_server((form, answer("It is B")) if form else answer("It is B"))
     async with asker(server, engine) as chat:
         for _ in range(3):
-            assert (await chat.complete((), "?")).text == "It is B"
+            assert (await chat.complete(Request(text="?"))).text == "It is B"
 
 
 @both
@@ -112,7 +112,7 @@ async def test_a_connection_that_the_server_closed_while_idle_is_no_attempt(faul
     server = fault_server(stale_keepalive(answer("B")))
     async with asker(server) as chat:
         for _ in range(4):
-            assert (await chat.complete((), "?")).attempts == 1
+            assert (await chat.complete(Request(text="?"))).attempts == 1
 
 
 @both
@@ -158,7 +158,7 @@ async def test_connections_are_reused_and_never_more_than_workers(fault_server: 
     server = fault_server((delay(0.01), answer("B")))
     async with asker(server) as chat:
         for _ in range(4):
-            await asyncio.gather(*(chat.complete((), "?") for _ in range(10)))
+            await asyncio.gather(*(chat.complete(Request(text="?")) for _ in range(10)))
     assert server.connections_opened <= 10
 
 
@@ -167,14 +167,14 @@ async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: Star
     async with asker(server, timeout=60.0) as chat:
 
         async def cancelled(after_s: float) -> None:
-            asking = asyncio.create_task(chat.complete((picture(300_000),), "?"))
+            asking = asyncio.create_task(chat.complete(Request(text="?", images=(picture(300_000),))))
             await asyncio.sleep(after_s)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
         for turn in range(20):
             await asyncio.gather(*(cancelled(number / 5000) for number in range(20 + turn % 3)))
-        completions = await asyncio.wait_for(asyncio.gather(*(chat.complete((), "?") for _ in range(40))), 5)
+        completions = await asyncio.wait_for(asyncio.gather(*(chat.complete(Request(text="?")) for _ in range(40))), 5)
     assert {completion.text for completion in completions} == {"B"}
 
 

@@ -1,12 +1,12 @@
 """A request body as pieces: JSON text around images that are read and encoded while the socket takes them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 import httpx2
 import msgspec
 
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image
+from vqa_client.types import Image, Request
 
 EncodedPieces = Callable[[Image], Iterator[bytes]]
 """Gives an image's base64 text in pieces; raises QuestionFailed when the file is no longer what it was."""
@@ -73,22 +73,25 @@ class RequestTemplate:
         self.parameters = _parameters(model, dialect)
         self._encode = encode
         self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":[{"role":"user","content":['
-        self._tail = b"]}]," + msgspec.json.encode(self.parameters)[1:]
+        self._tail = self._tail_with({})
 
-    def body(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Body:
+    def _tail_with(self, own: Mapping[str, object]) -> bytes:
+        return b"]}]," + msgspec.json.encode({**self.parameters, **own})[1:]
+
+    def body(self, request: Request) -> Body:
         """All images in order, then the text, in one user message; or the text before them."""
         segments: list[bytes | Image] = []
-        shown = b'{"type":"text","text":' + _text(prompt) + b"}"
-        text = self._head + (shown + b"," * bool(images) if text_first else b"")
-        for image in images:
+        shown = b'{"type":"text","text":' + _text(request.text) + b"}"
+        text = self._head + (shown + b"," * bool(request.images) if request.text_first else b"")
+        for image in request.images:
             text += b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
             segments += (text, image)
             text = b'"}},'
-        if text_first:
+        if request.text_first:
             text = text.removesuffix(b",")
         else:
             text += shown
-        segments.append(text + self._tail)
+        segments.append(text + (self._tail_with(request.parameters) if request.parameters else self._tail))
         return Body(segments, self._encode)
 
 

@@ -5,7 +5,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 
 import httpx2
@@ -19,7 +19,7 @@ from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Completion, Image, Status
+from vqa_client.types import Completion, Request, Status
 
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that limits the rate of requests."""
@@ -66,9 +66,9 @@ class ChatClient:
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
-    async def complete(self, images: Sequence[Image], prompt: str, *, text_first: bool = False) -> Completion:
+    async def complete(self, request: Request) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
-        return await _Asking(self, images, prompt, text_first).complete()
+        return await _Asking(self, request).complete()
 
     def adapted(self, message: str, template: RequestTemplate) -> bool:
         """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
@@ -85,9 +85,10 @@ class ChatClient:
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
 
-    def doubt_sight(self, prompt_tokens: int | None, images: Sequence[Image], prompt: str) -> None:
+    def doubt_sight(self, prompt_tokens: int | None, request: Request) -> None:
         """Say so once when the server counted no more tokens than the text alone may have."""
-        most = TEMPLATE_TOKENS + len(prompt) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
+        images = request.images
+        most = TEMPLATE_TOKENS + len(request.text) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
         if images and prompt_tokens is not None and prompt_tokens < most and "blind" not in self._told:
             self._told.add("blind")
             shown = f"{len(images)} images" if len(images) > 1 else "an image"
@@ -104,11 +105,9 @@ class ChatClient:
 class _Asking:
     """One question's way through the attempts."""
 
-    def __init__(self, chat: ChatClient, images: Sequence[Image], prompt: str, text_first: bool) -> None:
+    def __init__(self, chat: ChatClient, request: Request) -> None:
         self._chat = chat
-        self._images = images
-        self._prompt = prompt
-        self._text_first = text_first
+        self._request = request
         self._attempts = 0
         self._failures = 0
         self._limited = 0
@@ -123,7 +122,7 @@ class _Asking:
         while True:
             await self._chat.pause.over()
             template = self._chat.template
-            body = template.body(self._images, self._prompt, text_first=self._text_first)
+            body = template.body(self._request)
             self._size_bytes = body.size_bytes
             noticed_s = time.monotonic()
             try:
@@ -171,7 +170,7 @@ class _Asking:
     def _answer(self, response: httpx2.Response, body: Body) -> Completion:
         content_type = response.headers.get("content-type", "")
         completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
-        self._chat.doubt_sight(completion.prompt_tokens, self._images, self._prompt)
+        self._chat.doubt_sight(completion.prompt_tokens, self._request)
         self._chat.answered_s = time.monotonic()
         latency_s = self._chat.answered_s - self._started_s
         return msgspec.structs.replace(
