@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, QuestionFailed, VqaClientError
-from vqa_client.parallel import in_processes, usable_cpus
+from vqa_client.parallel import in_processes
 
 ROOT = Path(__file__).parent.parent
 

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
     from vqa_client.scoring.vqa_accuracy import vqa_accuracy
-    from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
     from vqa_client.settings.corrupted import RobustnessRun
+    from vqa_client.settings.explain import ExplainSettings
+    from vqa_client.settings.longbench import McSettings, NiahSettings
+    from vqa_client.settings.vqa2 import Vqa2Settings
 
 _PLACES = {
-    "ExplainSettings": "settings",
-    "McSettings": "settings",
-    "NiahSettings": "settings",
+    "ExplainSettings": "settings.explain",
+    "McSettings": "settings.longbench",
+    "NiahSettings": "settings.longbench",
     "RobustnessRun": "settings.corrupted",
-    "Vqa2Settings": "settings",
+    "Vqa2Settings": "settings.vqa2",
     "Progress": "progress",
     "Report": "reports.report",
     "arun": "evaluation",

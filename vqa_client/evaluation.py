@@ -25,8 +25,8 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
-from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
 
 Result = TypeVar("Result")
 

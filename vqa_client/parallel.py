@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import multiprocessing
-import os
 import pickle
 import reprlib
 import signal
@@ -27,13 +26,6 @@ Result = TypeVar("Result")
 _SPAWN = multiprocessing.get_context("spawn")
 _AHEAD = 4  # jobs a worker that may be done before the oldest one is: a slow job doesn't stop the others
 _FAREWELL_S = 2.0
-
-
-def usable_cpus() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers: int) -> Generator[Result, None, None]:

@@ -41,6 +41,17 @@ def test_help_is_fast_because_it_imports_little() -> None:
     assert "niah" in done.stdout
 
 
+def test_a_command_imports_no_other_commands_benchmark() -> None:
+    code = (
+        "import sys, vqa_client.cli.evaluate\nfrom vqa_client.runs import plans\n"
+        "plans._of_this_room(plans.PLANNERS[plans.McSettings])\n"
+        "print([m for m in sys.modules if m.startswith(('vqa_client.tasks.vqa2', 'vqa_client.tasks.explain',"
+        " 'vqa_client.scoring.explanation_metrics', 'vqa_client.pages', 'vqa_client.plots', 'multiprocessing'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("spelling", ["--max_workers", "--max-workers"])
 def test_both_spellings_of_an_option_work(
     spelling: str, sample: Sample, fault_process: StartsProcesses, tmp_path: Path

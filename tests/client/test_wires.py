@@ -37,7 +37,7 @@ from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Completion, Image, Request
 
 Engine = Literal["direct", "httpx2"]

@@ -17,7 +17,7 @@ from tests.fakes.words import error
 from tests.tasks.explain.samples import put
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
-from vqa_client.settings import ExplainSettings
+from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.types import Question, Record
 

@@ -10,8 +10,7 @@ from vqa_client.records import RecordLog
 from vqa_client.scorefiles.metrics import METRICS as TABLE
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.report import ScoreReport, score_files
-from vqa_client.settings import ScoreSettings
-from vqa_client.settings.score import METRICS
+from vqa_client.settings.score import METRICS, ScoreSettings
 from vqa_client.types import Record
 
 

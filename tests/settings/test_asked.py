@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from vqa_client.errors import UsageError
-from vqa_client.settings import ExplainSettings, McSettings, RunSettings, Vqa2Settings
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.types import FAILED
 
 

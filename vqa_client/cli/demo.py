@@ -14,7 +14,9 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.servers import reader
-from vqa_client.settings import DemoSettings, McSettings, NiahSettings, RunSettings
+from vqa_client.settings.demo import DemoSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import shipped
 
 

@@ -12,8 +12,8 @@ from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
-from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
 MILLION = 1e6

@@ -5,18 +5,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from vqa_client.cli.attended import Stopped, attended
-from vqa_client.cli.dry_run import show_dry_run
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
-from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
-from vqa_client.cli.varied_tables import BODIES, as_varied_tables
 from vqa_client.evaluation import ModelsFailed, arun
 from vqa_client.reports.report import Report
-from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
 
 Tables = Callable[[Sequence[Report]], str]
 """Makes the text for a terminal."""
@@ -25,8 +22,12 @@ Tables = Callable[[Sequence[Report]], str]
 def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: RobustnessRun | None = None) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
     if settings.dry_run:
+        from vqa_client.cli.dry_run import show_dry_run
+
         return show_dry_run(settings, corrupted)
     if settings.variations:
+        from vqa_client.cli.varied_tables import BODIES, as_varied_tables
+
         tables = partial(as_varied_tables, body=BODIES[settings.variations[0]])
     progress = display()
     try:
@@ -37,13 +38,18 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         return stopped.code
     except ModelsFailed as failed:
         show(failed.reports, as_json=settings.json, tables=tables)
-        if settings.html:
-            write_pages(failed.reports)
+        _write_pages(settings, failed.reports)
         raise
     show(reports, as_json=settings.json, tables=tables)
-    if settings.html:
-        write_pages(reports)
+    _write_pages(settings, reports)
     return exit_code(reports)
+
+
+def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:
+    if settings.html:
+        from vqa_client.cli.pages_beside import write_pages
+
+        write_pages(reports)
 
 
 def show(reports: Sequence[Report], *, as_json: bool = False, tables: Tables = as_tables) -> None:

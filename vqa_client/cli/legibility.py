@@ -14,7 +14,7 @@ from vqa_client.cli.text import count, safe
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.legibility import Legibility, legibility
 from vqa_client.pages.shown import shown
-from vqa_client.settings import LegibilitySettings
+from vqa_client.settings.perturb import LegibilitySettings
 
 
 def show_legibility(settings: LegibilitySettings) -> int:

@@ -4,7 +4,7 @@ from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count
 from vqa_client.pages.needles import Hidden, write_needles
-from vqa_client.settings import NeedlesSettings
+from vqa_client.settings.perturb import NeedlesSettings
 from vqa_client.tasks.data_file import read_index
 
 SHOWN_IDS = 5

@@ -10,7 +10,7 @@ from vqa_client.files import replacing
 from vqa_client.images.find import PageFolder, natural_key, page_folders
 from vqa_client.pages.pixels import png
 from vqa_client.pages.sheet import chosen, column, contact_sheet
-from vqa_client.settings import PagesPreviewSettings
+from vqa_client.settings.perturb import PagesPreviewSettings
 
 
 def pages_preview(settings: PagesPreviewSettings) -> int:

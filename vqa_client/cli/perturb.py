@@ -17,7 +17,7 @@ from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
 from vqa_client.pages.rerender import changed, clean_style, rerender
 from vqa_client.pages.variants import Variants, low_folder, variants
-from vqa_client.settings import PerturbSettings
+from vqa_client.settings.perturb import PerturbSettings
 
 
 def perturb(settings: PerturbSettings) -> int:

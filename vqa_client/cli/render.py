@@ -16,7 +16,7 @@ from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.render import Rendered, render_documents
 from vqa_client.pages.style import Style
-from vqa_client.settings import RenderSettings
+from vqa_client.settings.pages import RenderSettings
 
 MEGABYTE = 1e6
 _SHOWN_CHARACTERS = 12

@@ -7,6 +7,7 @@ from functools import partial
 from threading import Lock
 from types import TracebackType
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import VqaClientError
 from vqa_client.images.corrupting import Corruption, Job, Made, make
 from vqa_client.images.corruptions import Profile
@@ -14,7 +15,7 @@ from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, made_images
 from vqa_client.images.room import Room
 from vqa_client.images.settle import FileKey, Settled
 from vqa_client.images.steps import Recipe
-from vqa_client.parallel import Processes, ProcessLost, usable_cpus
+from vqa_client.parallel import Processes, ProcessLost
 from vqa_client.types import Image
 
 BUSY = 0.8

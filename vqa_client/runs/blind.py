@@ -9,7 +9,7 @@ from vqa_client.errors import UsageError
 from vqa_client.reports.blind import BLIND, SEEN, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.varied import WHOLE_REPLIES, varied
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 
 

@@ -13,8 +13,8 @@ from vqa_client.images.corruptions.choice import chosen, numbers
 from vqa_client.reports.robustness.report import Corrupted, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 
 CLEAN = "clean"

@@ -18,8 +18,8 @@ from vqa_client.records import Key, is_settled
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import make_plans
-from vqa_client.settings import RunSettings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.context_length import TokenCounter
 
 NEIGHBOURS = 4096

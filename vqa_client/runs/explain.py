@@ -11,7 +11,7 @@ from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.settings import ExplainSettings
+from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
 
 

@@ -11,7 +11,7 @@ from vqa_client.reports.names import report_name
 from vqa_client.reports.run import Write
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.settings import McSettings, NiahSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.task import Loaded, Task
 

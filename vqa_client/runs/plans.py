@@ -1,46 +1,45 @@
 """What a command is to do: its plans, checked and loaded before anything is asked."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.report import Report
-from vqa_client.runs.blind import blind_plan
-from vqa_client.runs.corrupted import corrupted_plans
-from vqa_client.runs.explain import explain_plans
-from vqa_client.runs.longbench import mc_plans, niah_plans
 from vqa_client.runs.plan import Note, Plan
-from vqa_client.runs.reordered import circular_plan, shuffled_plan
-from vqa_client.runs.repeated import repeated
-from vqa_client.runs.sampled import sampled
-from vqa_client.runs.vqa2 import combine_reports, vqa2_plans
-from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, Vqa2Settings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 
 NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
 
-PLANNERS: dict[type[RunSettings], Callable[[Any, str | None, ModelSettings | None, Note], list[Plan]]] = {
-    McSettings: mc_plans,
-    NiahSettings: niah_plans,
-    Vqa2Settings: vqa2_plans,
-    ExplainSettings: explain_plans,
+PLANNERS: dict[type[RunSettings], str] = {
+    McSettings: "longbench.mc_plans",
+    NiahSettings: "longbench.niah_plans",
+    Vqa2Settings: "vqa2.vqa2_plans",
+    ExplainSettings: "explain.explain_plans",
 }
 """Who makes a command's plans."""
-VARIED: dict[str, Callable[[Plan, Any], Plan]] = {
-    "--repeat": repeated,
-    "--blind": blind_plan,
-    "--shuffle_choices": shuffled_plan,
-    "--circular": circular_plan,
+VARIED = {
+    "--repeat": "repeated.repeated",
+    "--blind": "blind.blind_plan",
+    "--shuffle_choices": "reordered.shuffled_plan",
+    "--circular": "reordered.circular_plan",
 }
 """Who makes of a plan one that asks its questions in other forms, by the option that wants it."""
-FINISHERS: dict[type[RunSettings], Callable[[Any, Sequence[Report], Mapping[str, Exception], Note], None]] = {
-    Vqa2Settings: combine_reports
-}
+FINISHERS: dict[type[RunSettings], str] = {Vqa2Settings: "vqa2.combine_reports"}
 """Who writes what all reports of a command make together."""
+
+
+def _of_this_room(place: str) -> Any:
+    """The function of a row of the tables; only that of the command that runs is imported."""
+    module, _, function = place.partition(".")
+    return getattr(import_module(f"{__package__}.{module}"), function)
 
 
 def make_plans(
@@ -52,14 +51,19 @@ def make_plans(
     corrupted: RobustnessRun | None = None,
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
-    plans = PLANNERS[type(settings)](settings, config, model, note)
+    plans: list[Plan] = _of_this_room(PLANNERS[type(settings)])(settings, config, model, note)
     if settings.sample is not None:
+        from vqa_client.runs.sampled import sampled
+
         plans = [sampled(plan, settings, note) for plan in plans]
     if settings.variations:
         if corrupted is not None:
             raise UsageError(f"{settings.variations[0]} can't be combined with corruptions", hint="a run for each")
-        plans = [VARIED[settings.variations[0]](plan, settings) for plan in plans]
+        varied = _of_this_room(VARIED[settings.variations[0]])
+        plans = [varied(plan, settings) for plan in plans]
     if corrupted is not None:
+        from vqa_client.runs.corrupted import corrupted_plans
+
         plans = corrupted_plans(plans, corrupted, settings)
     for plan in plans:
         _check_place(plan.paths.report)
@@ -72,7 +76,7 @@ def make_plans(
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
     """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
     if type(settings) in FINISHERS and not settings.variations:
-        FINISHERS[type(settings)](settings, reports, errors, note)
+        _of_this_room(FINISHERS[type(settings)])(settings, reports, errors, note)
 
 
 def _tell(plan: Plan, note: Note) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from vqa_client.reports.repeats import write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.varied import WHOLE_REPLIES, varied
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 
 

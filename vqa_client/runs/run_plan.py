@@ -20,7 +20,7 @@ from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 
 SYNC_S = 5.0

@@ -10,7 +10,7 @@ from vqa_client.errors import UsageError
 from vqa_client.reports.run import Sample
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.scoring.stratified import drawn
-from vqa_client.settings import RunSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.parallel import usable_cpus
 from vqa_client.settings.validation import check
 
 DATA = Group("Data", sort_key=0)

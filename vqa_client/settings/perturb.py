@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.parallel import usable_cpus
+from vqa_client.cpus import usable_cpus
 from vqa_client.settings.validation import check
 
 SEED = 42

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.parallel import usable_cpus
+from vqa_client.cpus import usable_cpus
 from vqa_client.settings.validation import check
 
 Profile = Literal["vqa-vrb", "imagenet-c"]

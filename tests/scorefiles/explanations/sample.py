@@ -9,7 +9,7 @@ from typing import Any
 from tests.tasks.explain.samples import put, vqax
 from vqa_client.records import RecordLog
 from vqa_client.scorefiles.explanations.report import ExplanationReport, score_explanation_files
-from vqa_client.settings import ScoreExplanationsSettings
+from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.types import Record
 
 REFERENCES = {

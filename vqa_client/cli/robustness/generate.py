@@ -12,7 +12,7 @@ from vqa_client.corrupted import metadata
 from vqa_client.corrupted.dataset import Plan, expected_bytes, plan
 from vqa_client.corrupted.making import make
 from vqa_client.parallel import in_processes
-from vqa_client.settings import GenerateSettings
+from vqa_client.settings.robustness import GenerateSettings
 
 
 def generate(settings: GenerateSettings) -> int:

@@ -12,8 +12,11 @@ from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.robustness.tables import as_robustness_tables
 from vqa_client.errors import UsageError
-from vqa_client.settings import ExplainSettings, McSettings, NiahSettings, RunSettings, Vqa2Settings
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 
 BENCHMARKS: dict[str, type[RunSettings]] = {
     "vqa2": Vqa2Settings,

@@ -1,0 +1,39 @@
+"""The commands that ask a benchmark."""
+
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
+
+_VQA2 = Vqa2Settings()
+_EXPLAIN = ExplainSettings()
+
+
+def mc(settings: Annotated[McSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli.evaluate import evaluate
+
+    return evaluate(settings)
+
+
+def niah(settings: Annotated[NiahSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli.evaluate import evaluate
+
+    return evaluate(settings)
+
+
+def vqa2(settings: Annotated[Vqa2Settings, Parameter(name="*")] = _VQA2) -> int:
+    from vqa_client.cli.evaluate import evaluate
+    from vqa_client.cli.vqa2_table import as_vqa2_tables
+
+    return evaluate(settings, partial(as_vqa2_tables, verbose=settings.verbose))
+
+
+def explain(settings: Annotated[ExplainSettings, Parameter(name="*")] = _EXPLAIN) -> int:
+    from vqa_client.cli.evaluate import evaluate
+    from vqa_client.cli.explain_table import as_explain_tables
+
+    return evaluate(settings, as_explain_tables)

@@ -1,0 +1,52 @@
+"""The commands on answers that are there already."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vqa_client.settings.compare import CompareSettings, ParseSettings, RescoreSettings
+from vqa_client.settings.reports import ReportSettings, ViewSettings
+from vqa_client.settings.score import ScoreSettings
+from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+
+
+def score(settings: Annotated[ScoreSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import score as scoring
+
+    return scoring.score(settings)
+
+
+def score_explanations(settings: Annotated[ScoreExplanationsSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import score_explanations as scoring
+
+    return scoring.score_explanations(settings)
+
+
+def report(settings: Annotated[ReportSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import report as reporting
+
+    return reporting.report(settings)
+
+
+def view(settings: Annotated[ViewSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import view as viewing
+
+    return viewing.view(settings)
+
+
+def compare(settings: Annotated[CompareSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import compare as comparing
+
+    return comparing.compare(settings)
+
+
+def parse(settings: Annotated[ParseSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import parse as explaining
+
+    return explaining.parse(settings)
+
+
+def rescore(settings: Annotated[RescoreSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import rescore as scoring
+
+    return scoring.rescore(settings)
