@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -20,6 +19,7 @@ from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
+from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
@@ -98,7 +98,7 @@ async def arun(
     if settings.dry_run:
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
     progress, stop = progress or Progress(), stop or asyncio.Event()
-    planned = await _unless(stop, _in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
+    planned = await _unless(stop, in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
     workers = affordable_workers(settings.max_workers, progress.note)
     given = _Given(
         settings=dataclasses.replace(settings, max_workers=workers),
@@ -223,28 +223,6 @@ async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
         working.cancel()
         stopping.cancel()
         await asyncio.gather(working, stopping, return_exceptions=True)
-
-
-async def _in_daemon_thread(work: Callable[[], Result]) -> Result:
-    """Run `work` in a thread that does not hold the program's end up when nobody waits for it any more."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, error: BaseException | None) -> None:
-        if not future.done():
-            future.set_exception(error) if error is not None else future.set_result(result)  # type: ignore[arg-type]
-
-    def body() -> None:
-        result, error = None, None
-        try:
-            result = work()
-        except BaseException as raised:  # handed over whole: the caller decides
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=body, name="loading", daemon=True).start()
-    return await future
 
 
 def _in_own_loop(work: Callable[[asyncio.Event], Coroutine[Any, Any, Result]]) -> Result:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -217,6 +219,32 @@ async def test_the_terminal_shows_the_accuracy_of_each_label(tmp_path: Path, fau
         ["by", "label", "entailment", "neutral"],
         ["test", "0.0", "(1)", "100.0", "(1)"],
     ]
+
+
+async def test_a_scorer_that_takes_its_time_keeps_nobody_from_ending_the_run(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = photographs(tmp_path, 4)
+    started = tmp_path / "pid"
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 60\n")
+    java.chmod(0o755)
+    (tmp_path / "meteor.jar").touch()
+    monkeypatch.setenv("PATH", str(java.parent), prepend=":")
+    monkeypatch.setenv("VQA_CLIENT_METEOR_JAR", str(tmp_path / "meteor.jar"))
+    run = asyncio.create_task(vqa_client.arun(of.settings(fault_server(of.oracle(right)).base_url)))
+    try:
+        async with asyncio.timeout(20):
+            while not started.exists():  # the loop goes round while the scorer is waited for
+                await asyncio.sleep(0.01)
+        run.cancel()
+        async with asyncio.timeout(2):
+            with pytest.raises(asyncio.CancelledError):
+                await run
+    finally:
+        os.kill(int(started.read_text()), signal.SIGKILL)
+    assert len(of.records()) == 4
 
 
 async def test_missing_images_are_counted_and_never_asked(tmp_path: Path, fault_server: StartsServers) -> None:

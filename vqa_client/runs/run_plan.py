@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -16,6 +17,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.runner import Line, Prepares, answer_all, answer_one
+from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
@@ -63,7 +65,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
             await _go_on(waiting, plan, stage, log, file, figures)
         finally:
             stage.progress.end()
-            report = _close(plan, stage, file, log)
+            report = await in_daemon_thread(partial(_close, plan, stage, file, log))  # metrics may take minutes
     return report
 
 
