@@ -140,6 +140,28 @@ def test_another_dataset_in_the_same_folder_is_refused(
     assert files(output) == before
 
 
+def test_a_dataset_that_moved_with_its_images_is_gone_on_with(images: Path, tmp_path: Path) -> None:
+    common = ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
+    (tmp_path / "here").mkdir()
+    shutil.copytree(images, tmp_path / "here" / "images")
+    assert generate(tmp_path / "here" / "images", tmp_path / "here" / "out", *common) == 0
+    said = (tmp_path / "here" / "out" / "metadata.json").read_text()
+    assert json.loads(said)["input_dir"] == "../images"
+    assert str(tmp_path) not in said
+    (tmp_path / "here").rename(tmp_path / "there")
+    before = files(tmp_path / "there" / "out")
+    assert generate(tmp_path / "there" / "images", tmp_path / "there" / "out", *common) == 0
+    assert files(tmp_path / "there" / "out") == before
+
+
+def test_a_dataset_described_by_whole_paths_is_gone_on_with(images: Path, tmp_path: Path) -> None:
+    output, common = tmp_path / "out", ("--corruptions", "contrast", "--levels", "1", "--workers", "1")
+    assert generate(images, output, *common) == 0
+    said = json.loads((output / "metadata.json").read_text())
+    (output / "metadata.json").write_text(json.dumps(said | {"input_dir": os.path.realpath(images)}))
+    assert generate(images, output, *common) == 0
+
+
 def test_folders_that_nothing_describes_are_left_alone(
     images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,10 @@ _WAY_OUT = "give another --output, or remove that folder"
 
 
 class Metadata(msgspec.Struct, kw_only=True):
-    """What the file holds; `variants` are by folder."""
+    """What the file holds; `variants` are by folder.
+
+    `input_dir` is seen from the folder that the file lies in: both may move together.
+    """
 
     perturbation_type: str = "corruptions"
     params: dict[str, Any]
@@ -37,8 +40,8 @@ def describe(images: Path, order: Order, variants: Sequence[Variant]) -> Metadat
     params = {"profile": order.profile, "seed": order.seed, "format": order.format}
     return Metadata(
         params=params | ({"quality": order.quality} if order.format == "jpeg" else {}),
-        input_dir=os.path.realpath(images),
-        output_dir=os.path.realpath(order.output),
+        input_dir=os.path.relpath(os.path.realpath(images), os.path.realpath(order.output)),
+        output_dir=".",
         variants={variant.folder: _described(order, variant) for variant in variants},
         made_with={
             "vqa-client": __version__,
@@ -71,7 +74,7 @@ def joined(now: Metadata, output: Path) -> tuple[Metadata, str]:
         f"{name} was {then!r} and is {is_now!r}"
         for name, then, is_now in (
             *((name, before.params.get(name), now.params.get(name)) for name in {**now.params, **before.params}),
-            ("input_dir", before.input_dir, now.input_dir),
+            ("input_dir", *(os.path.realpath(output / told.input_dir) for told in (before, now))),
         )
         if then != is_now
     ]
