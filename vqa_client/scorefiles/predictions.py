@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
+from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, is_log, json_text, key_of, opening
 from vqa_client.types import Status
 
 ID_NAMES: Final = ("question_id", "questionId", "id")
@@ -107,20 +107,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
             for number, row in enumerate(result.question_results):
                 yield f", {model}, item {number}", msgspec.structs.replace(row, variant=model)
         return
-    for number, line in lines(name):
-        try:
-            row = msgspec.json.decode(line, type=_Row)
-        except UNDECODABLE:
-            if not _is_log(name):
-                row = decoded(name, line, _Row, where=f", line {number}")
-            else:  # a run that was killed, or still writes
-                unreadable.append(number)
-                continue
-        yield f", line {number}", row
-
-
-def _is_log(name: str) -> bool:
-    return name.endswith(".records.jsonl")
+    yield from decoded_lines(name, _Row, unreadable)
 
 
 def _report(text: memoryview) -> _Report | None:
@@ -171,7 +158,7 @@ def _collected(name: str, rows: list[tuple[str, _Row]], unreadable: int) -> Pred
         not_text=not_text,
         unreadable=unreadable,
         numeric_ids=int in kinds,
-        text_ids=str in kinds and not is_csv(name) and not _is_log(name),
+        text_ids=str in kinds and not is_csv(name) and not is_log(name),
         explained=any(row.rationale for _, row in rows),
     )
 

@@ -29,6 +29,11 @@ def is_csv(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith((".csv", ".tsv"))
 
 
+def is_log(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a run's record log."""
+    return os.fspath(path).endswith(".records.jsonl")
+
+
 def json_text(path: str | os.PathLike[str]) -> memoryview:
     """The content of a JSON file without its byte order mark, mapped and not read; DataError if there is none."""
     try:
@@ -63,9 +68,30 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
         raise DataError(f"{os.fspath(path)}{where}: {error}; it begins with {_beginning(text)}") from None
 
 
+def decoded_lines(
+    path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]
+) -> Iterator[tuple[str, Row]]:
+    """Each line of a JSONL file as `row_type`, behind where it stands, for messages.
+
+    A line of a record log that can't be read goes into `unreadable`, since its run may have been killed, or still
+    writes; one of another file is a DataError.
+    """
+    of_log = is_log(path)
+    for number, line in lines(path):
+        where = f", line {number}"
+        try:
+            row = msgspec.json.decode(line, type=row_type)
+        except UNDECODABLE:
+            if of_log:
+                unreadable.append(number)
+                continue
+            row = decoded(path, line, row_type, where=where)
+        yield where, row
+
+
 def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
     """Each line of a CSV file (tabs in a .tsv) by its column names; raises DataError when it can't be read."""
-    csv.field_size_limit(_LARGEST_FIELD)
+    usual = csv.field_size_limit(_LARGEST_FIELD)  # it holds for the whole process
     separator = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     try:
         with open(path, "rb") as file, TextIOWrapper(file, "utf-8-sig", newline="") as text:
@@ -75,6 +101,8 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
                 yield row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"can't read {os.fspath(path)} as CSV in UTF-8: {error}") from None
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _beginning(text: bytes | memoryview) -> str:

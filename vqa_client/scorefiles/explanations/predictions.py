@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import DataError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, is_csv, json_text, key_of, lines, opening
+from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, json_text, key_of, opening
 from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import STATUSES, Status
 
@@ -97,16 +96,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     if opening(text) == b"[":
         yield from ((f", item {number}", row) for number, row in enumerate(decoded(name, text, list[_Row])))
         return
-    for number, line in lines(name):
-        try:
-            row = msgspec.json.decode(line, type=_Row)
-        except UNDECODABLE:
-            if not name.endswith(".records.jsonl"):
-                row = decoded(name, line, _Row, where=f", line {number}")
-            else:  # a run that was killed, or still writes
-                unreadable.append(number)
-                continue
-        yield f", line {number}", row
+    yield from decoded_lines(name, _Row, unreadable)
 
 
 def _said(where: str, row: _Row, form: Form | None) -> Said:
