@@ -213,25 +213,25 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         if not isinstance(request.stream, Upload):
             connection.transport.write(head + await request.aread())
             return
-        pending, pending_bytes, since_yield = [head], len(head), 0
-        write = connection.transport.write
+        write, pending, since_yield = connection.transport.write, bytearray(head), 0
         async with _Place(self._uploads) as place:
             for piece in request.stream.pieces():
-                if pending_bytes + len(piece) > COALESCE_BYTES:
-                    write(b"".join(pending))
-                    since_yield += pending_bytes
-                    pending, pending_bytes = [], 0
-                    if connection.full:
-                        await place.lend_while(connection.drained())
-                        since_yield = 0
-                    elif since_yield >= YIELD_BYTES:
-                        await asyncio.sleep(0)
-                        since_yield = 0
-                    if connection.reply.done():
-                        return
-                pending.append(piece)
-                pending_bytes += len(piece)
-            write(b"".join(pending))
+                if len(pending) + len(piece) <= COALESCE_BYTES:
+                    pending += piece
+                    continue
+                since_yield += len(pending) + len(piece)
+                write(pending)
+                write(piece)
+                pending, piece = bytearray(), b""  # whoever waits for the socket holds no more than it does
+                if connection.full:
+                    await place.lend_while(connection.drained())
+                    since_yield = 0
+                elif since_yield >= YIELD_BYTES:
+                    await asyncio.sleep(0)
+                    since_yield = 0
+                if connection.reply.done():
+                    return
+            write(pending)
         await connection.drained()
 
     async def _connect(self, url: httpx2.URL) -> Connection:
