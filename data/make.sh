@@ -1,8 +1,9 @@
 #!/bin/sh
-# Makes longbench/ and niah/ from documents/, in this folder or in the one that is given.
+# Makes longbench/ and niah/ from documents/, and shapes/, in this folder or in the one that is given.
 set -eu
 data=$(dirname "$0")
 out=${1:-$data}
+PYTHONPATH="$data/../serve" python "$data/shapes.py" "$out/shapes"
 python "$data/records.py" "$out/longbench/data.json"
 vqa-client needles --data_json "$out/longbench/data.json" --output "$out/niah/data.json" --seed 42
 for task in longbench niah; do

@@ -1,76 +1,138 @@
-"""The first five minutes: a local server, the sample pages, both commands, and nothing left running."""
+"""The first five minutes: local servers, the sample data, every benchmark, and nothing left running."""
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from vqa_client.cli.attended import Stopped, attended
-from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.evaluate import Tables, exit_code, show
+from vqa_client.cli.explain_table import as_explain_tables
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import say
+from vqa_client.cli.tables import as_tables
+from vqa_client.cli.vqa2_table import as_vqa2_tables
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
-from vqa_client.servers import reader
+from vqa_client.servers import local, reader
+from vqa_client.servers.process import Server
 from vqa_client.settings.demo import DemoSettings
+from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.shipped import shipped
+
+WITHOUT_SHAPES = "shapes, asked of a real model, are left out: pip install 'vqa-client[local]' (1.1 GB) adds them"
+SHAPES_WORKERS = 16
+"""mlx-vlm on two cores does some ten questions a second, and a question's time runs while it waits there."""
+TABLES: dict[str, Tables] = {
+    "niah": as_tables,
+    "mc": as_tables,
+    "vqa2": as_vqa2_tables,
+    "vqax": as_explain_tables,
+}
+"""In the order in which the reports are shown; mc is asked of both servers."""
 
 
 def demo(settings: DemoSettings) -> int:
-    """Run niah and mc on the sample pages against the page reader and print both reports."""
+    """Ask the page reader about the sample pages and, where mlx-vlm is installed, the tiny VLM about shapes."""
     progress = display()
     try:
-        reports = attended(lambda stop: _both(settings, progress, stop), progress)
+        reports = attended(lambda stop: _all(settings, progress, stop), progress)
     except Stopped as stopped:
         _show(stopped.interrupted.reports)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
     _show(reports)
+    if local.missing():
+        say(WITHOUT_SHAPES)
     write_pages(reports)
     return exit_code(reports)
 
 
 def _show(reports: Sequence[Report]) -> None:
-    for task in ("niah", "mc"):
-        show([report for report in reports if report.task == task])
+    for model in dict.fromkeys(report.model for report in reports):
+        for task, tables in TABLES.items():
+            show([report for report in reports if (report.task, report.model) == (task, model)], tables=tables)
 
 
-async def _both(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
+async def _all(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the page reader, a local server that reads pages by OCR (no vision-language model)")
-    async with reader.start() as server:
-        if stop.is_set():
-            raise Interrupted([])
-        reports: list[Report] = []
-        for task in _tasks(settings, server.base_url):
+    reports = await _asked(reader.start(), lambda base_url: _pages(settings, base_url), progress, stop, [])
+    if local.missing():
+        return reports
+    progress.note(
+        "starting the tiny VLM on mlx-vlm's server: a real model, which knows coloured shapes and nothing else"
+    )
+    return await _asked(
+        local.start(progress.note), lambda base_url: _shapes(settings, base_url), progress, stop, reports
+    )
+
+
+async def _asked(
+    server: AbstractAsyncContextManager[Server],
+    runs: Callable[[str], list[RunSettings]],
+    progress: Progress,
+    stop: asyncio.Event,
+    before: list[Report],
+) -> list[Report]:
+    """The reports there were before, and those of all runs of one server."""
+    reports = list(before)
+    async with server as started:
+        for run in runs(started.base_url):
+            if stop.is_set():
+                raise Interrupted(reports)
             try:
-                reports += await arun(task, progress=progress, stop=stop)
+                reports += await arun(run, progress=progress, stop=stop)
             except Interrupted as interrupted:
                 raise Interrupted([*reports, *interrupted.reports]) from None
     return reports
 
 
-def _tasks(settings: DemoSettings, base_url: str) -> list[RunSettings]:
-    data = shipped("data")
+def _pages(settings: DemoSettings, base_url: str) -> list[RunSettings]:
+    data, common = shipped("data"), _common(settings, base_url)
+    workers = settings.max_workers
     return [
-        NiahSettings(
-            input=data / "niah",
-            output=settings.output / "niah",
-            base_url=base_url,
-            api_key=None,
-            max_workers=settings.max_workers,
-            fresh=settings.fresh,
-        ),
+        NiahSettings(input=data / "niah", output=settings.output / "niah", max_workers=workers, **common),
         McSettings(
             data_json=data / "longbench" / "data.json",
             images_dir=data / "longbench",
             output=settings.output / "mc",
-            base_url=base_url,
-            api_key=None,
-            max_workers=settings.max_workers,
-            fresh=settings.fresh,
+            max_workers=workers,
+            **common,
         ),
     ]
+
+
+def _shapes(settings: DemoSettings, base_url: str) -> list[RunSettings]:
+    data, output = shipped("data") / "shapes", settings.output / "shapes"
+    common = _common(settings, base_url) | {"max_workers": SHAPES_WORKERS}
+    return [
+        Vqa2Settings(
+            data_dir=data / "vqa2", results_dir=output / "vqa2", model=("tiny-vlm",), num_questions=0, **common
+        ),
+        McSettings(
+            data_json=data / "mc" / "data.json",
+            images_dir=data / "mc",
+            output=output / "mc",
+            config="tiny-vlm",
+            **common,
+        ),
+        ExplainSettings(
+            task="vqax",
+            data_root=data / "explain",
+            results_dir=output / "vqax",
+            model="tiny-vlm",
+            n_samples=None,
+            **common,
+        ),
+    ]
+
+
+def _common(settings: DemoSettings, base_url: str) -> dict[str, Any]:
+    return {"base_url": base_url, "api_key": None, "fresh": settings.fresh}

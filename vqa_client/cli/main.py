@@ -25,7 +25,7 @@ COMMANDS = {
         "legibility": "Say how many of the documents' words an OCR reader finds on their pages.",
     },
     "servers": {
-        "serve": "Start vLLM, mlx-vlm or the page reader with the settings of a model's config, and stop it on Ctrl-C.",
+        "serve": "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
         "check": "Can a server be trusted? Whether it sees images and keeps answers apart, and what it ignores.",
         "demo": "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
     },

@@ -12,7 +12,7 @@ from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import duration, safe
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
-from vqa_client.servers import guard, mlx, reader, vllm
+from vqa_client.servers import guard, local, mlx, reader, vllm
 from vqa_client.servers.process import Server, running
 from vqa_client.servers.serving import Launch, check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
@@ -27,7 +27,7 @@ def serve(name: ServerName, settings: ServeSettings) -> int:
 
     Exit code 0 for a dry run, 128 and its number for a signal; a server that ends by itself is ServerUnusable.
     """
-    launch = _reader(settings) if name == "reader" else _model(name, settings)
+    launch = _OWN[name](settings) if name in _OWN else _model(name, settings)
     if settings.dry_run:
         emit(_as_typed(launch) + "\n")
         return EXIT_OK
@@ -54,6 +54,14 @@ def _reader(settings: ServeSettings) -> Launch:
     if settings.dry_run:  # whoever types it has no use for this process's number
         del command[command.index("--exit-with-parent") :]
     return Launch(name=reader.NAME, command=command, ready=reader.ready, env=reader.environment(), grace_s=5.0)
+
+
+def _local(settings: ServeSettings) -> Launch:
+    return local.launch(host=settings.host, port=settings.port, dry_run=settings.dry_run, note=_news)
+
+
+_OWN = {"reader": _reader, "local": _local}
+"""Servers of this package, which know what they serve."""
 
 
 def _news(text: str) -> None:

@@ -68,6 +68,12 @@ def check_port(host: str, port: int) -> None:
         raise UsageError(f"can't listen on {host} port {port}: {reason}", hint="--port names another") from None
 
 
+def free_port() -> int:
+    """A loopback port that nothing listens on just now, for a server that can't take one by itself."""
+    with socket.create_server(("127.0.0.1", 0)) as trial:
+        return int(trial.getsockname()[1])
+
+
 def when_healthy(host: str, port: int, *, name: str, note: Callable[[str], None]) -> Ready:
     """Ready once /health answers; `note` hears every few seconds for how long, and the server's last line."""
     named = _EVERYWHERE.get(host, host)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from vqa_client.settings.validation import check
 
-ServerName = Literal["vllm", "mlx", "reader"]
+ServerName = Literal["vllm", "mlx", "local", "reader"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +19,7 @@ class ServeSettings:
         str | None,
         Parameter(
             alias="-c",
-            help="The model, by the config it is asked with: a file, or a shipped one's name. Not for reader.",
+            help="The model, by the config it is asked with: a file, or a shipped one's name. For vllm and mlx.",
         ),
     ] = None
     host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0 for everybody in the network.")] = "127.0.0.1"

@@ -1,0 +1,73 @@
+"""The tiny VLM as a child process: a fake mlx-vlm in place of the real one, which tests/servers/real starts."""
+
+import json
+import os
+import sys
+import urllib.request
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.servers.processes import gone
+from vqa_client.errors import UsageError
+from vqa_client.servers import local
+
+FAKE = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+def main():
+    options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+    told = {"model": options["--model"], "weights": os.path.isfile(f"{options['--model']}/model.safetensors"),
+            "offline": os.environ["HF_HUB_OFFLINE"], "top": options["--top-logprobs-k"]}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(told).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    HTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture
+def fake_mlx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "mlx_vlm" / "server"
+    place.mkdir(parents=True)
+    for folder in (place.parent, place):
+        (folder / "__init__.py").touch()
+    (place / "cli.py").write_text(FAKE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_without_mlx_vlm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "missing", lambda: True)
+    with pytest.raises(UsageError, match="the tiny VLM needs mlx-vlm") as caught:
+        local.launch(host="127.0.0.1", port=8000, dry_run=False, note=print)
+    assert caught.value.hint == "pip install 'vqa-client[local]'"
+    shown = local.launch(host="::1", port=8001, dry_run=True, note=print)
+    assert shown.command == [sys.executable, "-m", "tiny_vlm", "--host", "::1", "--port", "8001"]
+
+
+@pytest.mark.usefixtures("fake_mlx")
+def test_it_is_served_under_its_name_whatever_the_folder_and_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
+    assert not local.missing()
+
+    async def main() -> tuple[dict[str, object], int]:
+        async with local.start(print) as server:
+            assert server.base_url.endswith("/v1")
+            with urllib.request.urlopen(f"{server.base_url}/models") as reply:
+                return json.load(reply), server.pid
+
+    told, pid = anyio.run(main)
+    assert told == {"model": "tiny-vlm", "weights": True, "offline": os.environ.get("HF_HUB_OFFLINE", "1"), "top": "20"}
+    assert gone([pid], within_s=2)
