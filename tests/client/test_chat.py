@@ -11,6 +11,7 @@ import pytest
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.limits import Outage
+from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Image, Request
@@ -40,10 +41,12 @@ class Server:
     def client(self, *, max_retries: int = 3, timeout: float = 5.0, temperature: float | None = 0.0) -> ChatClient:
         base = httpx2.URL("http://server/v1")
         return ChatClient(
-            Endpoint(base, httpx2.MockTransport(self._handle), headers_for(base, "SECRET-KEY-1")),
+            Routes(
+                [Route(Endpoint(base, httpx2.MockTransport(self._handle), headers_for(base, "SECRET-KEY-1")))],
+                outage=Outage(self._back),
+            ),
             ModelSettings(model_name="m", max_tokens=9, temperature=temperature, timeout=timeout),
             encode=_nothing,
-            outage=Outage(self._back),
             max_retries=max_retries,
             loading_patience_s=1.0,
             note=self.notes.append,
@@ -222,7 +225,7 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
         raise ServerUnusable("gone")
 
     client = Server(play).client()
-    client.outage = Outage(never)
+    client.routes.outage = Outage(never)
     with pytest.raises(ServerUnusable):
         await client.complete(Request(text="?"))
 
@@ -245,7 +248,7 @@ async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
         return good()
 
     client = server.client(timeout=0.05)
-    client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow), {})
+    client.routes.all[0].endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow), {})
     with pytest.raises(QuestionFailed) as caught:
         await client.complete(Request(text="?"))
     assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
@@ -260,7 +263,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
         return httpx2.Response(503, json={"message": "overloaded"})
 
     client = server.client(timeout=0.5, max_retries=50)
-    client.endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
+    client.routes.all[0].endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
     started_s = time.monotonic()
     with pytest.raises(QuestionFailed, match=r"within 0\.5 s in 3 attempts") as caught:
         await client.complete(Request(text="?"))

@@ -74,6 +74,8 @@ from tests.fakes.replies import (
     retry_after,
 )
 from tests.fakes.seeing import blind, needs_image_seen
+from tests.fakes.uploads import knows_uuids, reads_files
+from tests.fakes.weighing import weighs
 
 __all__ = [
     "ABSENT",
@@ -115,6 +117,7 @@ __all__ = [
     "in_turn",
     "invalid_http",
     "json_reply",
+    "knows_uuids",
     "latency_drift",
     "loading_for",
     "max_body",
@@ -127,6 +130,7 @@ __all__ = [
     "oracle_file",
     "poisoned_by",
     "question_id",
+    "reads_files",
     "redirect",
     "require_key",
     "reset",
@@ -143,6 +147,7 @@ __all__ = [
     "unsupported_parameter",
     "until_close",
     "usage_block",
+    "weighs",
     "when",
     "while_uploading",
     "wrong_content_length",

@@ -1,6 +1,6 @@
 """A request body as pieces: JSON text around images that are read and encoded while the socket takes them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 import httpx2
 import msgspec
@@ -66,6 +66,31 @@ class Dialect(msgspec.Struct):
         return [change for change, made in changes.items() if made]
 
 
+Part = tuple[bytes, Image | None, bytes]
+"""An image's JSON: what stands before the base64 of its bytes, the image, and what stands behind; or all before."""
+
+
+def by_bytes(image: Image, name: str = "") -> Part:
+    """The image itself, and the name by which the server may be reminded of it."""
+    before = b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
+    return before, image, _named(name) if name else b'"}},'
+
+
+def by_name(name: str) -> Part:
+    """An image that the server has, by its name alone."""
+    return b'{"type":"image_url","image_url":null,"uuid":' + msgspec.json.encode(name) + b"},", None, b""
+
+
+def by_address(address: str, name: str = "") -> Part:
+    """An image that the server fetches or reads itself."""
+    url = b'{"type":"image_url","image_url":{"url":' + msgspec.json.encode(address)
+    return url + (_named(name)[1:] if name else b"}},"), None, b""
+
+
+def _named(name: str) -> bytes:
+    return b'"},"uuid":' + msgspec.json.encode(name) + b"},"
+
+
 class RequestTemplate:
     """The parts of a request that no question changes, encoded once."""
 
@@ -78,15 +103,19 @@ class RequestTemplate:
     def _tail_with(self, own: Mapping[str, object]) -> bytes:
         return b"]}]," + msgspec.json.encode({**self.parameters, **own})[1:]
 
-    def body(self, request: Request) -> Body:
-        """All images in order, then the text, in one user message; or the text before them."""
+    def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
+        """All images in order, then the text, in one user message; or the text before them.
+
+        `parts` are the images as they go to this server, where they don't all go as bytes alone.
+        """
         segments: list[bytes | Image] = []
         shown = b'{"type":"text","text":' + _text(request.text) + b"}"
         text = self._head + (shown + b"," * bool(request.images) if request.text_first else b"")
-        for image in request.images:
-            text += b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
-            segments += (text, image)
-            text = b'"}},'
+        for before, image, after in map(by_bytes, request.images) if parts is None else parts:
+            text += before
+            if image is not None:
+                segments += (text, image)
+                text = after
         if request.text_first:
             text = text.removesuffix(b",")
         else:

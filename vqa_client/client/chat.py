@@ -12,10 +12,11 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
-from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
-from vqa_client.client.limits import Outage, Pause
+from vqa_client.client.flight import Flight, Seat
 from vqa_client.client.retry import backoff_s, retry_after_s
+from vqa_client.client.routes import MOVE_S, Route, Routes
+from vqa_client.client.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings
@@ -27,15 +28,24 @@ STILL_ANSWERS_S = 60.0
 TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
 """Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
 PAUSES = {
-    "named": "the server asks for a pause of {:.0f} s; all workers wait",
-    "rate_limited": "the server limits the rate of requests; all workers slow down",
-    "server_error": "the server is loading its model; all workers wait",
+    "named": "{} asks for a pause of {:.0f} s; all its workers wait",
+    "rate_limited": "{} limits the rate of requests; all its workers slow down",
+    "server_error": "{} is loading its model; all its workers wait",
 }
 LOADING_POLL_S = 1.0
 LOST_CONNECTIONS = 20
 """How often one question waits for a server that answers a probe and then refuses the question's connection."""
 
+MISSES = 2
+"""How often one question may be told that an image has to be sent again."""
+FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
+"""What speaks against the server that a question went to, a timeout apart."""
+
 _LOST = Verdict("connection", retry=True)
+
+
+class _Moved(Exception):
+    """The server was given up while it had the question, which goes to another one as if it had not been asked."""
 
 
 class ChatClient:
@@ -43,26 +53,22 @@ class ChatClient:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        routes: Routes,
         model: ModelSettings,
         *,
         encode: EncodedPieces,
-        outage: Outage,
         max_retries: int,
         loading_patience_s: float,
         note: Callable[[str], None],
     ) -> None:
-        self.endpoint = endpoint
+        self.routes = routes
         self.model = model
         self._encode = encode
-        self.outage = outage
         self.max_retries = max_retries
         self.loading_patience_s = loading_patience_s
         self.note = note
         self.chance = random.Random()
         self._told: set[str] = set()
-        self.answered_s = -math.inf
-        self.pause = Pause()
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
@@ -94,12 +100,12 @@ class ChatClient:
             shown = f"{len(images)} images" if len(images) > 1 else "an image"
             self.note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
-    def pause_all(self, seconds: float, why: str) -> None:
-        """Let no worker send for so long; `why` is a key of PAUSES."""
-        if why in PAUSES and seconds > 1 and self.pause.left_s == 0 and why not in self._told:
-            self.note(PAUSES[why].format(seconds))
+    def pause(self, route: Route, seconds: float, why: str) -> None:
+        """Let no worker send to this server for so long; `why` is a key of PAUSES."""
+        if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._told:
+            self.note(PAUSES[why].format(self.routes.name(route), seconds))
             self._told |= {why} - {"named"}
-        self.pause.ask(seconds)
+        route.pause.ask(seconds)
 
 
 class _Asking:
@@ -113,37 +119,93 @@ class _Asking:
         self._limited = 0
         self._cuts = 0
         self._lost = 0
+        self._misses = 0
         self._put_off_s = 0.0
         self._started_s = 0.0
         self._spent_s = 0.0
+        self._lately_s = 0.0
         self._size_bytes = 0
+        self._suspected = False
+        self._route: Route
+        self._seat: Seat
+        self._response: httpx2.Response
 
     async def complete(self) -> Completion:
         while True:
-            await self._chat.pause.over()
+            routes = self._chat.routes
+            self._route = route = routes.ready(self._request) or await routes.take(self._request)
             template = self._chat.template
-            body = template.body(self._request)
-            self._size_bytes = body.size_bytes
             noticed_s = time.monotonic()
+            self._lately_s = 0.0
+            route.outstanding += 1
             try:
-                response = await self._send(body)
-                self._attempts += 1
-                return self._answer(response, body)
+                if route.flight is None:
+                    return await self._attempt(route, template)
+                return await self._in_flight(route, route.flight, template)
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-                await self._wait_for_server(error, noticed_s)
+                await self._not_connected(route, error, noticed_s)
             except httpx2.TransportError as error:
                 self._attempts += 1
-                await self._connection_lost(error, body)
+                await self._connection_lost(route, error)
             except NotACompletion as reply:
                 if not self._chat.adapted(reply.message, template):
-                    await self._refused(reply, response.headers, response.status_code)
+                    await self._refused(route, reply)
+            except _Moved:
+                self._spent_s -= self._lately_s
+            finally:
+                route.outstanding -= 1
 
-    async def _send(self, body: Body) -> httpx2.Response:
+    async def _attempt(self, route: Route, template: RequestTemplate) -> Completion:
+        if route.uploads is None:
+            return self._answer(route, await self._send(route, template.body(self._request)))
+        return await self._with_ways(route, route.uploads, template)
+
+    async def _in_flight(self, route: Route, flight: Flight, template: RequestTemplate) -> Completion:
+        """One attempt at a server that answers in batches, with none but its like in flight, or with none at all."""
+        kind = template, msgspec.json.encode(self._request.parameters)
+        async with flight.seat(kind, alone=self._suspected) as self._seat:
+            if route.lost:
+                raise _Moved
+            return await self._attempt(route, template)
+
+    def _failed_in_company(self, route: Route) -> bool:
+        """Whether the failure may be another question's of the same batch: then this one is asked again, alone."""
+        if route.flight is None or self._seat.alone or self._response.status_code != HTTPStatus.INTERNAL_SERVER_ERROR:
+            return False
+        self._suspected = True
+        return True
+
+    async def _with_ways(self, route: Route, uploads: Uploads, template: RequestTemplate) -> Completion:
+        """One attempt, its images in the ways that this server takes them."""
+        with await uploads.sending(self._request.images, whole=self._misses > 1) as sending:
+            if route.lost:
+                raise _Moved
+            response = await self._send(route, template.body(self._request, sending.parts()))
+            completion = self._answer(route, response)
+            sending.arrived()
+            return completion
+
+    def _answer(self, route: Route, response: httpx2.Response) -> Completion:
+        self._attempts += 1
+        self._response = response
+        content_type = response.headers.get("content-type", "")
+        completion = read_reply(response.status_code, content_type, response.content, self._size_bytes)
+        self._chat.doubt_sight(completion.prompt_tokens, self._request)
+        answered_s = time.monotonic()
+        route.well(answered_s)
+        return msgspec.structs.replace(
+            completion,
+            latency_s=answered_s - self._started_s,
+            attempts=self._attempts,
+            request_bytes=self._size_bytes,
+        )
+
+    async def _send(self, route: Route, body: Body) -> httpx2.Response:
         """One attempt within what is left of the question's time, which runs from its first byte sent.
 
         What the server asked to wait, and its absence, are no time of the question's: a Retry-After loses none.
         """
-        endpoint = self._chat.endpoint
+        self._size_bytes = body.size_bytes
         left_s = self._chat.model.timeout_s - self._spent_s
         self._started_s = math.inf
         try:
@@ -151,14 +213,21 @@ class _Asking:
 
                 def started() -> None:
                     self._started_s = time.monotonic()
-                    deadline.reschedule(asyncio.get_running_loop().time() + left_s)
+                    if not route.lost:
+                        deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
-                return await endpoint.send(endpoint.chat_request(Upload(body, started), body.size_bytes))
+                route.deadlines.add(deadline)
+                return await route.endpoint.send(route.endpoint.chat_request(Upload(body, started), body.size_bytes))
         except (TimeoutError, httpx2.ReadTimeout):
             self._attempts += 1
+            self._chat.routes.fault(route, "no reply in time")
+            if route.lost:
+                raise _Moved from None
             raise self._too_late() from None
         finally:
-            self._spent_s += max(0.0, time.monotonic() - self._started_s)
+            route.deadlines.discard(deadline)
+            self._lately_s = max(0.0, time.monotonic() - self._started_s)
+            self._spent_s += self._lately_s
 
     def _too_late(self) -> QuestionFailed:
         message = f"no complete reply within {self._chat.model.timeout_s:g} s"
@@ -167,52 +236,58 @@ class _Asking:
         hint = "raise --timeout or the config's timeout, or lower --max_workers"
         return self._failed("timeout", message, hint=hint)
 
-    def _answer(self, response: httpx2.Response, body: Body) -> Completion:
-        content_type = response.headers.get("content-type", "")
-        completion = read_reply(response.status_code, content_type, response.content, body.size_bytes)
-        self._chat.doubt_sight(completion.prompt_tokens, self._request)
-        self._chat.answered_s = time.monotonic()
-        latency_s = self._chat.answered_s - self._started_s
-        return msgspec.structs.replace(
-            completion, latency_s=latency_s, attempts=self._attempts, request_bytes=body.size_bytes
-        )
-
-    async def _wait_for_server(self, error: httpx2.TransportError, noticed_s: float) -> None:
+    async def _not_connected(self, route: Route, error: httpx2.TransportError, noticed_s: float) -> None:
         self._lost += 1
         if self._lost > LOST_CONNECTIONS:
             raise self._failed("connection", f"no connection to the server: {error}")
-        await self._chat.outage.over(noticed_s)
+        await self._chat.routes.refused(route, str(error) or type(error).__name__, noticed_s)
 
-    async def _connection_lost(self, error: httpx2.TransportError, body: Body) -> None:
+    async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> None:
+        if await self._chat.routes.gone(route, str(error) or type(error).__name__):
+            self._spent_s -= self._lately_s
+            return
         self._cuts += 1
-        if self._cuts > 1 and body.size_bytes > MEGABYTE and await self._answers_others():
-            message = f"the server cut the connection twice on a body of {body.size_bytes / MEGABYTE:.1f} MB: {error}"
+        if self._cuts > 1 and self._size_bytes > MEGABYTE and await _answers_others(route):
+            message = f"the server cut the connection twice on a body of {self._size_bytes / MEGABYTE:.1f} MB: {error}"
             raise self._failed(
                 "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
             )
-        await self._again(_LOST, str(error) or type(error).__name__)
+        await self._again(route, _LOST, str(error) or type(error).__name__)
 
-    async def _answers_others(self) -> bool:
-        try:
-            return (await self._chat.endpoint.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-        except httpx2.TransportError:
-            return False
-
-    async def _refused(self, reply: NotACompletion, headers: httpx2.Headers, http_status: int) -> None:
+    async def _refused(self, route: Route, reply: NotACompletion) -> None:
         """Wait where the server only puts the question off; other faults are charged to it."""
-        verdict = reply.verdict
-        wish_s = retry_after_s(headers, time.time()) if verdict.retry else None
-        wait_s = self._put_off(verdict, wish_s)
+        verdict, response = reply.verdict, self._response
+        if self._goes_otherwise(route, reply.message) or self._failed_in_company(route):
+            return
+        if verdict.loading and self._chat.routes.others(route):
+            self._chat.routes.drain(route, reply.message)
+            return
+        wish_s = retry_after_s(response.headers, time.time()) if verdict.retry else None
+        wait_s = self._put_off(route, verdict, wish_s)
         if wait_s is not None:
-            self._put_off_s += wait_s
+            self._put_off_s += min(wait_s, MOVE_S) if self._chat.routes.others(route) else wait_s
             patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
             if self._put_off_s <= patience_s:
-                self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
+                self._chat.pause(route, wait_s, verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
-        await self._again(verdict, reply.message, http_status=http_status, body=reply.body, wish_s=wish_s)
+        await self._again(
+            route, verdict, reply.message, http_status=response.status_code, body=reply.body, wish_s=wish_s
+        )
 
-    def _put_off(self, verdict: Verdict, wish_s: float | None) -> float | None:
+    def _goes_otherwise(self, route: Route, message: str) -> bool:
+        """Whether it was the images' way that was refused; raises ServerUnusable where that can't be helped."""
+        uploads = route.uploads
+        if uploads is None:
+            return False
+        if end := uploads.ends(message):
+            raise end
+        if self._misses < MISSES and uploads.missed(message, self._request.images):
+            self._misses += 1
+            return True
+        return False
+
+    def _put_off(self, route: Route, verdict: Verdict, wish_s: float | None) -> float | None:
         """For how long the question is put off without a charge; None where the refusal is a fault.
 
         A rate limit that names no time is a fault only where nobody was answered for a while.
@@ -221,13 +296,14 @@ class _Asking:
             return wish_s or LOADING_POLL_S
         if verdict.status != "rate_limited" or wish_s is not None:
             return wish_s if verdict.status == "rate_limited" else None
-        if time.monotonic() - self._chat.answered_s > STILL_ANSWERS_S:
+        if time.monotonic() - route.answered_s > STILL_ANSWERS_S:
             return None
         self._limited += 1
         return backoff_s(self._limited, self._chat.chance)
 
     async def _again(
         self,
+        route: Route,
         verdict: Verdict,
         message: str,
         *,
@@ -235,12 +311,17 @@ class _Asking:
         body: str = "",
         wish_s: float | None = None,
     ) -> None:
+        if verdict.status in FAULTS:
+            self._chat.routes.fault(route, message)
+            if route.lost:
+                self._spent_s -= self._lately_s
+                return
         self._failures += 1
         if not verdict.retry or self._failures > self._chat.max_retries:
             raise self._failed(verdict.status, message, http_status=http_status, body=body, hint=verdict.hint)
         wait_s = wish_s if wish_s is not None else backoff_s(self._failures, self._chat.chance)
         if wish_s is not None or verdict.status == "rate_limited":
-            self._chat.pause_all(wait_s, verdict.status if wish_s is None else "named")
+            self._chat.pause(route, wait_s, verdict.status if wish_s is None else "named")
         else:
             self._spent_s += wait_s
             if self._spent_s >= self._chat.model.timeout_s:
@@ -252,13 +333,20 @@ class _Asking:
     ) -> QuestionFailed:
         return QuestionFailed(
             status,
-            self._chat.endpoint.redacted(message)[:BODY_CHARACTERS],
+            self._route.endpoint.redacted(message)[:BODY_CHARACTERS],
             http_status=http_status,
-            body=self._chat.endpoint.redacted(body)[:BODY_CHARACTERS],
+            body=self._route.endpoint.redacted(body)[:BODY_CHARACTERS],
             hint=hint,
             attempts=self._attempts,
             request_bytes=self._size_bytes,
         )
+
+
+async def _answers_others(route: Route) -> bool:
+    try:
+        return (await route.endpoint.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    except httpx2.TransportError:
+        return False
 
 
 _OTHER_LIMIT = re.compile(

@@ -1,6 +1,7 @@
 """What all workers share: the pause a server asked for, the wait for one that went away, and when to give up."""
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,7 @@ SPREAD = 0.1
 
 
 class Pause:
-    """A pool-wide pause: nobody sends before its end."""
+    """A server's pause: nobody sends to it before its end."""
 
     def __init__(self) -> None:
         self._until_s = 0.0
@@ -29,8 +30,12 @@ class Pause:
 
     async def over(self) -> None:
         """Wait for the end of the pause, however often it is prolonged meanwhile."""
-        while left_s := self.left_s:
-            await asyncio.sleep(left_s * (1 + SPREAD * self._chance.random()))
+        while self.left_s:
+            await self.part_over(math.inf)
+
+    async def part_over(self, most_s: float) -> None:
+        """Wait for the end as it is set now, or for so long at most."""
+        await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 
 
 class Outage:

@@ -15,18 +15,22 @@ from vqa_client.client.url import without_secrets
 from vqa_client.errors import UNDECODABLE, ServerUnusable
 
 POLL_S = 0.5
+IN_BATCHES = "mlx_vlm"
+"""How the Server header begins of those that answer in batches."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """What /models says: the ids, the one that is loaded, and the base address that answered.
 
-    `models` is empty where the server has no such path; `context_length` is in tokens, None where it is not said.
+    `models` is empty where the server has no such path; `context_length` is in tokens, None where it is not said;
+    `in_batches` of a server whose batches take the settings of one request and fail together.
     """
 
     base: httpx2.URL
     models: tuple[str, ...] = ()
     loaded: str | None = None
     context_length: int | None = None
+    in_batches: bool = False
 
 
 async def wait_for_server(
@@ -81,7 +85,8 @@ async def _probe(
                 hint="give it as --api_key, or in VQA_CLIENT_API_KEY",
             )
         if response.status_code == HTTPStatus.OK and (served := _read_models(base, response.content)) is not None:
-            return served, ""
+            in_batches = response.headers.get("server", "").startswith(IN_BATCHES)
+            return msgspec.structs.replace(served, in_batches=in_batches), ""
         missing = missing and response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         reason = f"HTTP {response.status_code}: {_words(endpoint, response)}"
     return (Served(base=bases[0]), "") if missing else (None, reason)

@@ -1,8 +1,6 @@
 """From settings to an asker: open the transport, wait for the server, settle which model is asked."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,13 +9,13 @@ from msgspec import Struct
 
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.chat import ChatClient
-from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
-from vqa_client.client.limits import Outage
-from vqa_client.client.probe import Served, wait_for_server
-from vqa_client.client.url import candidates, without_secrets
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.routes import Routes
+from vqa_client.client.servers import Found, open_routes, open_servers
+from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
+from vqa_client.settings.run import RunSettings
 
 DEFAULT_TEMPERATURE = 0.0
 
@@ -41,38 +39,20 @@ async def open_session(
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Session]:
     """Connect as the settings say; a `transport` given replaces the wire. Raises ServerUnusable or UsageError."""
-    bases = candidates(settings.base_url or DEFAULT_BASE_URL)
-    if transport is None:
-        transport = open_transport(
-            bases[0],
-            engine=settings.engine,
-            max_workers=settings.max_workers,
-            ca_bundle=settings.ca_bundle,
-            insecure=settings.insecure,
-        )
-    if settings.insecure:
-        note("--insecure: the server's certificate is not verified (recorded)")
-    endpoint = Endpoint(bases[0], transport, headers_for(bases[0], settings.api_key))
-    async with transport:
-        served = await wait_for_server(
-            endpoint,
-            bases,
-            patience_s=settings.wait_for_server,
-            note=note,
-            model_is_named=named_model(settings, model) is not None,
-        )
-        endpoint = endpoint.at(served.base)
-        model = _served_model(settings, model, served, note)
-        chat = ChatClient(
-            endpoint,
-            model,
-            encode=encode,
-            outage=Outage(lambda: _back_again(endpoint, settings.wait_for_server, note)),
-            max_retries=settings.max_retries,
-            loading_patience_s=settings.wait_for_server,
-            note=note,
-        )
-        yield Session(chat=chat, model=model, endpoint=endpoint, server=_described(served, settings))
+    named = named_model(settings, model) is not None
+    async with open_servers(settings, transport=transport, named=named, note=note) as found:
+        model = _served_model(settings, model, found, note)
+        async with open_routes(found, model, settings, encode=encode, note=note) as routes:
+            chat = ChatClient(
+                routes,
+                model,
+                encode=encode,
+                max_retries=settings.max_retries,
+                loading_patience_s=settings.wait_for_server,
+                note=note,
+            )
+            server = _described(found, settings) | _takes(routes, settings)
+            yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
 
 
 def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:
@@ -94,9 +74,9 @@ def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> M
 
 
 def _served_model(
-    settings: RunSettings, model: ModelSettings | None, served: Served, note: Callable[[str], None]
+    settings: RunSettings, model: ModelSettings | None, found: Sequence[Found], note: Callable[[str], None]
 ) -> ModelSettings:
-    settled = named_model(settings, model)
+    settled, served = named_model(settings, model), found[0].served
     if settled is None and served.loaded is None:
         raise ServerUnusable(
             f"{without_secrets(served.base)} lists no models",
@@ -108,21 +88,27 @@ def _served_model(
         listed = ", ".join(served.models[:5])
         note(f"the server does not list {name}; it lists {listed}: {settings.name_option} names another")
     temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
-    note(f"asking {name} at {without_secrets(served.base)}, max_tokens {settled.max_tokens}, temperature {temperature}")
+    where = " and ".join(_addresses(found))
+    note(f"asking {name} at {where}, max_tokens {settled.max_tokens}, temperature {temperature}")
     return settled
 
 
-async def _back_again(endpoint: Endpoint, patience_s: float, note: Callable[[str], None]) -> None:
-    started_s = time.monotonic()
-    await asyncio.sleep(0.1)  # one reset connection is no outage; a restarting server needs a moment anyway
-    await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
-    if time.monotonic() - started_s > 1:
-        note(f"the server is back after {time.monotonic() - started_s:.0f} s")
+def _addresses(found: Sequence[Found]) -> list[str]:
+    return [without_secrets(one.served.base) for one in found]
 
 
-def _described(served: Served, settings: RunSettings) -> dict[str, Any]:
+def _takes(routes: Routes, settings: RunSettings) -> dict[str, Any]:
+    """Which servers were found to know images by a uuid, where that was to be found out."""
+    if settings.image_uuid == "off":
+        return {}
+    return {"image_uuid": [r.address for r in routes.all if r.uploads is not None and r.uploads.held is not None]}
+
+
+def _described(found: Sequence[Found], settings: RunSettings) -> dict[str, Any]:
+    served, addresses = found[0].served, _addresses(found)
     return {
-        "base_url": without_secrets(served.base),
+        "base_url": ", ".join(addresses),
+        **({"endpoints": addresses} if len(addresses) > 1 else {}),
         "models": list(served.models[:20]),
         "context_length": served.context_length,
         "engine": settings.engine,

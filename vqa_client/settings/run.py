@@ -27,6 +27,10 @@ def _key_from_environment() -> str | None:
     return os.environ.get("VQA_CLIENT_API_KEY") or os.environ.get("OPENAI_API_KEY") or None
 
 
+def _checked_by_default() -> bool:
+    return not os.environ.get("VQA_CLIENT_NO_CHECK")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSettings:
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
@@ -39,6 +43,15 @@ class RunSettings:
             f"{DEFAULT_BASE_URL}.",
         ),
     ] = None
+    endpoint: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=SERVER,
+            negative="",
+            help="In place of --base_url, and of the config's: an endpoint, and once more for each further one that "
+            "serves the same model. --max_workers is for all together; a document's questions go to one of them.",
+        ),
+    ] = ()
     api_key: Annotated[
         str | None,
         Parameter(group=SERVER, help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False),
@@ -65,12 +78,46 @@ class RunSettings:
             "names a proxy).",
         ),
     ] = "direct"
+    check: Annotated[
+        bool,
+        Parameter(
+            group=SERVER,
+            show_default=False,
+            help="Before the first question, find out which server it is and whether it sees images: two to four small "
+            "requests. Default: yes, unless $VQA_CLIENT_NO_CHECK is set.",
+        ),
+    ] = field(default_factory=_checked_by_default)
     ca_bundle: Annotated[
         Path | None, Parameter(group=SERVER, help="A PEM file of certificate authorities to trust.")
     ] = None
     insecure: Annotated[
         bool, Parameter(group=SERVER, negative="", help="Don't verify the server's certificate; recorded in the run.")
     ] = False
+    image_uuid: Annotated[
+        Literal["off", "auto"],
+        Parameter(
+            group=SERVER,
+            help="auto: where the server is found to know images by a uuid (vLLM), send each one's bytes once; the "
+            "questions on a document of a megabyte or more wait for the answer to its first.",
+        ),
+    ] = "off"
+    file_urls: Annotated[
+        bool,
+        Parameter(
+            group=SERVER,
+            negative="",
+            help="Send the file:// addresses of unchanged images to a server on this machine that may read them "
+            "(vLLM's --allowed-local-media-path).",
+        ),
+    ] = False
+    metrics: Annotated[
+        bool,
+        Parameter(
+            group=SERVER,
+            help="Read the server's own figures every few seconds (/metrics of vLLM, llama.cpp and mlx-vlm), to show "
+            "them and to say what limited the run.",
+        ),
+    ] = True
     max_workers: Annotated[int, Parameter(group=RUN, help="Requests in flight at once.")] = 128
     limit: Annotated[int | None, Parameter(group=RUN, help="Ask only the first N instances of the data file.")] = None
     max_retries: Annotated[int, Parameter(group=RUN, help="Repeats of a request that may succeed later.")] = 4
@@ -144,6 +191,8 @@ class RunSettings:
     ] = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.endpoint, str):  # as people write one in Python
+            object.__setattr__(self, "endpoint", (self.endpoint,))
         check(self)
         retried(self.retry)
         check_asked(self)
@@ -173,6 +222,11 @@ class RunSettings:
     def served_name(self) -> str | None:
         """The name to ask for, where it isn't the config's."""
         return None
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the questions come with images."""
+        return True
 
     @property
     def max_side(self) -> int | None:

@@ -1,0 +1,77 @@
+"""Requests at a server that answers in batches: of one kind at a time, and each in its turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.client.flight import Flight
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(0, 3)), max_size=24))
+def test_never_do_two_kinds_fly_together_and_everyone_flies(plans: list[tuple[str, bool, int]]) -> None:
+    async def main() -> None:
+        flight, flying, flown = Flight(), [], []
+
+        async def fly(kind: str, alone: bool, turns: int) -> None:
+            async with flight.seat(kind, alone=alone):
+                flying.append((kind, alone))
+                for _ in range(turns + 1):
+                    assert len({each for each, _ in flying}) == 1
+                    assert len(flying) == 1 or not any(by_itself for _, by_itself in flying)
+                    await asyncio.sleep(0)
+                flying.remove((kind, alone))
+                flown.append(kind)
+
+        await asyncio.gather(*(fly(*plan) for plan in plans))
+        assert sorted(flown) == sorted(kind for kind, _, _ in plans)
+        assert flight.flying == 0
+
+    asyncio.run(main())
+
+
+async def test_who_waits_is_not_overtaken_by_those_who_could_fly_at_once() -> None:
+    flight, order = Flight(), []
+
+    async def fly(kind: str) -> None:
+        async with flight.seat(kind):
+            order.append(kind)
+            await asyncio.sleep(0)
+
+    async with flight.seat("a"):
+        waiting = [asyncio.create_task(fly(kind)) for kind in ("b", "a", "b")]
+        await asyncio.sleep(0.01)
+        assert order == []
+    await asyncio.gather(*waiting)
+    assert order == ["b", "a", "b"]
+
+
+async def test_a_seat_knows_whether_it_had_company() -> None:
+    flight = Flight()
+    async with flight.seat("a") as first:
+        assert first.alone
+        async with flight.seat("a") as second:
+            assert not second.alone
+        assert not first.alone
+    async with flight.seat("a") as third:
+        assert third.alone
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+async def test_who_goes_away_while_waiting_holds_nobody_up(gone: int) -> None:
+    flight = Flight()
+    flown: list[int] = []
+
+    async def fly(number: int) -> None:
+        async with flight.seat(number):
+            flown.append(number)
+
+    async with flight.seat("first"):
+        waiting: list[asyncio.Task[Any]] = [asyncio.create_task(fly(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting[gone].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert flown == [number for number in range(3) if number != gone]

@@ -1,0 +1,66 @@
+"""What a client may believe that a server holds."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.client.held_images import WORTH_WAITING_BYTES, HeldImages
+from vqa_client.types import Image
+
+
+def page(number: int, size_bytes: int = 10) -> Image:
+    return Image(name=f"{number}.png", mime="image/png", sha256=f"{number:064d}", size_bytes=size_bytes)
+
+
+def large(number: int) -> Image:
+    return page(number, WORTH_WAITING_BYTES)
+
+
+@given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=60))
+def test_the_images_used_last_are_the_ones_remembered(limit: int, used: list[int]) -> None:
+    held = HeldImages(limit)
+    for number in used:
+        held.keep([page(number)])
+    latest = list(dict.fromkeys(reversed(used)))[:limit]
+    assert [number for number in range(13) if page(number).sha256 in held] == sorted(latest)
+    assert len(held) == len(latest)
+
+
+def test_an_image_that_is_gone_takes_with_it_what_was_used_before_it() -> None:
+    held = HeldImages()
+    held.keep([page(number) for number in range(5)])
+    held.missed(page(2).sha256)
+    held.missed("unknown")
+    assert [page(number).sha256 in held for number in range(5)] == [False, False, False, True, True]
+
+
+async def test_others_wait_for_the_one_that_brings_their_document_and_then_need_not() -> None:
+    held = HeldImages()
+    leads = await held.lead([large(1)])
+    assert leads
+    others = [asyncio.create_task(held.lead([large(1)])) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in others)
+    held.keep([large(1)])
+    held.brought(leads)
+    assert await asyncio.gather(*others) == ["", "", ""]
+
+
+async def test_where_the_first_fails_the_next_one_brings_it() -> None:
+    held = HeldImages()
+    leads = await held.lead([large(1)])
+    others = [asyncio.create_task(held.lead([large(1)])) for _ in range(3)]
+    await asyncio.sleep(0)
+    held.brought(leads)
+    await asyncio.sleep(0.01)
+    assert [task.done() and task.result() for task in others] == [leads, False, False]
+    held.keep([large(1)])
+    held.brought(leads)
+    await asyncio.gather(*others)
+
+
+async def test_nobody_waits_for_small_images_or_for_other_documents() -> None:
+    held = HeldImages()
+    assert await held.lead([page(1)]) == await held.lead([page(1)]) == ""
+    assert await held.lead([large(1)]) != await held.lead([large(2)])

@@ -1,0 +1,189 @@
+"""Which server gets a question."""
+
+import asyncio
+from collections import defaultdict
+from itertools import pairwise
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.client import routes as module
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.limits import Outage
+from vqa_client.client.routes import FAULTS_IN_A_ROW, MOVE_S, Route, Routes
+from vqa_client.errors import ServerUnusable
+from vqa_client.types import Image, Request
+
+
+async def never_back() -> None:
+    raise ServerUnusable("gone")
+
+
+def some(count: int) -> Routes:
+    base = httpx2.URL("http://server/v1")
+    wire = httpx2.MockTransport(lambda request: httpx2.Response(404))
+    each = [Route(Endpoint(base.copy_with(host=f"server{at}"), wire, {})) for at in range(count)]
+    return Routes(each, outage=Outage(never_back))
+
+
+def on(document: str) -> Request:
+    return Request(text="?", document=document)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("ask"), st.integers(0, 12)),
+        st.tuples(st.just("answer"), st.integers(0, 200)),
+        st.tuples(st.just("lose"), st.integers(0, 3)),
+        st.tuples(st.just("return"), st.integers(0, 3)),
+    ),
+    max_size=120,
+)
+
+
+@given(st.integers(2, 4), steps)
+def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is_to_do(
+    count: int, happens: list[tuple[str, int]]
+) -> None:
+    routes = some(count)
+    homes: dict[str, Route] = {}
+    in_flight: list[Route] = []
+    for what, number in happens:
+        if what == "ask":
+            living = [route for route in routes.all if not route.lost]
+            fewest = min((route.outstanding for route in living), default=0)
+            document = f"d{number}"
+            route = routes.ready(on(document))
+            assert (route is None) == (not living)
+            if route is None:
+                continue
+            assert not route.lost
+            home = homes.get(document)
+            if home is not None and not home.lost:
+                assert route is home
+            else:
+                assert route.outstanding == fewest
+            homes[document] = route
+            route.outstanding += 1
+            in_flight.append(route)
+        elif what == "answer" and in_flight:
+            in_flight.pop(number % len(in_flight)).outstanding -= 1
+        elif what == "lose":
+            routes.drain(routes.all[number % count], "gone")
+        elif what == "return":
+            routes.back(routes.all[number % count])
+            homes.clear()  # what went to others meanwhile is dealt out anew
+
+
+def test_documents_are_spread_evenly_even_when_one_question_is_asked_at_a_time() -> None:
+    routes = some(3)
+    taken: dict[str, int] = defaultdict(int)
+    for number in range(30):
+        route = routes.ready(on(f"d{number}"))
+        assert route is not None
+        taken[route.address] += 1
+    assert sorted(taken.values()) == [10, 10, 10]
+
+
+def test_without_a_document_the_first_image_decides_and_without_both_nothing_does() -> None:
+    routes = some(2)
+    picture = Image(name="a.png", mime="image/png", sha256="ab" * 32, size_bytes=3)
+    other = Image(name="b.png", mime="image/png", sha256="cd" * 32, size_bytes=3)
+    first = routes.ready(Request(text="?", images=(picture,)))
+    assert first is not None
+    first.outstanding = 9
+    assert routes.ready(Request(text="!", images=(picture, other))) is first
+    assert routes.ready(Request(text="?", images=(other,))) is not first
+    assert routes.ready(Request(text="?")) is not first
+
+
+def test_a_short_pause_keeps_a_document_and_a_long_one_moves_it() -> None:
+    routes = some(2)
+    home = routes.ready(on("d"))
+    assert home is not None
+    home.pause.ask(MOVE_S / 2)
+    assert routes.ready(on("d")) is None
+    assert routes.ready(on("new")) not in (None, home)
+    home.pause.ask(10 * MOVE_S)
+    assert routes.ready(on("d")) not in (None, home)
+
+
+async def test_a_short_pause_of_the_documents_server_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    routes, looks = some(2), 0
+    home = routes.ready(on("d"))
+    assert home is not None
+    home.pause.ask(0.1)
+    ready = routes.ready
+
+    def counted(request: Request) -> Route | None:
+        nonlocal looks
+        looks += 1
+        return ready(request)
+
+    monkeypatch.setattr(routes, "ready", counted)
+    assert await routes.take(on("d")) is home
+    assert looks <= 3
+
+
+async def test_where_all_pause_the_first_to_end_is_waited_for() -> None:
+    routes = some(2)
+    for route, seconds in zip(routes.all, (0.4, 0.05), strict=True):
+        route.pause.ask(seconds)
+    async with asyncio.timeout(0.3):
+        assert await routes.take(on("d")) is routes.all[1]
+
+
+async def test_where_all_are_lost_the_outage_decides() -> None:
+    routes = some(2)
+    for route in routes.all:
+        routes.drain(route, "gone")
+    with pytest.raises(ServerUnusable):
+        await routes.take(on("d"))
+
+
+def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
+    routes = some(2)
+    one, other = routes.all
+    for _ in range(FAULTS_IN_A_ROW - 1):
+        routes.fault(one, "busy")
+    one.well(0.0)
+    for _ in range(FAULTS_IN_A_ROW - 1):
+        routes.fault(one, "busy")
+    assert not one.lost
+    routes.fault(one, "busy")
+    assert one.lost
+    for _ in range(3 * FAULTS_IN_A_ROW):
+        routes.fault(other, "busy")
+    assert not other.lost
+
+
+async def test_what_a_drained_server_has_in_flight_ends_at_once() -> None:
+    routes = some(2)
+    one = routes.all[0]
+
+    async def waiting() -> None:
+        async with asyncio.timeout(None) as deadline:
+            one.deadlines.add(deadline)
+            await asyncio.sleep(30)
+
+    task = asyncio.create_task(waiting())
+    await asyncio.sleep(0)
+    routes.drain(one, "gone")
+    with pytest.raises(TimeoutError):
+        await task
+
+
+def test_old_documents_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HOMES", 3)
+    routes = some(2)
+    first = [routes.ready(on(f"d{number}")) for number in range(4)]
+    assert all(a is not b for a, b in pairwise(first))
+    assert len(routes._homes) == 3
+
+
+def test_one_server_gets_everything_and_nothing_is_remembered() -> None:
+    routes = some(1)
+    assert {routes.ready(on(f"d{number}")) for number in range(5)} == {routes.all[0]}
+    assert routes._homes == {}

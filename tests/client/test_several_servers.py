@@ -1,0 +1,281 @@
+"""Whole runs against two servers, one of which may die, come back, pause, or be another one than it seemed."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vqa_client
+from tests.client.two_servers import Notes, asked, knowing, run, run_file, sample, slow_until, statuses
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.received import Received
+from tests.fakes.server import FaultServer
+from tests.fakes.words import (
+    answer,
+    connection_close,
+    delay,
+    error,
+    first_n,
+    hang,
+    knows_uuids,
+    question_id,
+    reads_files,
+    retry_after,
+    tokens_by_pixels,
+    when,
+)
+from tests.faults.questions import Questions, niah_settings
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.settings.run import RunSettings
+
+
+def is_question(received: Received) -> bool:
+    return bool(question_id(received))
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.01)
+    monkeypatch.setattr("vqa_client.client.recovery.FIRST_LOOK_S", 0.1)
+    monkeypatch.setattr("vqa_client.client.recovery.HURRY_S", 0.05)
+
+
+async def test_questions_are_shared_and_the_run_file_says_how(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 40)
+    servers = [fault_server((delay(0.01), knowing(of))) for _ in range(2)]
+    report = await run(of, servers)
+    assert report.summary.overall.correct == 40
+    counts = [len(asked(server)) for server in servers]
+    assert sum(counts) == 40
+    assert min(counts) >= 10
+    found = run_file(of)
+    assert found["sessions"][-1]["answered_by"] == {s.base_url: n for s, n in zip(servers, counts, strict=True)}
+    assert found["described"]["server"]["endpoints"] == [server.base_url for server in servers]
+    assert found["described"]["server"]["base_url"] == ", ".join(server.base_url for server in servers)
+
+
+async def test_workers_are_for_all_servers_together(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 24)
+    servers = [fault_server((delay(0.05), knowing(of))) for _ in range(2)]
+    await run(of, servers, max_workers=4)
+    assert sum(server.in_flight_peak for server in servers) <= 4 + 2  # the checks before the run ask two at once
+
+
+@pytest.mark.parametrize("manner", [(), connection_close()], ids=["kept connections", "new ones"])
+async def test_a_server_that_dies_and_comes_back_loses_no_question_and_costs_none(
+    manner: Any, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 120)
+    again: list[FaultServer] = []
+    script = (delay(0.02), manner, knowing(of)) if manner else (delay(0.02), knowing(of))
+    staying = fault_server(slow_until(lambda: bool(again and asked(again[0])), knowing(of)))
+    dying = FaultServer(script).start()
+    notes = Notes(30, dying.stop)
+    try:
+        running = asyncio.create_task(run(of, [staying, dying], notes, max_retries=0))
+        while not notes.about("gets no more questions"):
+            await asyncio.sleep(0.01)
+        again.append(FaultServer(script, port=dying.port).start())
+        report = await running
+    finally:
+        dying.stop()
+        for server in again:
+            server.stop()
+    assert report.summary.overall.correct == 120
+    assert {status for _, status in statuses(of)} == {"ok"}
+    assert len(statuses(of)) == 120
+    assert notes.about("is back")
+    assert asked(again[0])
+    assert dying.violations == again[0].violations == []
+
+
+async def test_a_question_that_a_dying_server_had_is_asked_elsewhere_at_no_charge(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = sample(tmp_path, 2), Notes()
+    dying = FaultServer(when(is_question, hang(), (connection_close(), "red"))).start()
+    staying = fault_server(slow_until(lambda: bool(notes.about("gets no more questions")), knowing(of)))
+    running = asyncio.create_task(run(of, [dying, staying], notes, max_workers=2, max_retries=0))
+    while not asked(dying):
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(dying.stop)
+    report = await running
+    assert report.summary.overall.correct == 2
+    assert sorted(record["attempts"] for record in of.records()) == [1, 2]
+
+
+async def test_a_dead_server_at_the_start_is_done_without(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 8)
+    dead = FaultServer().start()
+    dead.stop()
+    notes = Notes()
+    report = await run(of, [dead, fault_server(knowing(of))], notes, wait_for_server=0.2)
+    assert report.summary.overall.correct == 8
+    assert notes.about("gets no more questions", dead.base_url)
+
+
+async def test_where_all_die_the_run_stops_and_goes_on_later(tmp_path: Path) -> None:
+    of = sample(tmp_path, 60)
+    script = (delay(0.02), knowing(of))
+    servers = [FaultServer(script).start() for _ in range(2)]
+    ports = [server.port for server in servers]
+
+    def kill() -> None:
+        for server in servers:
+            server.stop()
+
+    started_s = time.monotonic()
+    with pytest.raises(ServerUnusable, match="none of 2 servers"):
+        await run(of, servers, Notes(20, kill), wait_for_server=0.4)
+    assert time.monotonic() - started_s < 5
+    kept = len(statuses(of))
+    assert 0 < kept < 60
+    revived = [FaultServer(script, port=port).start() for port in ports]
+    try:
+        report = await run(of, revived)
+    finally:
+        for server in revived:
+            server.stop()
+    assert report.summary.overall.correct == 60
+    assert sum(len(asked(server)) for server in revived) == 60 - kept
+
+
+async def test_where_all_are_away_for_a_moment_nothing_is_lost(tmp_path: Path) -> None:
+    of = sample(tmp_path, 60)
+    script = (delay(0.02), knowing(of))
+    servers = [FaultServer(script).start() for _ in range(2)]
+
+    def restart() -> None:
+        for server in servers:
+            server.restart(0.4)
+
+    try:
+        report = await run(of, servers, Notes(20, restart), max_retries=0)
+    finally:
+        for server in servers:
+            server.stop()
+    assert report.summary.overall.correct == 60
+
+
+async def test_a_pause_is_one_servers_own(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 30)
+    pausing = fault_server(when(is_question, first_n(3, knowing(of), retry_after(429, "600")), "red"))
+    other = fault_server((delay(0.01), knowing(of)))
+    started_s = time.monotonic()
+    report = await run(of, [pausing, other], max_workers=4)
+    assert time.monotonic() - started_s < 5
+    assert report.summary.overall.correct == 30
+
+
+async def test_a_server_that_only_fails_is_drained_and_costs_no_question(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 60)
+    failing = fault_server(when(is_question, error(500, "EngineDead"), "red"))
+    notes = Notes()
+    report = await run(of, [failing, fault_server((delay(0.01), knowing(of)))], notes)
+    assert report.summary.overall.correct == 60
+    assert notes.about("failed requests in a row", "EngineDead")
+
+
+async def test_a_server_that_hangs_takes_no_more_than_the_first_questions_with_it(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 60)
+    hanging = fault_server(when(is_question, hang(), "red"))
+    await run(of, [hanging, fault_server((delay(0.01), knowing(of)))], max_workers=32, timeout=1.5)
+    lost = [status for _, status in statuses(of) if status != "ok"]
+    assert len(lost) < 8
+    assert set(lost) <= {"timeout"}
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"models": ("another-vlm",)}, "lists another-vlm, and not tiny-vlm"),
+        ({"max_model_len": 4096}, "4096, and the first 2048"),
+        ({"script": answer("red", usage=tokens_by_pixels(64))}, "prompt tokens of a small picture"),
+    ],
+)
+async def test_servers_that_differ_are_refused(
+    other: dict[str, Any], said: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    servers = [fault_server("red"), fault_server(**({"script": "red"} | other))]
+    with pytest.raises(ServerUnusable, match=said):
+        await run(of, servers)
+    assert not [received for server in servers for received in asked(server)]
+
+
+async def test_a_server_that_comes_back_as_another_one_gets_nothing(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 80)
+    dying = FaultServer((delay(0.03), knowing(of))).start()
+    notes = Notes(10, dying.stop)
+    staying = fault_server(slow_until(lambda: bool(notes.about("gets no questions", "99")), knowing(of)))
+    running = asyncio.create_task(run(of, [staying, dying], notes, max_workers=4))
+    while not notes.about("gets no more questions"):
+        await asyncio.sleep(0.01)
+    with FaultServer(knowing(of), port=dying.port, max_model_len=99) as other:
+        report = await running
+        assert not asked(other)
+    assert report.summary.overall.correct == 80
+    assert notes.about("gets no questions", "99")
+
+
+async def test_a_document_stays_with_its_server(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 12)
+    servers = [fault_server((delay(0.01), "red")) for _ in range(2)]
+    addresses = tuple(server.base_url for server in servers)
+    await vqa_client.arun(niah_settings(of, addresses[0], endpoint=addresses))
+    of_documents = [{question_id(received).partition("#")[0] for received in asked(server)} for server in servers]
+    assert not of_documents[0] & of_documents[1]
+    assert min(map(len, of_documents)) >= 3
+    assert sum(len(asked(server)) for server in servers) == 24
+
+
+async def test_one_address_twice_is_refused_and_base_url_gives_way(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2)
+    server, unasked = fault_server(knowing(of)), fault_server("C")
+    with pytest.raises(UsageError, match="twice"):
+        await run(of, [server, server])
+    notes = Notes()
+    await vqa_client.arun(of.settings(unasked.base_url, endpoint=(server.base_url,)), progress=notes)
+    assert (len(asked(server)), len(unasked.requests)) == (2, 0)
+    assert notes.about("--endpoint is given", unasked.base_url)
+
+
+def test_one_endpoint_may_be_given_as_a_text() -> None:
+    assert RunSettings(endpoint="http://a").endpoint == ("http://a",)  # type: ignore[arg-type]
+
+
+async def test_no_key_of_an_address_is_kept(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 4)
+    servers = [fault_server(knowing(of)) for _ in range(2)]
+    addresses = tuple(server.base_url.replace("://", "://user:SECRET-1234@") for server in servers)
+    await vqa_client.arun(of.settings(servers[0].base_url, endpoint=addresses))
+    kept = "".join(path.read_text() for path in of.output.rglob("*") if path.is_file())
+    assert "SECRET-1234" not in kept
+
+
+async def test_a_run_goes_on_with_other_servers_and_other_ways_of_sending(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 20)
+    pages = of.pages_dir / "clean" / "images"
+    some = when(lambda received: int(question_id(received)[1:] or 0) < 12, knowing(of), error(400, "not now"))
+    firsts = [fault_server(reads_files(pages, knows_uuids(then=when(is_question, some, "red")))) for _ in range(2)]
+    await run(of, firsts, image_uuid="auto", file_urls=True)
+    assert run_file(of)["sessions"][-1]["uploads"]["pointed_at"] == 20 - 8
+    assert str(tmp_path) not in json.dumps(run_file(of)["identity"])
+    later = fault_server(knowing(of))
+    (report,) = await vqa_client.arun(of.settings(later.base_url, retry_failed=True))
+    assert report.summary.overall.correct == 20
+    assert len(later.chats) == 8
+    again = fault_server("C")
+    await run(of, [again, fault_server("C")])
+    assert not asked(again)

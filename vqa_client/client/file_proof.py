@@ -1,0 +1,93 @@
+"""Whether a server reads image files itself: shown by one of the run's own files, before others go that way."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+import httpx2
+
+from vqa_client.client.body import Dialect, EncodedPieces, Part, RequestTemplate, by_address, by_bytes
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.file_address import file_address
+from vqa_client.client.url import without_secrets
+from vqa_client.client.wire import NotACompletion, read_reply
+from vqa_client.errors import ServerUnusable
+from vqa_client.model_config import ModelSettings
+from vqa_client.types import Completion, Image, Request
+
+PROMPT = "Describe the image in a few words."
+MOST_TOKENS = 16
+TRIES = 2
+"""A busy server may word the same thing in two ways; an image that it didn't see differs each time."""
+HINT = (
+    "start the server with --allowed-local-media-path DIR (llama.cpp: --media-path), DIR being a folder above the "
+    "images, on the machine that has them; or leave --file_urls away"
+)
+_NOT_ALLOWED = re.compile(
+    r"allowed-local-media-path|file:// URLs are not allowed|--media-path|cannot load local files", re.IGNORECASE
+)
+
+
+def not_allowed(message: str) -> bool:
+    """Whether a server says that it reads no files, or not this one."""
+    return _NOT_ALLOWED.search(message) is not None
+
+
+class FileProof:
+    """One server's: `given` once it has answered the same for a file's address as for the file's bytes."""
+
+    def __init__(self, endpoint: Endpoint, model: ModelSettings, encode: EncodedPieces) -> None:
+        self.given = False
+        self._endpoint = endpoint
+        self._timeout_s = model.timeout_s
+        brief = {"max_tokens": min(model.max_tokens, MOST_TOKENS)}
+        self._template = RequestTemplate(model.model_copy(update=brief), Dialect(), encode)
+        self._asking = asyncio.Lock()
+
+    async def by(self, images: Sequence[Image]) -> bool:
+        """Try with the first of these that is an unchanged file; False where that can't tell, for whatever reason.
+
+        Raises ServerUnusable where the server reads no files, or other ones; httpx2.TransportError.
+        """
+        image = next((image for image in images if file_address(image)), None)
+        if image is None:
+            return False
+        async with self._asking:
+            if not self.given:
+                self.given = await self._tried(image)
+        return self.given
+
+    def refused(self, message: str) -> ServerUnusable:
+        """What ends a run whose server reads no files."""
+        address = without_secrets(self._endpoint.base)
+        return ServerUnusable(f"{address} reads no image files by itself (--file_urls): {message}", hint=HINT)
+
+    async def _tried(self, image: Image) -> bool:
+        told = ""
+        for _ in range(TRIES):
+            try:
+                seen = await self._ask(image, by_bytes(image))
+            except (NotACompletion, TimeoutError):
+                return False  # this image shows nothing: its question is asked in the ordinary way
+            try:
+                read = await self._ask(image, by_address(file_address(image)))
+            except NotACompletion as reply:
+                if reply.verdict.retry and not not_allowed(reply.message):
+                    return False
+                raise self.refused(self._endpoint.redacted(reply.message)[:300]) from None
+            except TimeoutError:
+                return False
+            if (read.prompt_tokens, read.text, read.reasoning) == (seen.prompt_tokens, seen.text, seen.reasoning):
+                return True
+            told = f"{_said(read)} of the file's address, {_said(seen)} of its bytes"
+        raise self.refused(told)
+
+    async def _ask(self, image: Image, part: Part) -> Completion:
+        data = b"".join(self._template.body(Request(text=PROMPT, images=(image,)), (part,)).pieces())
+        async with asyncio.timeout(self._timeout_s):
+            response = await self._endpoint.send(self._endpoint.chat_request(httpx2.ByteStream(data), len(data)))
+        return read_reply(response.status_code, response.headers.get("content-type", ""), response.content)
+
+
+def _said(completion: Completion) -> str:
+    return f"it says {completion.text[:40]!r} ({completion.prompt_tokens} prompt tokens)"

@@ -1,0 +1,153 @@
+"""Which of a run's servers gets a question: the one with the least to do, and a document's questions all the same."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import httpx2
+
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.flight import Flight
+from vqa_client.client.limits import Outage, Pause
+from vqa_client.client.uploads import Uploads
+from vqa_client.client.url import without_secrets
+from vqa_client.types import Request
+
+HOMES = 65_536
+"""So many documents' servers are remembered; questions on one document are neighbours, so older ones are done with."""
+MOVE_S = 5.0
+"""A document whose server pauses for longer is sent to another one: that costs less than the wait."""
+FAULTS_IN_A_ROW = 8
+"""So many failed requests without an answer in between, and a server gets no more while another one has room."""
+LOOK_TIMEOUT_S = 5.0
+
+
+class Route:
+    """One server as the workers see it: what it has to do, the pause it asked for, and whether it is lost."""
+
+    def __init__(self, endpoint: Endpoint, uploads: Uploads | None = None) -> None:
+        self.endpoint = endpoint
+        self.uploads = uploads
+        self.flight: Flight | None = None
+        self.pause = Pause()
+        self.outstanding = self.given = self.answered = self.faults = 0
+        self.answered_s = self.looked_s = -math.inf
+        self.lost = False
+        self.deadlines: set[asyncio.Timeout] = set()
+        self.looking = asyncio.Lock()
+
+    @property
+    def address(self) -> str:
+        """Its base address, as people may see it."""
+        return without_secrets(self.endpoint.base)
+
+    def well(self, answered_s: float) -> None:
+        """Count an answer."""
+        self.answered += 1
+        self.faults = 0
+        self.answered_s = answered_s
+
+    def back(self) -> None:
+        """It was away and takes questions again; of what it was sent it holds nothing any more."""
+        self.lost = False
+        self.faults = 0
+        if self.uploads is not None:
+            self.uploads.forget()
+
+
+class Routes:
+    """All servers of a run; `outage` is waited for where none is left, `on_lost` hears of one that is drained."""
+
+    def __init__(self, routes: Sequence[Route], *, outage: Outage) -> None:
+        self.all = tuple(routes)
+        self.outage = outage
+        self.on_lost: Callable[[Route, str], None] | None = None
+        self._only = self.all[0] if len(self.all) == 1 else None
+        self._homes: dict[str, Route] = {}
+
+    def ready(self, request: Request) -> Route | None:
+        """The server that takes this request now; None where that has to be waited for."""
+        route = self._only or self.choose(request)
+        if route is None or route.pause.left_s:
+            return None
+        route.given += 1
+        return route
+
+    async def take(self, request: Request) -> Route:
+        """Wait for the server that takes this request; raises ServerUnusable where all stay away."""
+        while (route := self.ready(request)) is None:
+            chosen = self._only or self.choose(request)
+            if chosen is None:
+                await self.outage.over(time.monotonic())
+            else:  # with several, another one may be free before a long pause is over
+                await chosen.pause.part_over(math.inf if self._only else MOVE_S)
+        return route
+
+    def choose(self, request: Request) -> Route | None:
+        """The server that has the request's document, else the one with the least to do; None where all are lost."""
+        key = request.document or (request.images[0].sha256 if request.images else "")
+        route = self._homes.pop(key, None)
+        if route is None or route.lost or route.pause.left_s > MOVE_S:
+            route = min((one for one in self.all if not one.lost), key=_load, default=None)
+        if route is not None and key:
+            self._homes[key] = route
+            if len(self._homes) > HOMES:
+                del self._homes[next(iter(self._homes))]
+        return route
+
+    def name(self, route: Route) -> str:
+        """What people call it."""
+        return "the server" if self._only is not None else route.address
+
+    def others(self, route: Route) -> bool:
+        """Whether another server could take this one's questions now."""
+        return any(other is not route and not other.lost and other.pause.left_s <= MOVE_S for other in self.all)
+
+    async def refused(self, route: Route, why: str, noticed_s: float) -> None:
+        """There is no connection to it: give it up for now, or wait where it is the only one."""
+        if self._only is None:
+            self.drain(route, why)
+            return
+        await self.outage.over(noticed_s)
+        route.back()
+
+    async def gone(self, route: Route, why: str) -> bool:
+        """After a cut connection, whether the server went away with it; the only one is taken to be there."""
+        if self._only is not None:
+            return False
+        called_s = time.monotonic()
+        async with route.looking:
+            if not route.lost and route.looked_s < called_s:
+                try:
+                    await route.endpoint.get("/models", timeout_s=LOOK_TIMEOUT_S)
+                except (httpx2.TransportError, OSError):
+                    self.drain(route, why)
+                route.looked_s = time.monotonic()
+        return route.lost
+
+    def fault(self, route: Route, why: str) -> None:
+        """Count a failed request; too many in a row are no accident while others answer."""
+        route.faults += 1
+        if route.faults >= FAULTS_IN_A_ROW and self.others(route):
+            self.drain(route, f"{route.faults} failed requests in a row, the last one: {why}")
+
+    def drain(self, route: Route, why: str) -> None:
+        """Give it no more questions, and let those that it has go to others."""
+        if route.lost:
+            return
+        route.lost = True
+        for deadline in route.deadlines:
+            if not deadline.expired():
+                deadline.reschedule(0)
+        if self.on_lost is not None:
+            self.on_lost(route, why)
+
+    def back(self, route: Route) -> None:
+        """It takes questions again. Documents are dealt out anew: all of them may have gone to others meanwhile."""
+        route.back()
+        self._homes.clear()
+
+
+def _load(route: Route) -> tuple[float, int, int]:
+    return route.pause.left_s, route.outstanding, route.given

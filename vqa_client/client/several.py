@@ -1,0 +1,80 @@
+"""A run with several servers: alike at the start, given up when lost, and taken back when they are the same again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from vqa_client.client.alike import Nature, difference, nature_of
+from vqa_client.client.limits import Outage
+from vqa_client.client.probe import wait_for_server
+from vqa_client.client.recovery import Recovery
+from vqa_client.client.routes import Route, Routes
+from vqa_client.client.servers import Found
+from vqa_client.errors import ServerUnusable
+from vqa_client.model_config import ModelSettings
+
+Note = Callable[[str], None]
+
+
+@asynccontextmanager
+async def several_routes(
+    found: Mapping[Route, Found], model: ModelSettings, *, patience_s: float, note: Note
+) -> AsyncIterator[Routes]:
+    """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
+    look = _Look(found, model, note)
+    await look.compare()
+    routes = Routes(tuple(found), outage=Outage(lambda: recovery.first_back(patience_s)))
+    recovery = Recovery(routes, look.at, note)
+    routes.on_lost = recovery.lost
+    try:
+        for route, one in found.items():
+            if one.lost:
+                routes.drain(route, one.lost)
+        yield routes
+    finally:
+        await recovery.aclose()
+
+
+class _Look:
+    """Looks at the servers of a run: at first whether they are alike, later whether a lost one still is."""
+
+    def __init__(self, found: Mapping[Route, Found], model: ModelSettings, note: Note) -> None:
+        self._found = found
+        self._model = model
+        self._note = note
+        self._told: set[str] = set()
+        self._first: Nature
+
+    async def compare(self) -> None:
+        served = [(route, one.served) for route, one in self._found.items() if not one.lost]
+        natures = await asyncio.gather(*(nature_of(route.endpoint, one, self._model) for route, one in served))
+        first, self._first = served[0][0], natures[0]
+        for (route, _), nature in zip(served, natures, strict=True):
+            if said := difference(self._first, nature, self._model.model_name):
+                raise ServerUnusable(
+                    f"{route.address} is not like {first.address}: {said}",
+                    hint="serve the same model with the same settings everywhere, or leave one --endpoint away",
+                )
+            if nature.version != self._first.version:
+                self._note(f"{route.address} is {nature.version}, {first.address} is {self._first.version}")
+
+    async def at(self, route: Route) -> str:
+        """Say nothing of a server that answers questions as the first one did; else what is wrong."""
+        bases = self._found[route].bases
+        try:
+            served = await wait_for_server(route.endpoint, bases, patience_s=0, note=_silent, model_is_named=True)
+        except ServerUnusable as error:
+            return str(error)
+        route.endpoint = route.endpoint.at(served.base)
+        nature = await nature_of(route.endpoint, served, self._model)
+        if nature.seen.sight == "unknown":
+            return "it answers no questions"
+        said = difference(self._first, nature, self._model.model_name)
+        if said and said not in self._told:
+            self._told.add(said)
+            self._note(f"{route.address} is there and gets no questions: {said}")
+        return said
+
+
+def _silent(line: str) -> None:
+    """Looks at a lost server are many, and say nothing."""

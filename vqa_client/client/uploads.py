@@ -1,0 +1,169 @@
+"""How images go to one server: as bytes, as the address of a file that it reads itself, or by name once it has them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Self
+
+from msgspec import Struct
+
+from vqa_client.client.body import Part, by_address, by_bytes, by_name
+from vqa_client.client.file_address import FileState, changed, file_address, state_of, unchanged_state
+from vqa_client.client.file_proof import FileProof, not_allowed
+from vqa_client.client.held_images import HeldImages
+from vqa_client.errors import ServerUnusable
+from vqa_client.types import Image
+
+_MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
+"""How vLLM says that it has no image of that name, or none any more."""
+
+
+ENOUGH_MISSES = 32
+"""After so many, and more of them than hits, the server keeps too little for names to be worth anything."""
+
+
+class Counted(Struct):
+    """How images went: `named` without their bytes, `pointed_at` as files; requests with `misses`: a name not known.
+
+    `spared_bytes` were not sent, counted as they would be in a request: base64 has four for each three.
+    """
+
+    named: int = 0
+    pointed_at: int = 0
+    misses: int = 0
+    spared_bytes: int = 0
+
+
+class Uploads:
+    """The ways of one server: names where it has a memory (`held`), addresses where it gives a `proof`.
+
+    `suffix` keeps the names apart of images that it is told to process in different ways.
+    """
+
+    def __init__(
+        self,
+        *,
+        held: HeldImages | None = None,
+        suffix: str = "",
+        proof: FileProof | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
+        self.held = held
+        self.suffix = suffix
+        self.proof = proof
+        self.counted = Counted()
+        self._note = note
+        self._hits = 0
+
+    async def sending(self, images: Sequence[Image], *, whole: bool) -> "Sending":
+        """Begin an attempt with these images; `whole` names none of them without its bytes.
+
+        Waits while another question brings the same ones. Raises what FileProof does.
+        """
+        held = self.held
+        files = self.proof is not None and (self.proof.given or await self.proof.by(images))
+        leads = "" if held is None or files or whole else await held.lead(images)
+        return Sending(self, images, held, leads, files=files, whole=whole)
+
+    def hit(self) -> None:
+        """Count a request with names that was answered."""
+        self._hits += 1
+
+    def missed(self, message: str, images: Sequence[Image]) -> bool:
+        """Whether a refusal says that an image is not there any more: the question's are forgotten then."""
+        miss = _MISS.search(message)
+        if self.held is None or miss is None:
+            return False
+        self.counted.misses += 1
+        if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self._hits:
+            self._give_up_names()
+            return True
+        at = int(miss[1])
+        if at < len(images):
+            self.held.missed(images[at].sha256)
+        self.held.drop(images)
+        return True
+
+    def _give_up_names(self) -> None:
+        """Waiting for an image that the server lets go of at once would cost more than to send it."""
+        self.held = None
+        if self._note is not None:
+            self._note(
+                f"--image_uuid: after {self.counted.misses} images that the server had let go of, all are sent whole "
+                "(vLLM keeps more with a larger --mm-processor-cache-gb)"
+            )
+
+    def ends(self, message: str) -> ServerUnusable | None:
+        """The end of a run whose server reads no files any more."""
+        return self.proof.refused(message) if self.proof is not None and not_allowed(message) else None
+
+    def forget(self) -> None:
+        """The server was away, and may be another one."""
+        if self.held is not None:
+            self.held.clear()
+        if self.proof is not None:
+            self.proof.given = False
+
+
+class Sending:
+    """The images of one attempt, from the request's making to the reply's end; to be left by `with`."""
+
+    def __init__(
+        self,
+        uploads: Uploads,
+        images: Sequence[Image],
+        held: HeldImages | None,
+        leads: str,
+        *,
+        files: bool,
+        whole: bool,
+    ) -> None:
+        self._uploads = uploads
+        self._images = images
+        self._held = held
+        self._leads = leads
+        self._points = files
+        self._whole = whole
+        self._files: dict[str, FileState] = {}
+        self._spared: list[int] = []
+        self._named = 0
+
+    def parts(self) -> list[Part]:
+        """Choose each image's way; raises QuestionFailed for a file that is not what it was."""
+        return [self._part(image) for image in self._images]
+
+    def arrived(self) -> None:
+        """The server has answered about them; raises QuestionFailed for a file that changed under its eyes."""
+        for path, before in self._files.items():
+            if state_of(path) != before:
+                raise changed(path)
+        counted = self._uploads.counted
+        counted.named += self._named
+        counted.pointed_at += len(self._spared) - self._named
+        counted.spared_bytes += sum(self._spared)
+        if self._held is not None:
+            self._held.keep(self._images)
+        if self._named:
+            self._uploads.hit()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._leads and self._held is not None:
+            self._held.brought(self._leads)
+
+    def _part(self, image: Image) -> Part:
+        held = self._held
+        name = image.sha256 + self._uploads.suffix if held is not None else ""
+        if held is not None and image.sha256 in held and not self._whole:
+            self._named += 1
+            self._spare(image)
+            return by_name(name)
+        if self._points and (address := file_address(image)):
+            self._files[image.path] = unchanged_state(image)
+            self._spare(image)
+            return by_address(address, name)
+        return by_bytes(image, name)
+
+    def _spare(self, image: Image) -> None:
+        self._spared.append((image.size_bytes + 2) // 3 * 4)

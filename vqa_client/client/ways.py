@@ -1,0 +1,75 @@
+"""How a server's images may go, found out before the run relies on it."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable
+
+import msgspec
+
+from vqa_client.client.body import EncodedPieces
+from vqa_client.client.check.asker import Asker
+from vqa_client.client.check.asks import Ask, Picture
+from vqa_client.client.check.features import found_uuid, uuid_asks
+from vqa_client.client.check.pictures import square
+from vqa_client.client.check.sight import PROMPT
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.file_proof import FileProof
+from vqa_client.client.held_images import HeldImages
+from vqa_client.client.servers import Found
+from vqa_client.client.uploads import Uploads
+from vqa_client.client.url import without_secrets
+from vqa_client.model_config import ModelSettings
+from vqa_client.settings.run import RunSettings
+
+PROCESSING = ("mm_processor_kwargs", "media_io_kwargs")
+"""Fields of a request by which vLLM makes something else of the same image."""
+_MISS = re.compile(r"cache miss for image", re.IGNORECASE)
+
+
+async def ways_of(
+    server: Found,
+    model: ModelSettings,
+    settings: RunSettings,
+    *,
+    encode: EncodedPieces,
+    note: Callable[[str], None],
+) -> Uploads | None:
+    """The ways besides plain bytes that the settings ask for and this server has; None for none."""
+    named = settings.image_uuid == "auto" and not server.lost and await _takes_names(server.endpoint, model, note)
+    if not named and not settings.file_urls:
+        return None
+    return Uploads(
+        held=HeldImages() if named else None,
+        suffix=name_suffix(model),
+        proof=FileProof(server.endpoint, model, encode) if settings.file_urls else None,
+        note=note,
+    )
+
+
+def name_suffix(model: ModelSettings) -> str:
+    """What keeps one image's names apart under different processing; "" for the server's own."""
+    processing = {key: (model.extra_body or {})[key] for key in PROCESSING if key in (model.extra_body or {})}
+    if not processing:
+        return ""
+    return "-" + hashlib.sha256(msgspec.json.encode(processing, order="sorted")).hexdigest()[:16]
+
+
+async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
+    """Whether it refuses a name it can't know, and sees the picture of one it knows: else images would be dropped."""
+    asker = Asker(endpoint, model)
+    unknown = await asker.ask(_unknown())
+    if unknown.completion is not None or not _MISS.search(unknown.refusal):
+        said = "answers without the image" if unknown.completion else unknown.told
+        note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({said}): all are sent whole")
+        return False
+    first, again = [await asker.ask(ask) for ask in uuid_asks()]
+    found = found_uuid(first, again)
+    if not found.value:
+        note(f"--image_uuid: {without_secrets(endpoint.base)}: {found.text}: all images are sent whole")
+    return bool(found.value)
+
+
+def _unknown() -> Ask:
+    picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
+    return Ask(prompt=PROMPT, pictures=(picture,))
