@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
@@ -83,8 +83,17 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
     today = replace(record, references=question.references, groups=question.groups)
     if record.output is None:
         return today
-    completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
-    return _judged(today, *judge(completion, question, task))
+    return _judged(today, *judge(kept_completion(record), question, task))
+
+
+def kept_completion(record: Record) -> Completion:
+    """What a record holds of a reply; an empty one where there was none."""
+    return Completion(
+        text=record.output or "",
+        reasoning=record.reasoning,
+        finish_reason=record.finish_reason,
+        first_token=record.first_token or None,
+    )
 
 
 async def answer_all(
@@ -151,6 +160,7 @@ def _answered(asked: Record, completion: Completion, answer: Answer, score: Scor
         output=completion.text,
         reasoning=completion.reasoning,
         finish_reason=completion.finish_reason,
+        first_token=completion.first_token or UNSET,
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         latency_s=round(completion.latency_s, 6),
@@ -168,6 +178,7 @@ def _judged(record: Record, answer: Answer, score: Score) -> Record:
         rule=answer.rule,
         rivals=answer.rivals,
         source=answer.source,
+        probabilities=answer.probabilities or UNSET,
         score=score.value,
         parts=score.parts,
     )

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, get_args
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 Status = Literal[
     "ok",
@@ -92,12 +92,27 @@ class Request(Struct, frozen=True, kw_only=True):
     document: str = ""
 
 
+ChoiceMode = Literal["text", "structured", "logprob"]
+"""How a choice is taken: read from free text, from a reply that can only be a label, or from the first token."""
+
+
+class Choosing(Struct, frozen=True, kw_only=True):
+    """Answers that are not read from free text: the server is to choose among the labels, or to weigh them."""
+
+    mode: ChoiceMode
+    labels: tuple[str, ...]
+
+
 class Completion(Struct, frozen=True, kw_only=True):
-    """A server's reply to one question; token counts are None where the server does not say."""
+    """A server's reply to one question; token counts are None where the server does not say.
+
+    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for.
+    """
 
     text: str
     reasoning: str | None = None
     finish_reason: str | None = None
+    first_token: dict[str, float] | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency_s: float = 0.0
@@ -108,7 +123,8 @@ class Completion(Struct, frozen=True, kw_only=True):
 class Answer(Struct, frozen=True, kw_only=True):
     """What a reply was read as: `text` is None unless `status` is "ok"; `rule` names the rule that decided.
 
-    `rivals` are the other answers the reply could have meant; `source` is the field it was read from.
+    `rivals` are the other answers the reply could have meant; `source` is the field it was read from; `probabilities`
+    are those of the labels, where they were told.
     """
 
     text: str | None = None
@@ -117,6 +133,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     rivals: tuple[str, ...] = ()
     rationale: str | None = None
     source: Literal["content", "reasoning"] = "content"
+    probabilities: dict[str, float] = {}
 
 
 class Score(Struct, frozen=True, kw_only=True):
@@ -139,7 +156,7 @@ class Record(Struct, frozen=True, kw_only=True):
     """One line of the record log: all that is known of one question in one variant.
 
     `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
-    question.
+    question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
     """
 
     question_id: str
@@ -154,6 +171,8 @@ class Record(Struct, frozen=True, kw_only=True):
     rule: str = ""
     rivals: tuple[str, ...] = ()
     source: str = "content"
+    first_token: dict[str, float] | UnsetType = UNSET
+    probabilities: dict[str, float] | UnsetType = UNSET
     references: tuple[str, ...] = ()
     score: float = 0.0
     parts: dict[str, float] = {}

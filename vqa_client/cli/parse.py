@@ -1,6 +1,7 @@
 """`vqa-client parse --explain`: why an answer was read as it was."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp
 
 import msgspec
 
@@ -15,6 +16,7 @@ from vqa_client.settings.compare import ParseSettings
 SHOWN_CHARACTERS = 2_000
 """Of a reply, from each end."""
 SHOWN_DECLARATIONS = 10
+SHOWN_TOKENS = 10
 
 
 def parse(settings: ParseSettings) -> int:
@@ -38,6 +40,8 @@ def _lines(found: Explained) -> Iterator[str]:
         yield from (f"    {_short(piece)}" for piece in found.peeled_off)
     if found.choice:
         yield from _choice(found, found.choice)
+    if record.first_token:
+        yield from _weighed(record.first_token, record.probabilities or {})
     yield f"kept in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
     yield from (f"    {line}" for line in found.why)
     yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{_parts(record.parts)}"
@@ -68,6 +72,13 @@ def _choice(found: Explained, view: ChoiceView) -> Iterator[str]:
     yield "parsers: " + ", ".join(
         f"{name} {letter or '-'}{_by(rule, ())}" for name, (letter, rule) in view.parsers.items()
     )
+
+
+def _weighed(first_token: Mapping[str, float], probabilities: Mapping[str, float]) -> Iterator[str]:
+    likeliest = sorted(first_token.items(), key=lambda each: -each[1])
+    yield "first token, with its probability:"
+    yield "    " + "  ".join(f"{token!r} {exp(logprob):.3g}" for token, logprob in likeliest[:SHOWN_TOKENS])
+    yield "labels: " + ("  ".join(f"{label} {each:.3g}" for label, each in probabilities.items()) or "none among them")
 
 
 def _rule(rule: RuleView) -> str:

@@ -22,6 +22,12 @@ WIDTH = 200
 """Columns where no terminal says how many it has."""
 BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth", "label", "answer_kind")
 """The fields that the terminal shows; the report file has every field."""
+HEADLINES = {
+    "containment": "containment",
+    "structured": "--choice_mode structured",
+    "logprob": "--choice_mode logprob",
+}
+"""What scores go by that are no parser's."""
 
 
 def as_json_text(reports: Sequence[Report]) -> str:
@@ -62,7 +68,7 @@ def as_tables(reports: Sequence[Report]) -> str:
     console = new_console()
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
-    by = first.headline if first.headline == "containment" else f"the {first.headline} parser"
+    by = HEADLINES.get(first.headline, f"the {first.headline} parser")
     console.print(f"accuracy in % by {by}; a failed question counts as wrong")
     console.print(_overview(reports))
     for field in BREAKDOWNS:

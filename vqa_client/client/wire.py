@@ -1,6 +1,8 @@
 """A server's reply as a Completion, or as the failure it is: HTTP 200 alone is no success."""
 
 import json
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -29,6 +31,7 @@ class _Choice(Struct):
     message: _Message | None = None
     finish_reason: Any = None
     error: Any = None
+    logprobs: Any = None
 
 
 class _Reply(Struct):
@@ -39,6 +42,8 @@ class _Reply(Struct):
     code: Any = None
 
 
+_NO_LOGPROB = 1e6
+"""What is no number, infinite or this far from 0 says nothing of a token."""
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
@@ -81,6 +86,7 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
         text=text,
         reasoning=reasoning,
         finish_reason=finish,
+        first_token=None if choice.logprobs is None else _first_token(choice.logprobs),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
     )
@@ -123,6 +129,34 @@ def _text_of(content: Any) -> str:
     if not isinstance(content, str):
         return ""
     return content if content.isascii() else content.encode("utf-8", "replace").decode()
+
+
+def _first_token(logprobs: Any) -> dict[str, float] | None:
+    """The tokens that could have come first, each with its logprob: those that read alike are added up.
+
+    The token that did come is usually among its alternatives too, and counts once.
+    """
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
+        return None
+    others, found = tokens[0].get("top_logprobs"), dict[str, float]()
+    for text, logprob in _logprobs(others if isinstance(others, list) else []):
+        found[text] = _added(found[text], logprob) if text in found else logprob
+    for text, logprob in _logprobs(tokens[:1]):
+        found.setdefault(text, logprob)
+    return found or None
+
+
+def _logprobs(tokens: list[Any]) -> Iterator[tuple[str, float]]:
+    for token in tokens:
+        text, logprob = (token.get("token"), token.get("logprob")) if isinstance(token, dict) else (None, None)
+        if isinstance(text, str) and isinstance(logprob, int | float) and abs(logprob) < _NO_LOGPROB:
+            yield _text_of(text), min(0.0, logprob)
+
+
+def _added(one: float, other: float) -> float:
+    """The logprob of either of two."""
+    return min(0.0, max(one, other) + math.log1p(math.exp(-abs(one - other))))
 
 
 def _count(value: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder, PageIndex, page_folders
@@ -20,13 +21,22 @@ TEXT_ONLY = "text_only"
 
 def mc_plans(settings: McSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
     """One plan an image folder; raises UsageError or DataError."""
-    template = model.prompt_template if model else None
-    task = mc.task(prompt_template=template, parser=settings.parser, text_only=settings.text_only)
+    template, mode = model.prompt_template if model else None, settings.choice_mode
+    if mode != "text" and settings.parser != "robust":
+        raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser away")
+    if mode != "text" and template:
+        note(f"--choice_mode {mode}: the config's prompt_template is kept; it should ask for the letter alone")
+    task = mc.task(prompt_template=template, parser=settings.parser, choice_mode=mode, text_only=settings.text_only)
     folders = _folders(settings.images_dir, "--images_dir", text_only=settings.text_only)
     return [
         _plan(settings, task, folder, settings.data_json, settings.output / report_name(_name(folder), "mc"))
         for folder in folders
     ]
+
+
+def _mode(task: Task) -> dict[str, Any]:
+    """What of the identity is another one where answers aren't read from free text."""
+    return {"choice_mode": task.choosing.mode} if task.choosing else {}
 
 
 def niah_plans(settings: NiahSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
@@ -86,7 +96,7 @@ def _plan(
         write=write,
         config=settings.config,
         limit=settings.limit,
-        identity={"text_only": settings.text_only},
+        identity={"text_only": settings.text_only, **_mode(task)},
     )
 
 

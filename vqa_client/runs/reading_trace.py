@@ -4,21 +4,21 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.runner import BLOCKED, judge
+from vqa_client.runner import BLOCKED, judge, kept_completion
 from vqa_client.runs.reopened import Reopened, asked_as, reopen
 from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.explained_answer.normalise import normalise
 from vqa_client.scoring.explained_answer.seed import READINGS
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.tasks.explain import EXPLAIN_TASKS
-from vqa_client.types import Answer, Completion, Question, Record, Score, Status
+from vqa_client.types import Answer, ChoiceMode, Question, Record, Score, Status
 
 MOST_VARIANTS = 8
 STATUS_REASONS: Final[dict[Status, str]] = {
@@ -44,6 +44,10 @@ RULE_REASONS: Final = {
     "no_text": "the reply has no text",
     "content_filter": "the server's filter stopped the reply",
     "refusal": "the reply opens with a refusal",
+    "constrained": "only a reply that is a label and nothing else counts (--choice_mode structured)",
+    "first token": "the label that is most probable as the first token (--choice_mode logprob)",
+    "reasoning first": "the first token begins the model's thoughts, so that it says nothing of its answer",
+    "no logprobs": "the server told no logprobs with this reply",
 }
 _BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": normalised, "vqax": normalise}
 """How the tasks that compare words normalise them."""
@@ -51,6 +55,8 @@ _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
 _MC_PARTS: Final = frozenset({"robust", "seed", "longbench"})
 """Only multiple choice is scored by these three parsers, so that a log without run file tells it, too."""
+_CHOICE_PARTS: Final = frozenset(get_args(ChoiceMode))
+"""Its other modes have a score of their own instead."""
 
 
 class Explained(Struct, frozen=True, kw_only=True):
@@ -85,7 +91,8 @@ def explain_reading(place: Path, question_id: str, variant: str | None) -> Expla
     question = _question(run, record) if run else None
     if run and question is None:
         unknown = "the data file has no such question any more"
-    task = logged.task or ("mc" if record.parts.keys() >= _MC_PARTS else "")
+    parts = record.parts.keys()
+    task = logged.task or ("mc" if parts >= _MC_PARTS or parts & _CHOICE_PARTS else "")
     return _explained(logged.log, task, record, run, question, unknown)
 
 
@@ -128,10 +135,11 @@ def _explained(
     log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str
 ) -> Explained:
     said = record.output or ""
-    completion = Completion(text=said, reasoning=record.reasoning, finish_reason=record.finish_reason)
+    completion = kept_completion(record)
     replied = record.output is not None
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
     today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
+    free_text = task == "mc" and replied and not record.parts.keys() & _CHOICE_PARTS
     by_words = _BY_WORDS.get(task) if record.answer is not None else None
     return Explained(
         log=str(log),
@@ -140,7 +148,7 @@ def _explained(
         why=tuple(_why(record)),
         peeled_off=tuple(peeled_off(said)),
         choices=choices,
-        choice=explain_choice(completion, choices) if task == "mc" and replied else None,
+        choice=explain_choice(completion, choices) if free_text else None,
         today=today,
         today_score=score,
         parsers=_parsers(task, said, list(choices.values())) if replied else {},

@@ -78,7 +78,11 @@ def _opened(name: str, file: RunFile, log: Path) -> tuple[Task, Loaded]:
 
 
 def _mc(settings: dict[str, Any], file: RunFile) -> tuple[Task, Loaded]:
-    task = mc.task(prompt_template=_template(file), parser=file.scoring.get("parser", "robust"))
+    task = mc.task(
+        prompt_template=_template(file),
+        parser=file.scoring.get("parser", "robust"),
+        choice_mode=file.identity.get("choice_mode", "text"),
+    )
     return task, mc.load(settings["data_json"], pages=_unseen)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.settings.run import ASKED, DATA, OneModelSettings
+from vqa_client.types import ChoiceMode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +28,14 @@ class McSettings(OneModelSettings):
         Literal["robust", "seed", "longbench"],
         Parameter(group=DATA, help="Which reading of a reply is the headline; all three are reported."),
     ] = "robust"
+    choice_mode: Annotated[
+        ChoiceMode,
+        Parameter(
+            group=ASKED,
+            help="text: read the letter from the reply; structured: let the server reply with nothing but a letter; "
+            "logprob: one token a question, and the letter that is most probable as that.",
+        ),
+    ] = "text"
     shuffle_choices: Annotated[
         bool,
         Parameter(group=ASKED, negative="", help="Show each question's choices in an order drawn from --seed."),
@@ -44,6 +53,11 @@ class McSettings(OneModelSettings):
         given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
         named = (option for option, wanted in given.items() if wanted)
         return (*super(McSettings, self).variations, *named)
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether documents are shown as page images."""
+        return not self.text_only
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,3 +77,8 @@ class NiahSettings(OneModelSettings):
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
     ] = False
     case_sensitive: Annotated[bool, Parameter(group=DATA, negative="", help="Compare answers with their case.")] = False
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether documents are shown as page images."""
+        return not self.text_only

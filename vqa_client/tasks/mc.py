@@ -7,14 +7,15 @@ from msgspec import Struct
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.choice_published import READINGS
-from vqa_client.tasks import longbench, template
+from vqa_client.tasks import choice_modes, longbench, template
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
 from vqa_client.tasks.task import Loaded, Task
-from vqa_client.types import Answer, Completion, Question, Score
+from vqa_client.types import Answer, ChoiceMode, Completion, Question, Score
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "1"
+LABELS = ("A", "B", "C", "D")
 
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
 PARSERS = ("robust", *READINGS)
@@ -29,7 +30,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
     answer: str
 
     def choices(self) -> dict[str, str]:
-        return {"A": self.choice_A, "B": self.choice_B, "C": self.choice_C, "D": self.choice_D}
+        return dict(zip(LABELS, (self.choice_A, self.choice_B, self.choice_C, self.choice_D), strict=True))
 
     def gold(self) -> str:
         return self.answer.strip().upper()
@@ -80,17 +81,37 @@ def load(
     )
 
 
-def task(*, prompt_template: str | None = None, parser: str = "robust", text_only: bool = False) -> Task:
-    """Build the task; raises UsageError for an unknown parser or placeholder."""
+def task(
+    *,
+    prompt_template: str | None = None,
+    parser: str = "robust",
+    choice_mode: ChoiceMode = "text",
+    text_only: bool = False,
+) -> Task:
+    """Build the task; `parser` reads free text, so it belongs to the mode "text".
+
+    Raises UsageError for an unknown parser, mode or placeholder.
+    """
     if parser not in PARSERS:
         raise UsageError(f"unknown parser {parser!r}", hint=f"known are {', '.join(PARSERS)}")
-    chosen = prompt_template or DEFAULT_TEMPLATE
+    choosing = choice_modes.choosing_of(choice_mode, LABELS) if choice_mode != "text" else None
+    chosen = prompt_template or DEFAULT_TEMPLATE + (choice_modes.LETTER_ALONE if choosing else "")
     template.check(chosen)
 
     def prompt(question: Question) -> str:
         text = template.fill(chosen, question=question.text, choices=choices_text(question.choices))
         return longbench.with_context(text, question.extra["context"]) if text_only else text
 
+    if choosing:
+        return Task(
+            name="mc",
+            prompt=prompt,
+            parse=choice_modes.parse_with(choosing),
+            score=choice_modes.score_with(choosing),
+            scoring={"choice_mode": choice_mode, "version": choice_modes.SCORING_VERSION},
+            headline=choice_mode,
+            choosing=choosing,
+        )
     return Task(
         name="mc",
         prompt=prompt,

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.types import Answer, Completion, Question, Score
+from vqa_client.types import Answer, Choosing, Completion, Question, Score
 
 
 def no_parameters(_: Question) -> dict[str, Any]:
@@ -19,7 +19,7 @@ class Task(Struct, frozen=True, kw_only=True):
     `scoring` names everything that `parse` and `score` depend on (parser, flags, a version): records made under
     another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
     score's value is. `text_first` puts the prompt before the images; `parameters` gives the fields that a question's
-    request has besides the model's.
+    request has besides the model's; `choosing` says that answers aren't read from free text.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Task(Struct, frozen=True, kw_only=True):
     headline: str
     text_first: bool = False
     parameters: Callable[[Question], dict[str, Any]] = no_parameters
+    choosing: Choosing | None = None
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 from vqa_client.files import Members, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent
+from vqa_client.reports.longbench.choices import choices_taken
 from vqa_client.reports.longbench.groups import (
     CONTEXT_LENGTHS,
     DEPTHS,
@@ -42,7 +43,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
         "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
     }
     head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-    head |= additions(run, summary, percent) | dict(added or {})
+    head |= additions(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
     write_json_list(path, head, RESULTS, (mc_result(*pair) for pair in pairs()))
     return summary
 

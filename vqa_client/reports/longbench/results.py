@@ -54,6 +54,7 @@ def _ending(question: Question, record: Record) -> dict[str, Any]:
         "rivals": record.rivals,
         "source": record.source,
         "scores": record.parts,
+        **({"probabilities": record.probabilities} if record.probabilities else {}),
         "groups": record.groups,
         "finish_reason": record.finish_reason,
         **({"reasoning": record.reasoning} if record.reasoning else {}),

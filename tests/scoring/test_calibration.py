@@ -1,0 +1,36 @@
+"""Calibration against figures worked out by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.scoring.calibration import Calibrating, Calibration
+
+
+def of(*questions: tuple[float, bool, float]) -> Calibration:
+    calibrating = Calibrating()
+    for question in questions:
+        calibrating.add(*question)
+    return calibrating.calibration()
+
+
+def test_a_model_that_is_as_sure_as_it_is_right_has_no_error() -> None:
+    assert of((0.5, True, 0.1), (0.5, False, 0.3)) == Calibration(n=2, expected_error=0.0, brier=0.2)
+
+
+def test_bins_are_weighted_by_their_share() -> None:
+    found = of((1.0, False, 1.0), (0.95, True, 0.0), (0.95, True, 0.0), (0.42, True, 0.2))
+    assert found.expected_error == pytest.approx((abs(2 - 2.9) + abs(1 - 0.42)) / 4)
+    assert found.brier == pytest.approx(0.3)
+
+
+def test_no_question_has_no_figures() -> None:
+    assert of() == Calibration(n=0, expected_error=None, brier=None)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.floats(0, 1)), min_size=1, max_size=40))
+def test_errors_stay_shares(questions: list[tuple[float, bool, float]]) -> None:
+    found = of(*questions)
+    assert found.n == len(questions)
+    assert found.expected_error is not None
+    assert 0.0 <= found.expected_error <= 1.0

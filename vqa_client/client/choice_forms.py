@@ -1,0 +1,176 @@
+"""How this server takes a constrained choice, or tells the labels' logprobs: found out before any question is asked.
+
+Most servers accept fields that they ignore, with HTTP 200; so each form is tried where ignoring it shows.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.client.check.asker import Asker
+from vqa_client.client.check.asks import MOST_TOKENS, Ask
+from vqa_client.client.check.features import found_reasoning
+from vqa_client.client.check.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
+from vqa_client.client.check.replies import Reply
+from vqa_client.client.check.sight import colour_asks
+from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.token_ids import ids_of_labels
+from vqa_client.client.url import without_secrets
+from vqa_client.errors import ServerUnusable
+from vqa_client.model_config import ModelSettings
+from vqa_client.scoring.choice_constrained import constrained
+from vqa_client.scoring.choice_logprob import label_probabilities, thinks
+from vqa_client.types import Choosing
+
+TOP_LOGPROBS: Final = (20, 5)
+"""What vLLM, mlx-vlm and OpenAI tell at most, and what is left at services that refuse as many."""
+PUT_OFF_S: Final = (1.0, 3.0, 9.0, 27.0)
+"""Waits for a server that limits the rate of requests, or is full."""
+NO_FORM = (
+    "vLLM from 0.12 on takes structured_outputs, older ones guided_choice, others a JSON schema in response_format; "
+    "--choice_mode logprob needs logprobs alone, and text nothing"
+)
+NO_LOGPROBS = "start mlx-vlm with --top-logprobs-k 20; a service may tell none: leave --choice_mode away then"
+THINKS = (
+    'it has to answer at once: switch its thinking off ("extra_body": {"chat_template_kwargs": {"enable_thinking": '
+    "false}} in the config), start the server without its --reasoning-parser, or leave --choice_mode away"
+)
+
+
+class ChoiceForm(Struct, frozen=True, kw_only=True):
+    """The fields by which a server is asked to choose; `name` says which of its ways that is."""
+
+    name: str
+    fields: dict[str, Any]
+
+
+def _json_form(labels: Sequence[str]) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(labels)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": "choice", "schema": schema, "strict": True}}
+
+
+CONSTRAINED: Mapping[str, Callable[[Sequence[str]], dict[str, Any]]] = {
+    "structured_outputs": lambda labels: {"structured_outputs": {"choice": list(labels)}},
+    "guided_choice": lambda labels: {"guided_choice": list(labels)},
+    "response_format": lambda labels: {"response_format": _json_form(labels)},
+}
+"""Ways to allow some texts only, the shortest reply first: vLLM's, that of vLLM before 0.12, and JSON."""
+
+
+async def choice_form(endpoint: Endpoint, model: ModelSettings, choosing: Choosing) -> ChoiceForm:
+    """The form that this server honours; raises ServerUnusable, with what it did, where it honours none."""
+    asker = Asker(endpoint, model, timeout_s=model.timeout_s)
+    plain = await _ask(asker, colour_asks()[0])
+    if plain.completion is None:
+        raise _unusable(endpoint, choosing, f"it completes nothing ({plain.told})", "see what the server's log says")
+    find = _constrained if choosing.mode == "structured" else _logprobs
+    return await find(asker, choosing, plain)
+
+
+async def _constrained(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+    """The first way in which a picture of a square can only be called a zebra or a quartz."""
+    told = []
+    for name, form in CONSTRAINED.items():
+        reply = await _ask(asker, _picture({"max_tokens": asker.model.max_tokens, **form(UNLIKELY)}))
+        if reply.completion is not None and constrained(reply.completion.text, UNLIKELY) is not None:
+            return ChoiceForm(name=name, fields=form(choosing.labels))
+        told.append(f"{name} is {_made_of(reply)}")
+    raise _unusable(asker.endpoint, choosing, "; ".join(told), NO_FORM)
+
+
+async def _logprobs(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm:
+    if await _thinks(asker, plain):
+        raise _unusable(asker.endpoint, choosing, "the model thinks before it answers", THINKS)
+    form = await _by_token_ids(asker, choosing, plain)
+    told = ""
+    for most in () if form else TOP_LOGPROBS:
+        fields = {"logprobs": True, "top_logprobs": most}
+        reply = await _ask(asker, _picture(_one_token(asker, fields)))
+        if (alternatives(reply) or 0) >= min(TOP_LOGPROBS):
+            form = ChoiceForm(name="top_logprobs", fields=_one_token(asker, fields))
+            break
+        told = _told(reply)
+    if form is None:
+        raise _unusable(asker.endpoint, choosing, told, NO_LOGPROBS)
+    return form
+
+
+async def _thinks(asker: Asker, plain: Reply) -> bool:
+    """Whether thoughts come first; a model whose template opens them shows it only where they end."""
+    replies = [plain]
+    if plain.completion and plain.completion.finish_reason == "length" and asker.model.max_tokens > MOST_TOKENS:
+        replies.append(await _ask(asker, _picture({"max_tokens": asker.model.max_tokens})))
+    first = await _ask(asker, _picture(_one_token(asker, {"logprobs": True})))
+    return bool(found_reasoning([*replies, first]).value) or bool(first.completion and thinks(first.completion))
+
+
+async def _by_token_ids(asker: Asker, choosing: Choosing, plain: Reply) -> ChoiceForm | None:
+    """Exact probabilities of the labels' own tokens, where a server names tokens by number and tells those."""
+    ids = await ids_of_labels(asker.endpoint, asker.model.model_name, choosing.labels)
+    if not ids:
+        return None
+    fields = _one_token(asker, {"logprobs": True, "logprob_token_ids": ids})
+    reply = await _ask(asker, _picture(fields))
+    if effect_of(PARAMETERS["logprob_token_ids"], plain, reply, fields) != "honoured" or reply.completion is None:
+        return None
+    known = label_probabilities(reply.completion.first_token or {}, choosing.labels)
+    return ChoiceForm(name="logprob_token_ids", fields=fields) if len(known) == len(choosing.labels) else None
+
+
+async def _ask(asker: Asker, ask: Ask) -> Reply:
+    """The reply, or the last refusal of a server that puts questions off: it says nothing of what it would take."""
+    for wait_s in PUT_OFF_S:
+        reply = await asker.ask(ask)
+        if reply.status != "rate_limited" and reply.http_status != HTTPStatus.SERVICE_UNAVAILABLE:
+            return reply
+        await asyncio.sleep(wait_s)
+    return await asker.ask(ask)
+
+
+def _picture(fields: dict[str, Any]) -> Ask:
+    return msgspec.structs.replace(colour_asks()[0], fields=fields)
+
+
+def _one_token(asker: Asker, fields: dict[str, Any]) -> dict[str, Any]:
+    """The limit under the name that the server turned out to want."""
+    return {asker.dialect.max_tokens_name: 1, **fields}
+
+
+def _told(reply: Reply) -> str:
+    if reply.completion is None:
+        return f"logprobs are refused ({reply.told})"
+    others = alternatives(reply)
+    if others is None:
+        return "it tells no logprobs"
+    return f"of a first token it tells {others} alternatives, and {min(TOP_LOGPROBS)} at least are needed"
+
+
+def _made_of(reply: Reply) -> str:
+    if reply.completion is None:
+        return f"refused ({reply.told})"
+    cut = not reply.completion.text and reply.completion.finish_reason == "length"
+    return "not told (the reply ends inside its thoughts)" if cut else f"ignored (it says {reply.text[:40]!r})"
+
+
+def _unusable(endpoint: Endpoint, choosing: Choosing, told: str, way_out: str) -> ServerUnusable:
+    address = without_secrets(endpoint.base)
+    return ServerUnusable(f"{address} can't be asked with --choice_mode {choosing.mode}: {told}", hint=way_out)
+
+
+async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choosing: Choosing) -> ChoiceForm:
+    """The one form of all servers of a run; raises ServerUnusable where they differ."""
+    first, *others = await asyncio.gather(*(choice_form(endpoint, model, choosing) for endpoint in endpoints))
+    for endpoint, form in zip(endpoints[1:], others, strict=True):
+        if form != first:
+            told = f"it takes {form.name}, and {without_secrets(endpoints[0].base)} {first.name}"
+            raise _unusable(endpoint, choosing, told, "serve the same model by the same server everywhere")
+    return first

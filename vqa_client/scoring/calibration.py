@@ -1,0 +1,43 @@
+"""Whether a model is right as often as it is sure: expected calibration error and Brier score.
+
+Source: Guo et al., On Calibration of Modern Neural Networks (2017): ten bins of equal width, each with how far its
+accuracy is from its mean confidence, weighted by its share of the questions.
+"""
+
+from msgspec import Struct
+
+BINS = 10
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Over `n` questions; `expected_error` and `brier` are in [0, 1], 0 is best, None where n is 0."""
+
+    n: int
+    expected_error: float | None
+    brier: float | None
+
+
+class Calibrating:
+    """Takes questions one by one and keeps three sums a bin."""
+
+    def __init__(self) -> None:
+        self._n = [0] * BINS
+        self._sure = [0.0] * BINS
+        self._right = [0] * BINS
+        self._brier = 0.0
+
+    def add(self, confidence: float, right: bool, brier: float) -> None:
+        """Take a question's highest share, whether that label is the right one, and its Brier score."""
+        place = min(int(confidence * BINS), BINS - 1)
+        self._n[place] += 1
+        self._sure[place] += confidence
+        self._right[place] += right
+        self._brier += brier
+
+    def calibration(self) -> Calibration:
+        """Add everything up."""
+        n = sum(self._n)
+        gaps = sum(abs(right - sure) for right, sure in zip(self._right, self._sure, strict=True))
+        return Calibration(
+            n=n, expected_error=min(1.0, gaps / n) if n else None, brier=min(1.0, self._brier / n) if n else None
+        )

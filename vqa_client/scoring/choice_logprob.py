@@ -1,0 +1,88 @@
+"""The label that a model holds most probable as its first token: nothing is read, and nothing is guessed.
+
+A label's probability is the sum over all tokens that spell it, such as "A", " A" and "(A". The probabilities that a
+server tells are of the whole vocabulary; what of them falls on the labels is their mass.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from vqa_client.types import Answer, Completion
+
+RULE: Final = "first token"
+THOUGHTS: Final = "reasoning first"
+NO_LOGPROBS: Final = "no logprobs"
+_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*\"'`.:,"
+"""What may stand around a label in its token, the marks among them by which some servers write a blank or a newline."""
+_THINKING: Final = ("<think", "<|think", "<thought", "<reasoning", "[THINK]", "<|channel|>", "\u25c1think")
+"""How the first token of a model begins that thinks before it answers."""
+_TIE: Final = 1e-6
+"""Logits of 16 bits tie often, and sums of spellings differ in their last digits."""
+DIGITS: Final = 6
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """What the labels' probabilities come to; all but `mass` are shares of the mass, so that they add up to 1.
+
+    `right` is the right label's, `top` the highest, `margin` what the highest is above the second. `brier` is half the
+    sum of squared errors over the labels, in [0, 1] (Brier 1950).
+    """
+
+    mass: float
+    right: float
+    top: float
+    margin: float
+    brier: float
+
+
+def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
+    """The probability of each label that one of the tokens (with their logprobs) spells, in the labels' order."""
+    found: dict[str, list[float]] = {}
+    for token, logprob in first_token.items():
+        found.setdefault(token.strip(_AROUND), []).append(math.exp(logprob))
+    return {label: min(1.0, math.fsum(found[label])) for label in labels if label in found}
+
+
+def thinks(completion: Completion) -> bool:
+    """Whether a reply's first token is none of its answer's, because thoughts come before that."""
+    first = completion.first_token or {}
+    likeliest = max(first, key=first.__getitem__, default="")
+    return bool(completion.reasoning) or likeliest.lstrip().startswith(_THINKING)
+
+
+def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
+    """The most probable label; two that are equally probable are an ambiguity, and without any there is no answer."""
+    if thinks(completion):
+        return Answer(status="unparsed", rule=THOUGHTS)
+    if completion.first_token is None:
+        return Answer(status="unparsed", rule=NO_LOGPROBS)
+    weighed = label_probabilities(completion.first_token, labels)
+    top = max(weighed.values(), default=0.0)
+    if top <= 0.0:
+        return Answer(status="unparsed", rule=RULE, probabilities=weighed)
+    best = [label for label, probability in weighed.items() if math.isclose(probability, top, rel_tol=_TIE)]
+    rounded = {label: _rounded(probability) for label, probability in weighed.items()}
+    if len(best) > 1:
+        return Answer(status="ambiguous", rule=RULE, rivals=tuple(best), probabilities=rounded)
+    return Answer(text=best[0], rule=RULE, probabilities=rounded)
+
+
+def weights(probabilities: Mapping[str, float], right: str, labels: Sequence[str]) -> Weights | None:
+    """Weigh the labels against each other, one that wasn't told as 0; None where nothing fell on any."""
+    mass = math.fsum(probabilities.values())
+    if mass <= 0.0:
+        return None
+    shares = {label: probabilities.get(label, 0.0) / mass for label in labels}
+    top, second, *_ = (*sorted(shares.values(), reverse=True), 0.0)
+    errors = math.fsum((share - (label == right)) ** 2 for label, share in shares.items())
+    return Weights(
+        mass=min(1.0, mass), right=shares.get(right, 0.0), top=top, margin=top - second, brier=min(1.0, errors / 2)
+    )
+
+
+def _rounded(probability: float) -> float:
+    """Six significant digits: more than any server's arithmetic has."""
+    return float(f"{probability:.{DIGITS}g}")

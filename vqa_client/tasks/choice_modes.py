@@ -1,0 +1,52 @@
+"""A choice that is not read from free text: the reply is a label and nothing else, or its first token is weighed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from vqa_client.errors import UsageError
+from vqa_client.scoring.choice_constrained import read_constrained
+from vqa_client.scoring.choice_logprob import DIGITS, read_first_token, weights
+from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question, Score
+
+SCORING_VERSION = "1"
+LETTER_ALONE: Final = "Answer with the letter alone."
+"""How a prompt ends whose author has not written another: a model that begins a sentence has no letter to weigh."""
+
+_READERS: Final[Mapping[ChoiceMode, Callable[[Completion, Sequence[str]], Answer]]] = {
+    "structured": read_constrained,
+    "logprob": read_first_token,
+}
+
+
+def choosing_of(mode: ChoiceMode, labels: tuple[str, ...]) -> Choosing:
+    """What a server is to be asked for; raises UsageError for an unknown mode."""
+    if mode not in _READERS:
+        raise UsageError(f"unknown choice mode {mode!r}", hint=f"known are text, {', '.join(_READERS)}")
+    return Choosing(mode=mode, labels=labels)
+
+
+def parse_with(choosing: Choosing) -> Callable[[Completion, Question], Answer]:
+    """What gives a reply's label."""
+    read = _READERS[choosing.mode]
+    return lambda completion, question: read(completion, tuple(question.choices))
+
+
+def score_with(choosing: Choosing) -> Callable[[Answer, Completion, Question], Score]:
+    """What scores it under the mode's name; weighed labels add the right one's share, the margin, and the mass."""
+
+    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+        gold = question.references[0]
+        parts: dict[str, float] = {choosing.mode: float(answer.text == gold)}
+        if choosing.mode == "logprob":
+            parts |= _weighed(answer, gold, question)
+        return Score(value=parts[choosing.mode], parts=parts)
+
+    return score
+
+
+def _weighed(answer: Answer, gold: str, question: Question) -> dict[str, float]:
+    found = weights(answer.probabilities, gold, tuple(question.choices))
+    if found is None:
+        return {"probability": 0.0, "margin": 0.0, "mass": 0.0}
+    shares = {"probability": found.right, "margin": found.margin, "mass": found.mass}
+    return {name: round(share, DIGITS) for name, share in shares.items()}
