@@ -18,6 +18,9 @@ class Progress:
     def asking(self) -> None:
         """A question is taken up."""
 
+    def serving(self, text: str) -> None:
+        """How the servers stand, by their own figures, in a few words."""
+
     def finished(self, record: Record) -> None:
         """A question taken up has its record."""
 

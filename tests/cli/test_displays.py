@@ -65,6 +65,28 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
     assert tally.line() == "50/100 · 0.0 q/s · accuracy 100.0 % · 1 in flight"
 
 
+def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.console import Console
+
+    plain, live, said = PlainDisplay(), LiveDisplay(), "8 running · 24 waiting · KV 12 %"
+    plain.begin("mc clean", 100)
+    plain.asking()
+    plain.serving(said)
+    clock.now_s += 31
+    plain.finished(record())
+    assert capsys.readouterr().err.endswith(f" · 0 in flight · server: {said}\n")
+    live._console = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False)
+    live.begin("mc clean", 100)
+    live.serving(said)
+    with live._console.capture() as drawn:
+        live._console.print(live._drawn())
+    live.end()
+    assert drawn.get().splitlines()[1].strip("\x1b[02m ") == f"server: {said}"
+    assert live.served == ""
+
+
 def test_a_log_file_gets_few_plain_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     plain = PlainDisplay()
     plain.begin("mc clean", 500)

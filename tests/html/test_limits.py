@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.html.samples import facts, failed, mixed, record, write_run
+from tests.reports.paces import quarters, served, start
 from vqa_client.html.limits import limits
 from vqa_client.html.totals import totals
 from vqa_client.reports.logged_run import read_run
@@ -16,12 +17,6 @@ from vqa_client.types import Record
 def sentences(tmp_path: Path, records: list[Record], run: Any = None) -> str:
     found = read_run(write_run(tmp_path, records, run=run))
     return "\n".join(limits(found, overview(found)))
-
-
-def paced(**session: Any) -> dict[str, Any]:
-    run = facts()
-    run["sessions"] = [{"wall_s": 10.0, "questions": 80} | session]
-    return run
 
 
 def test_failed_questions_are_said_with_an_example(tmp_path: Path) -> None:
@@ -37,17 +32,31 @@ def test_replies_that_were_cut_are_said_with_the_accuracy_without_them(tmp_path:
     )
 
 
+def test_the_pace_is_that_of_the_longest_start_by_the_rules_of_all_reports(tmp_path: Path) -> None:
+    run = facts()
+    queued = start(at_server=31, servers=[served(8, 22, mm_hit_rate=0.96, generation_tokens_s=1234.5)])
+    run["sessions"] = [start(paused=30, at_server=2, client={"watched_s": 9.0}), queued, {"wall_s": 1.0}]
+    said = sentences(tmp_path, [record(1)], run)
+    assert "Of 3 starts the longest shows what follows." in said
+    assert "What limited the run: GPU queue (the server ran 8.0 requests and had 22.0 waiting, at 32 workers)." in said
+    assert "Of 32 workers, on average: 1.0 in the server's preprocessing, 22.0 in its queue, 8.0 running there" in said
+    assert "The server at http://one:8000/v1: image cache 96 % hits, 1,234 tokens a second generated." in said
+    assert "rate limit" not in said
+
+
+def test_a_server_that_grew_slower_or_larger_is_said(tmp_path: Path) -> None:
+    grown = [served(28, memory_bytes=[2_000_000_000, 9_000_000_000])]
+    run = facts() | {"sessions": [start(at_server=31, servers=grown, quarters=quarters(0.5, 0.5, 1.0, 2.0))]}
+    said = sentences(tmp_path, [record(1)], run)
+    assert "The server grew slower: replies to questions of the same size took 0.50 s" in said
+    assert "The process of http://one:8000/v1 grew from 2.0 to 9.0 GB during the run." in said
+
+
 @pytest.mark.parametrize(
-    ("latency_s", "session", "reason"),
-    [
-        (1.0, {}, "8.0 requests were in flight, of at most 8: the server set the pace. More workers"),
-        (0.1, {"loop_stall_max_s": 0.5}, "the client stood still for up to 0.50 s"),
-        (0.1, {"loop_stall_max_s": 0.01}, "0.8 requests were in flight, of at most 8: starting, ending or waiting"),
-    ],
+    "session", [{"wall_s": 10.0, "questions": 80}, {"workers": "many", "client": [], "quarters": 3}]
 )
-def test_the_pace_has_a_reason(tmp_path: Path, latency_s: float, session: dict[str, Any], reason: str) -> None:
-    records = [record(n, latency_s=latency_s) for n in range(80)]
-    assert reason in sentences(tmp_path, records, paced(**session))
+def test_a_start_that_tells_nothing_of_its_pace_has_none(tmp_path: Path, session: dict[str, Any]) -> None:
+    assert sentences(tmp_path, [record(1)], facts() | {"sessions": [session]}) == ""
 
 
 def test_what_was_left_out_or_not_asked_is_said(tmp_path: Path) -> None:

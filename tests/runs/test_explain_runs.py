@@ -82,7 +82,7 @@ async def test_all_of_esnlive_test_is_asked_in_place_of_the_val_split_it_does_no
     heard = Heard()
     (report,) = await vqa_client.arun(of.settings(server.base_url, max_workers=64), progress=heard)
     assert (report.summary.overall.correct, report.summary.overall.total, report.failed) == (3801, 14_740, 0)
-    assert 14_740 < server.counts["requests"] < 14_750, "a few requests ask what the server is"
+    assert 14_740 < server.counts["requests"] < 14_800, "a few requests ask what the server is and how it stands"
     labels = {label: (tally.correct, tally.total) for label, tally in report.summary.breakdowns["label"].items()}
     assert labels == {"contradiction": (0, 5721), "entailment": (0, 5218), "neutral": (3801, 3801)}
     assert heard.notes.count("ESNLI-VE has no val split: test stands in for it") == 1

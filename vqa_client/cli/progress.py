@@ -45,8 +45,10 @@ class PlainDisplay(Tally):
         super().finished(record)
         since_s = time.monotonic() - self._said_s
         step = self.done * STEPS // max(self.total, 1)
+        if self.done == self.total:  # the end says it
+            return
         if since_s >= MOST_S or (since_s >= LEAST_S and step > self._step):
-            say(f"{self.title}: {self.line()}")
+            say(f"{self.title}: {' · '.join(filter(None, (self.line(), self.served)))}")
             self._said_s, self._step = time.monotonic(), step
 
     def end(self) -> None:  # noqa: D102
@@ -78,17 +80,20 @@ class LiveDisplay(Tally):
 
     def end(self) -> None:  # noqa: D102
         if self._live is not None:
+            self.served = ""  # what is left on the screen is of the whole run
             self._live.stop()
             self._live = None
 
     def _drawn(self) -> Any:
+        from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
         title, line = Text(safe(self.title), style="bold"), Text(self.line())
+        served = [Text(self.served, style="dim", no_wrap=True, overflow="ellipsis")] if self.served else []
         if self._console.width < WIDE:
-            return Text.assemble(title, " ", line, no_wrap=True, overflow="ellipsis")
+            return Group(Text.assemble(title, " ", line, no_wrap=True, overflow="ellipsis"), *served)
         row = Table.grid(padding=(0, 1))
         row.add_row(title, ProgressBar(total=max(self.total, 1), completed=self.done, width=20), line)
-        return row
+        return Group(row, *served)

@@ -5,6 +5,7 @@ from collections import Counter
 
 from vqa_client.cli.text import duration
 from vqa_client.progress import Progress
+from vqa_client.reports.measures import NORMALISED, TEN_ANSWERS
 from vqa_client.types import Record
 
 RATE_WINDOW_S = 30.0
@@ -22,7 +23,8 @@ class Tally(Progress):
         self.done = 0
         self.in_flight = 0
         self.tokens = 0
-        self.scored = False
+        self.served = ""
+        self.measure = ""
         self.score_sum = 0.0
         self.faults: Counter[str] = Counter()
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
@@ -44,9 +46,13 @@ class Tally(Progress):
         self.tokens += record.completion_tokens or 0
         self._count(record)
 
+    def serving(self, text: str) -> None:  # noqa: D102
+        self.served = f"server: {text}"
+
     def _count(self, record: Record) -> None:
         self.done += 1
-        self.scored = self.scored or bool(record.parts)  # where nobody knows the answers there is no accuracy
+        if record.parts:  # where nobody knows the answers there is no accuracy
+            self.measure = TEN_ANSWERS if NORMALISED in record.parts else "accuracy"
         self.score_sum += record.score
         if record.status != "ok":
             self.faults[record.status] += 1
@@ -60,8 +66,8 @@ class Tally(Progress):
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
         if rate and self.done < self.total:
             parts.append(f"{duration((self.total - self.done) / rate)} left")
-        if self.scored:
-            parts.append(f"accuracy {100 * self.score_sum / self.done:.1f} %")
+        if self.measure:
+            parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")
         if asks:

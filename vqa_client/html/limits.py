@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
+from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
+from vqa_client.reports.start import read_start
 from vqa_client.types import ANSWERED, Status
 
-BUSY = 0.8
-"""From this share of the workers in flight on, the server set the pace."""
-LONG_STALL_S = 0.1
 _HELD_UP: dict[Status, str] = {
     "rate_limited": "were refused by the server's rate limit",
     "timeout": "got no reply in time",
@@ -24,7 +23,7 @@ _HELD_UP: dict[Status, str] = {
 
 def limits(run: LoggedRun, found: Overview) -> list[str]:
     """Sentences, the gravest first; none of them where nothing is known."""
-    return [*_missing(run, found), *_failures(found), *_cut(run, found), *_pace(run, found)]
+    return [*_missing(run, found), *_failures(found), *_cut(run, found), *_pace(run)]
 
 
 def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
@@ -63,24 +62,20 @@ def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield f"{number:,} replies ({100 * number / total:.1f} %) were cut{at}.{without}"
 
 
-def _pace(run: LoggedRun, found: Overview) -> Iterator[str]:
-    wall_s, asked = run.facts.total("wall_s"), run.facts.total("questions")
-    workers = run.facts.settings.get("max_workers")
-    if not wall_s or not asked or not isinstance(workers, int) or not found.latencies_s:
+def _pace(run: LoggedRun) -> Iterator[str]:
+    """What the longest start shows: the figures of several together would be those of none."""
+    starts = {start.client.watched_s: one for one in run.facts.sessions if (start := read_start(one)) is not None}
+    if not starts:
         return
-    busy = sum(found.latencies_s) * min(1.0, asked / len(found.latencies_s)) / wall_s
-    most = min(workers, int(asked))
-    yield f"On average {busy:.1f} requests were in flight, of at most {most:,}: {_reason(run, busy, most)}"
+    longest = starts[max(starts)]
+    if len(run.facts.sessions) > 1:
+        yield f"Of {len(run.facts.sessions)} starts the longest shows what follows."
+    yield from map(_as_sentence, limits_of(longest))
+    yield from map(_as_sentence, stands_of(longest))
 
 
-def _reason(run: LoggedRun, busy: float, most: int) -> str:
-    stall_s = max(run.facts.of_starts("loop_stall_max_s"), default=0.0)
-    if busy >= BUSY * most:
-        few = " More workers may be faster, if the server has room." if most < run.facts.total("questions") else ""
-        return f"the server set the pace.{few}"
-    if stall_s > LONG_STALL_S:
-        return f"the client stood still for up to {stall_s:.2f} s, so its processor may have been the limit."
-    return "starting, ending or waiting took the rest of the time, not the client's processor."
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _cut_at(text: str, characters: int = 200) -> str:

@@ -1,15 +1,17 @@
 """What one start of a run was like: times, tokens, retries, and how long the event loop stood still."""
 
-import asyncio
 import math
 import time
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from vqa_client.reports.bottleneck import limited_by
+from vqa_client.runs.pace import Pace
+from vqa_client.runs.quarters import Quarters
 from vqa_client.types import Record
 
-TICK_S = 0.025
 _STEPS = 200
 """Latencies are counted in steps of half a per cent, so that a million of them take no more room than a thousand."""
 _QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
@@ -22,12 +24,15 @@ class SessionFigures:
         self._started = datetime.now(UTC)
         self._started_s = time.monotonic()
         self._latencies = Latencies()
+        self._quarters = Quarters()
+        self.pace = Pace()
         self.questions = self._attempts = self._bytes = self._prompt_tokens = self._completion_tokens = 0
-        self._stall_s = 0.0
 
     def add(self, record: Record) -> None:
         """Take one record as it ends."""
         self.questions += 1
+        self.pace.finished()
+        self._quarters.add(record)
         self._attempts += record.attempts
         self._bytes += record.request_bytes * record.attempts
         self._prompt_tokens += record.prompt_tokens or 0
@@ -35,16 +40,12 @@ class SessionFigures:
         if record.latency_s:
             self._latencies.add(record.latency_s)
 
-    async def watch_loop(self) -> None:
-        """Until cancelled, note the longest time that the loop came late to a tick."""
-        while True:
-            due_s = time.monotonic() + TICK_S
-            await asyncio.sleep(TICK_S)
-            self._stall_s = max(self._stall_s, time.monotonic() - due_s)
+    def described(self, dialect: list[str], servers: Mapping[str, Any] = {}) -> dict[str, Any]:
+        """The figures so far; latencies are from the first byte sent to the reply's end, in seconds, to 0.25 %.
 
-    def described(self, dialect: list[str]) -> dict[str, Any]:
-        """The figures so far; latencies are from the first byte sent to the reply's end, in seconds, to 0.25 %."""
-        return {
+        `servers` is what is known of the servers' part in them.
+        """
+        told: dict[str, Any] = {
             "started": self._started.isoformat(timespec="seconds"),
             "wall_s": round(time.monotonic() - self._started_s, 3),
             "questions": self.questions,
@@ -53,9 +54,13 @@ class SessionFigures:
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,
             "latency_s": self._latencies.quantiles_s(),
-            "loop_stall_max_s": round(self._stall_s, 4),
+            "loop_stall_max_s": round(self.pace.stall_s, 4),
             "dialect": dialect,
+            **self.pace.described(),
+            "quarters": self._quarters.described(),
+            **servers,
         }
+        return told | limited_by(told)
 
 
 class Latencies:

@@ -1,22 +1,28 @@
 """One plan from what is on disk to its report: resume, ask, keep, report."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import anyio.to_thread
 from msgspec import Struct
 
+from vqa_client.client.answered_by import AnsweredBy
+from vqa_client.client.check.before import identity_of
 from vqa_client.client.limits import Breaker
+from vqa_client.client.metrics import MetricsReader
+from vqa_client.client.routes import Routes
 from vqa_client.client.server_memory import ask_memory_bytes
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
+from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
 from vqa_client.runner import Line, Prepares, answer_all, answer_one
+from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
@@ -25,6 +31,8 @@ from vqa_client.runs.run_file import RunFile, check_identity, described_settings
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 
+Watch = Callable[[], Coroutine[Any, Any, None]]
+"""Goes on until it is cancelled."""
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
 
@@ -105,6 +113,11 @@ def _identity(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[s
     return {"task": plan.task.name, "variant": plan.variant, **plan.identity, **identity(model, settings)}
 
 
+def _server_of(session: Session) -> dict[str, Any]:
+    found = identity_of(session.server)
+    return {"server": found} if found else {}
+
+
 def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
     """Whether kept replies may be worth something else: another parser or scorer, or another answer key."""
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
@@ -155,24 +168,58 @@ async def _go_on(
         file.write(plan.paths.run)
         return
     session = await stage.connect()
-    served = _identity(plan, session.model, stage.settings)
-    check_identity(file.identity, served, plan.paths.run)  # the server may serve another model than it did
+    served = _identity(plan, session.model, stage.settings) | _server_of(session)
+    check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
+    file.identity = served | file.identity
     file.described["server"] = session.server
+    answered_by = AnsweredBy(session.chat.routes)
+    metrics = _metrics(session.chat.routes, stage)
+    watch_pace = partial(figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting))
+    chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
     file.start(figures.described([]))
     file.write(plan.paths.run)
-    line = Line(task=plan.task, chat=session.chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
+    line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        await _ask(waiting, plan, line, stage, log, figures)
+        await _ask(waiting, plan, line, stage, log, figures, [watch_pace, metrics.watch])
         if not stage.stop.is_set():
-            file.described["server"] = session.server | {"memory_bytes": await ask_memory_bytes(session.endpoint)}
+            await metrics.last_look()
+            file.described["server"] = session.server | {"memory_bytes": await _memory_bytes(session.chat.routes)}
     finally:
-        file.sessions[-1] = figures.described(session.chat.dialect.described())
+        servers = answered_by.described() | metrics.described()
+        file.sessions[-1] = figures.described(session.chat.dialect.described(), servers)
         file.write(plan.paths.run)
+        for sentence in limits_of(file.sessions[-1]):
+            stage.progress.note(f"{plan.title}: {sentence}")
 
 
-async def _ask(waiting: int, plan: Plan, line: Line, stage: Stage, log: RecordLog, figures: SessionFigures) -> None:
+async def _memory_bytes(routes: Routes) -> int | None:
+    """Of all servers together; None where one doesn't tell."""
+    each = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in routes.all))
+    told = [size for size in each if size is not None]
+    return sum(told) if len(told) == len(each) else None
+
+
+def _metrics(routes: Routes, stage: Stage) -> MetricsReader:
+    """What reads all servers' metrics, or none of them."""
+    return MetricsReader(
+        routes.all if stage.settings.metrics else (), told=stage.progress.serving, note=stage.progress.note
+    )
+
+
+async def _ask(
+    waiting: int,
+    plan: Plan,
+    line: Line,
+    stage: Stage,
+    log: RecordLog,
+    figures: SessionFigures,
+    watches: Sequence[Watch],
+) -> None:
+    """Ask all that is waiting, with the watches going on beside it."""
+
     async def answer(question: Question) -> Record:
         stage.progress.asking()
+        figures.pace.asking()
         return await answer_one(question, line)
 
     def keep(record: Record) -> None:
@@ -185,7 +232,7 @@ async def _ask(waiting: int, plan: Plan, line: Line, stage: Stage, log: RecordLo
 
     beside = [
         asyncio.create_task(_sync_now_and_then(log, stage.progress)),
-        asyncio.create_task(figures.watch_loop()),
+        *(asyncio.create_task(watch()) for watch in watches),
     ]
     try:
         workers = min(stage.settings.max_workers, waiting)

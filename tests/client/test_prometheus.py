@@ -1,0 +1,119 @@
+"""The numbers taken from what servers say of themselves, and from nothing else."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vqa_client.client.prometheus import Reading, read_metrics
+
+LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
+
+
+def vllm(values: dict[str, float], labels: str = LABELS) -> bytes:
+    lines = [
+        f"# HELP vllm:{name} Said in words.\n# TYPE vllm:{name} gauge\nvllm:{name}{labels} {value}\n"
+        for name, value in values.items()
+    ]
+    return "".join(lines).encode()
+
+
+FULL = {
+    "num_requests_running": 3.0,
+    "num_requests_waiting": 2.0,
+    "kv_cache_usage_perc": 0.25,
+    "prefix_cache_queries_total": 1000.0,
+    "prefix_cache_hits_total": 800.0,
+    "mm_cache_queries_total": 10.0,
+    "mm_cache_hits_total": 9.0,
+    "prompt_tokens_total": 5e3,
+    "generation_tokens_total": 1.5e2,
+    "num_preemptions_total": 1.0,
+}
+LLAMACPP = b"""# HELP llamacpp:requests_processing Slots at work.
+# TYPE llamacpp:requests_processing gauge
+llamacpp:requests_processing 1
+llamacpp:requests_deferred 4
+llamacpp:tokens_predicted_total 77
+"""
+MLX = (
+    b'{"latest": null, "recent": [], "summary": {"uptime_s": 9, "in_flight": 5, "generated_tokens_total": 40, '
+    b'"prompt_tokens_total": 720, "last_error": null}, "server": {"request_queue_depth": 2, "loaded_model": "m"}}'
+)
+
+
+def test_vllm_s_figures_are_read_whatever_stands_in_its_labels() -> None:
+    found = read_metrics(vllm(FULL) + b"process_resident_memory_bytes 3e+09\n")
+    assert found == Reading(
+        running=3,
+        waiting=2,
+        kv_use=0.25,
+        counters={
+            "prefix_queries": 1000,
+            "prefix_hits": 800,
+            "mm_queries": 10,
+            "mm_hits": 9,
+            "prompt_tokens": 5000,
+            "generation_tokens": 150,
+            "preemptions": 1,
+        },
+        memory_bytes=3_000_000_000,
+    )
+
+
+def test_engines_behind_one_address_are_added_up_and_the_fullest_cache_is_told() -> None:
+    one, other = vllm(FULL, '{engine="0"}'), vllm(FULL | {"kv_cache_usage_perc": 0.5}, '{engine="1"}')
+    found = read_metrics(one + other)
+    assert found is not None
+    assert (found.running, found.waiting, found.kv_use, found.counters["mm_hits"]) == (6, 4, 0.5, 18)
+
+
+def test_figures_of_longer_and_shorter_names_are_not_taken_for_known_ones() -> None:
+    text = (
+        b'vllm:num_requests_waiting_by_reason{reason="capacity"} 9\nvllm:num_requests_running_x 9\n'
+        b"x_vllm:num_requests_running 9\n# vllm:num_requests_running 9\nvllm:num_requests_running 1\n"
+        b'vllm:prompt_tokens_created{engine="0"} 1.7e+09\n'
+    )
+    assert read_metrics(text) == Reading(running=1, waiting=0)
+
+
+def test_llama_cpp_s_and_mlx_vlm_s_figures_are_read() -> None:
+    assert read_metrics(LLAMACPP) == Reading(running=1, waiting=4, counters={"generation_tokens": 77})
+    assert read_metrics(MLX) == Reading(running=3, waiting=2, counters={"prompt_tokens": 720, "generation_tokens": 40})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not found",
+        b"<html>502</html>",
+        b"python_gc_objects_collected_total 3\n",
+        b"vllm:num_requests_running NaN\n",
+        b"vllm:num_requests_running -1\n",
+        b'vllm:num_requests_running{model_name="half',
+        b'{"latest": null, "recent": []}',
+        b'{"summary": {"in_flight": "many"}}',
+        b'{"error": {"code": 501, "message": "no metrics here"}}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_tells_nothing_is_no_reading(body: bytes) -> None:
+    assert read_metrics(body) is None
+
+
+@given(st.binary(max_size=200) | st.text(alphabet='vllm:num_requests_running{}"= 1\n', max_size=200).map(str.encode))
+def test_any_bytes_are_read_without_a_stumble(body: bytes) -> None:
+    found = read_metrics(body)
+    assert found is None or found.running >= 0
+
+
+def test_a_text_of_a_megabyte_takes_milliseconds() -> None:
+    bucket = "".join(
+        f'vllm:e2e_request_latency_seconds_bucket{{engine="0",le="{n}",model_name="m"}} {n}\n' for n in range(15_000)
+    )
+    hostile = "\nvllm:num_requests_running{" + '"x' * 200_000
+    started_s = time.process_time()
+    assert read_metrics(bucket.encode() + vllm(FULL) + hostile.encode()) is not None
+    assert time.process_time() - started_s < 0.25  # 15 ms where nothing else runs

@@ -1,0 +1,31 @@
+"""Which requests are still on their way, seen from the sockets."""
+
+import socket
+import sys
+
+import pytest
+
+from vqa_client.client.unsent import unsent_sockets
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems don't tell")
+
+
+def test_a_socket_counts_until_the_other_side_has_taken_its_bytes() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        before = unsent_sockets()
+        assert before is not None
+        with socket.create_connection(listener.getsockname()) as sender, listener.accept()[0] as receiver:
+            sender.sendall(b"x" * 1000)
+            receiver.recv(1000)
+            assert unsent_sockets() == before
+            sender.setblocking(False)
+            sent = sender.send(b"x" * 4_000_000)
+            assert unsent_sockets() == before + 1
+            receiver.settimeout(5)
+            while sent > 0:
+                sent -= len(receiver.recv(65_536))
+            sender.setblocking(True)
+            sender.sendall(b"x")
+            receiver.recv(1)
+            assert unsent_sockets() == before

@@ -1,0 +1,142 @@
+"""What is said to have limited a run, from figures of its workers, its processor and its servers."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reports.paces import served, start
+from vqa_client.reports.bottleneck import LIMITS, Held, held, limit_of, limited_by
+from vqa_client.reports.limiting import WORDS, limits_of
+from vqa_client.reports.start import Start, read_start
+
+
+def read(session: dict[str, Any]) -> Start:
+    found = read_start(session)
+    assert found is not None
+    return found
+
+
+CASES: list[tuple[dict[str, Any], str, str]] = [
+    (
+        start(at_server=31, client={"loop_cpu": 0.97, "cpu": 1.2}),
+        "client CPU",
+        "97 % of a core (the whole client 120 %",
+    ),
+    (start(at_server=31, client={"loop_late_s": 0.09}), "client CPU", "90 ms late on average and used but 10 %"),
+    (start(preparing=20, at_server=12), "preparing images", "20.0 of 32 workers waited for their images"),
+    (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers sat out"),
+    (start(sending=20, at_server=12), "upload", "20.0 of 32 requests were still on their way, 2.0 MB/s"),
+    (start(at_server=31, servers=[served(4, 1)]), "server preprocessing", "26.0 of 32 requests had come"),
+    (start(sending=None, at_server=31, servers=[served(4, 1)]), "upload or server", "26.0 of 32"),
+    (start(at_server=31, servers=[served(8, 22)]), "GPU queue", "ran 8.0 requests and had 22.0 waiting"),
+    (start(at_server=31, servers=[served(24, 6)]), "GPU queue", "--max-num-seqs"),
+    (start(at_server=31, servers=[served(24, 6, kv_use_max=0.99, preemptions=4)]), "GPU queue", "4 requests were pre"),
+    (start(at_server=31, servers=[served(28, 0)]), "too few workers", "Raise --max_workers"),
+    (start(at_server=31, servers=[served(28, 0, kv_use_max=0.95)]), "KV cache", "up to 95 % full"),
+    (start(at_server=31, servers=[served(28, 0)], questions=32), "too few questions", "all 32 questions"),
+    (
+        start(at_server=31, servers=[served(14, 0), served(14, 0)], answered_by={"a": 1, "b": 2}),
+        "too few workers",
+        "28",
+    ),
+    (start(at_server=31), "server", "31.0 of 32 requests waited for it, and it tells no more"),
+    (start(at_server=31, questions=32), "too few questions", "all 32"),
+    (start(at_server=10), "last replies", "22.0 of 32 workers had no question left"),
+]
+
+
+@pytest.mark.parametrize(("session", "limit", "said"), CASES)
+def test_a_limit_is_named_with_its_figures_and_a_way_out(session: dict[str, Any], limit: str, said: str) -> None:
+    assert limited_by(session) == {"limited_by": limit}
+    (sentence,) = limits_of(session)
+    assert sentence.startswith(f"what limited the run: {limit} (")
+    assert said in sentence
+
+
+def test_every_limit_has_a_case_and_words() -> None:
+    assert set(LIMITS) == set(WORDS) == {limit for _, limit, _ in CASES}
+
+
+def test_a_server_that_others_use_too_is_not_held_for_this_run_s_alone() -> None:
+    session = start(at_server=8, most=8, servers=[served(10, 30)])
+    found = held(read(session))
+    assert (found.running, found.waiting, found.preprocessing) == (2, 6, 0)
+    assert "some 32 requests were others'" in limits_of(session)[0]
+
+
+def test_one_silent_server_of_two_leaves_the_servers_part_undivided() -> None:
+    session = start(at_server=31, servers=[served(14, 0)], answered_by={"a": 1, "b": 2})
+    assert held(read(session)).server == 31
+    assert limited_by(session) == {"limited_by": "server"}
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        {},
+        {"wall_s": 10.0, "questions": 80},
+        {"workers": {"most": "many"}, "client": {}},
+        {"workers": [], "client": None},
+        start(at_server=31, client={"watched_s": 1.0}),
+    ],
+)
+def test_nothing_is_said_of_a_start_that_tells_too_little(session: dict[str, Any]) -> None:
+    assert limited_by(session) == {}
+    assert limits_of(session) == []
+
+
+share = st.floats(min_value=0, max_value=50)
+
+
+@st.composite
+def starts(draw: st.DrawFn) -> dict[str, Any]:
+    counts = {name: draw(share) for name in ("preparing", "paused", "at_server")}
+    sending, idle = draw(share | st.none()), draw(share)
+    most = int(sum(counts.values()) + (sending or 0) + idle) + 1
+    kv = draw(st.floats(0, 1) | st.none())
+    server = st.builds(lambda running, waiting: served(running, waiting, kv_use_max=kv), share, share)
+    client = {"loop_cpu": draw(st.floats(0, 0.8)), "loop_late_s": draw(st.floats(0, 0.04))}
+    servers = draw(st.none() | st.lists(server, max_size=3))
+    return start(
+        most=most, sending=sending, client=client, servers=servers, questions=draw(st.integers(1, 300)), **counts
+    )
+
+
+@given(starts())
+def test_what_held_the_workers_adds_up_to_all_of_them(session: dict[str, Any]) -> None:
+    found = held(read(session))
+    parts = [float(getattr(found, name)) for name in Held.__struct_fields__]
+    assert min(parts) >= 0
+    assert sum(parts) == pytest.approx(session["workers"]["most"])
+
+
+@given(starts())
+def test_every_start_has_one_known_limit_and_words_for_it(session: dict[str, Any]) -> None:
+    assert limit_of(read(session)) in LIMITS
+    assert len(limits_of(session)) == 1
+
+
+OWN = {"preparing": "preparing images", "paused": "rate limit", "sending": "upload", "idle": "last replies"}
+
+
+@given(starts())
+def test_what_holds_more_than_half_of_the_workers_is_the_limit(session: dict[str, Any]) -> None:
+    found = held(read(session))
+    for name, limit in OWN.items():
+        if getattr(found, name) > session["workers"]["most"] / 2:
+            assert limited_by(session) == {"limited_by": limit}
+
+
+@given(starts())
+def test_no_more_workers_are_advised_where_requests_already_wait(session: dict[str, Any]) -> None:
+    found = held(read(session))
+    if limit_of(read(session)) == "too few workers":
+        assert found.waiting < max(1.0, 0.1 * (found.waiting + found.running))
+
+
+@given(starts(), st.floats(0.85, 1.0))
+def test_a_full_processor_is_the_limit_whatever_else_is_slow(session: dict[str, Any], loop_cpu: float) -> None:
+    session["client"]["loop_cpu"] = loop_cpu
+    assert limited_by(session) == {"limited_by": "client CPU"}

@@ -1,0 +1,159 @@
+"""What the run's servers say of their own work, read from /metrics beside the run and never in its way."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+
+from vqa_client.client.prometheus import Reading, read_metrics
+from vqa_client.client.routes import Route
+
+FIRST_S, SHARE, EVERY_S = 1.0, 0.2, 5.0
+"""From one reading to the next: a second at first, then that share of the time so far, at last EVERY_S."""
+TIMEOUT_S, LAST_TIMEOUT_S = 5.0, 1.0
+LARGEST_BYTES = 4_000_000
+"""A thousand labels make vLLM's text a megabyte; a larger one is nothing to ask for every few seconds."""
+
+
+class ServerWatch:
+    """One server's readings added up: counters as what came since the first reading, a restart's fall left out."""
+
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self.silent = False
+        self.latest: Reading | None = None
+        self.readings = 0
+        self._counted: dict[str, float] = {}
+        self._memory_bytes: list[int] = []
+        self._watched_s = self._at_s = self._running = self._waiting = self._kv_use = self._kv_most = 0.0
+
+    async def look(self, timeout_s: float) -> None:
+        """Take one reading; raises httpx2.TransportError or OSError. A server that tells nothing is silent for good."""
+        base = self.route.endpoint.base
+        root = base.copy_with(path=base.path.rstrip("/").removesuffix("/v1") or "/")
+        response = await self.route.endpoint.at(root).get("/metrics", timeout_s=timeout_s)
+        body, status = response.content, response.status_code
+        reading = read_metrics(body) if status == HTTPStatus.OK and len(body) <= LARGEST_BYTES else None
+        if reading is not None:
+            self.take(reading, time.monotonic())
+        elif status < HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.NOT_IMPLEMENTED:
+            self.silent = True
+
+    def take(self, reading: Reading, now_s: float) -> None:
+        """Add a reading; what it says of the moment stands for the time since the one before."""
+        before, passed_s = self.latest, now_s - self._at_s
+        if before is not None:
+            for name, value in reading.counters.items():
+                came = value - before.counters.get(name, 0.0)
+                self._counted[name] = self._counted.get(name, 0.0) + (came if came >= 0 else value)
+            self._watched_s += passed_s
+            self._running += reading.running * passed_s
+            self._waiting += reading.waiting * passed_s
+            self._kv_use += (reading.kv_use or 0.0) * passed_s
+        self._kv_most = max(self._kv_most, reading.kv_use or 0.0)
+        if reading.memory_bytes is not None:
+            self._memory_bytes = [*self._memory_bytes[:1], reading.memory_bytes]
+        self.latest, self._at_s = reading, now_s
+        self.readings += 1
+
+    def hit_rate(self, cache: str) -> float | None:
+        """The share of a cache's queries since the first reading that hit; None where there were none."""
+        queries = self._counted.get(f"{cache}_queries", 0.0)
+        return min(1.0, self._counted.get(f"{cache}_hits", 0.0) / queries) if queries else None
+
+    def described(self) -> dict[str, Any]:
+        """Means over the time between the first and the last reading, rates over it, and what was counted in it."""
+        seconds, latest = self._watched_s, self.latest
+        if not seconds or latest is None:
+            return {}
+        told: dict[str, Any] = {
+            "address": self.route.address,
+            "readings": self.readings,
+            "watched_s": round(seconds, 3),
+            "running": round(self._running / seconds, 3),
+            "waiting": round(self._waiting / seconds, 3),
+        }
+        if latest.kv_use is not None:
+            told |= {"kv_use": round(self._kv_use / seconds, 4), "kv_use_max": round(self._kv_most, 4)}
+        for cache in ("prefix", "mm"):
+            rate = self.hit_rate(cache)
+            told |= {} if rate is None else {f"{cache}_hit_rate": round(rate, 4)}
+        told |= {f"{name}_s": round(self._counted[name] / seconds, 2) for name in _RATES if name in self._counted}
+        told |= {name: int(self._counted[name]) for name in ("preemptions",) if name in self._counted}
+        if len(self._memory_bytes) > 1:
+            told["memory_bytes"] = self._memory_bytes
+        return told
+
+
+_RATES = ("prompt_tokens", "generation_tokens")
+
+
+class MetricsReader:
+    """Reads all servers' metrics; `told` gets a short text after each round, `note` hears once of a failure."""
+
+    def __init__(self, routes: Sequence[Route], *, told: Callable[[str], None], note: Callable[[str], None]) -> None:
+        self._watches = [ServerWatch(route) for route in routes]
+        self._told = told
+        self._note = note
+        self._noted = self._failing = False
+
+    async def watch(self) -> None:
+        """Until cancelled, or until no server is left that tells anything."""
+        started_s = time.monotonic()
+        while await self.look(TIMEOUT_S):
+            elapsed_s = time.monotonic() - started_s
+            await asyncio.sleep(min(EVERY_S, max(FIRST_S, SHARE * elapsed_s)))
+
+    async def last_look(self) -> None:
+        """At the run's end, read those once more that can be read."""
+        self._watches = [watch for watch in self._watches if watch.latest is not None]
+        if not self._failing:
+            await self.look(LAST_TIMEOUT_S)
+
+    async def look(self, timeout_s: float) -> bool:
+        """Read them all once; False where none tells anything."""
+        self._failing = False
+        telling = [watch for watch in self._watches if not watch.silent and not watch.route.lost]
+        await asyncio.gather(*(self._look(watch, timeout_s) for watch in telling))
+        if text := brief([watch for watch in telling if watch.latest is not None]):
+            self._told(text)
+        return any(not watch.silent for watch in self._watches)
+
+    async def _look(self, watch: ServerWatch, timeout_s: float) -> None:
+        try:
+            await watch.look(timeout_s)
+        except (httpx2.TransportError, OSError) as error:
+            self._failing = True
+            if watch.latest is not None and not self._noted and not watch.route.lost:
+                self._noted = True
+                said = watch.route.endpoint.redacted(str(error) or type(error).__name__)
+                self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run goes on without")
+
+    def described(self) -> dict[str, Any]:
+        """What the run file keeps; nothing where no server told anything."""
+        told = [found for watch in self._watches if (found := watch.described())]
+        return {"server_metrics": told} if told else {}
+
+
+def brief(watches: Sequence[ServerWatch]) -> str:
+    """How it stands now, all servers together, in a few words; the hit rates are those of the run so far."""
+    latest = [watch.latest for watch in watches if watch.latest is not None]
+    if not latest:
+        return ""
+    running, waiting = sum(one.running for one in latest), sum(one.waiting for one in latest)
+    shares = {
+        "prefix cache": _mean(watch.hit_rate("prefix") for watch in watches),
+        "image cache": _mean(watch.hit_rate("mm") for watch in watches),
+        "KV": max((one.kv_use for one in latest if one.kv_use is not None), default=None),
+    }
+    parts = [f"{running:.0f} running", f"{waiting:.0f} waiting"]
+    parts += [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share is not None]
+    return " · ".join(parts)
+
+
+def _mean(rates: Iterable[float | None]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) / len(known) if known else None

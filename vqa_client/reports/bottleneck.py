@@ -1,0 +1,96 @@
+"""What limited a start of a run: the rules."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.reports.start import Start, read_start
+
+LEAST_S = 2.0
+"""A shorter run has no pace to speak of."""
+CPU_FULL, LATE_S = 0.85, 0.05
+"""From this share of a core on the event loop was the limit; so it was where it came so late without using one."""
+QUEUE = 0.1
+"""From this share of the server's requests on, those that wait for the GPU are a queue."""
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """Mean numbers of workers by what held them; they add up to all. None of a server's where it doesn't tell."""
+
+    idle: float
+    preparing: float
+    paused: float
+    sending: float
+    server: float = 0.0
+    preprocessing: float = 0.0
+    waiting: float = 0.0
+    running: float = 0.0
+
+
+def limited_by(session: Mapping[str, Any]) -> dict[str, str]:
+    """What a run file says of a start's limit; nothing where it can't be told."""
+    start = read_start(session)
+    found = limit_of(start) if start is not None else None
+    return {"limited_by": found} if found is not None else {}
+
+
+def held(start: Start) -> Held:
+    """Who held the workers, the server's part split by what it says; what it does for others is not ours."""
+    workers = start.workers
+    known = {"idle": workers.idle, "preparing": workers.preparing, "paused": workers.paused}
+    sending, at_server = workers.sending or 0.0, workers.at_server
+    if not start.tells:
+        return Held(**known, sending=sending, server=at_server)
+    running, waiting = start.of_servers("running"), start.of_servers("waiting")
+    ours = min(1.0, at_server / (running + waiting)) if running + waiting else 0.0
+    inside = ours * (running + waiting)
+    return Held(
+        **known,
+        sending=sending,
+        preprocessing=max(0.0, at_server - inside),
+        waiting=ours * waiting,
+        running=ours * running,
+    )
+
+
+def limit_of(start: Start) -> str | None:
+    """What limited this start; None where it was too short to tell.
+
+    A full processor at the client comes first, since it makes all else look slow, then a queue before the GPU, which
+    more workers would only lengthen. Else it is what held the most workers, on average.
+    """
+    if start.client.watched_s < LEAST_S or start.workers.most < 1:
+        return None
+    found = held(start)
+    if start.client.loop_cpu >= CPU_FULL or start.client.loop_late_s >= LATE_S:
+        return "client CPU"
+    inside, others = found.waiting + found.running, max(found.idle, found.preparing, found.paused, found.sending)
+    if found.waiting >= max(1.0, QUEUE * inside) and inside >= max(others, found.preprocessing):
+        return "GPU queue"
+    most = max(Held.__struct_fields__, key=lambda name: float(getattr(found, name)))
+    return _LIMIT_OF[most](start)
+
+
+def _server_limit(start: Start) -> str:
+    """What a server that works on what it gets comes to: more of it may help where there is more to be given."""
+    if start.workers.most >= start.questions:
+        return "too few questions"
+    return "KV cache" if start.kv_full else "too few workers"
+
+
+_LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
+    "idle": lambda start: "last replies",
+    "preparing": lambda start: "preparing images",
+    "paused": lambda start: "rate limit",
+    "sending": lambda start: "upload",
+    "server": lambda start: "too few questions" if start.workers.most >= start.questions else "server",
+    "preprocessing": lambda start: "server preprocessing" if start.workers.sending is not None else "upload or server",
+    "waiting": lambda start: "GPU queue",
+    "running": _server_limit,
+}
+LIMITS = (
+    *("client CPU", "preparing images", "rate limit", "upload", "server preprocessing", "upload or server"),
+    *("GPU queue", "KV cache", "too few workers", "too few questions", "last replies", "server"),
+)
+"""All that can limit a run."""

@@ -1,0 +1,160 @@
+"""What one start's figures say of its pace, in sentences: for the page, and for the end of a run in a terminal."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from vqa_client.reports.bottleneck import CPU_FULL, Held, held, limit_of
+from vqa_client.reports.drift import grown_memory, read_drift
+from vqa_client.reports.start import Server, Start, read_start
+
+OTHERS = 2.0
+"""So many of the server's requests beyond this run's are others'; fewer may be the moment between two readings."""
+SHOWN = 0.05
+"""Fewer workers are none, to one decimal."""
+_STATES = {
+    "preparing": "waiting for images",
+    "paused": "in a pause",
+    "sending": "sending",
+    "server": "waiting for the server",
+    "preprocessing": "in the server's preprocessing",
+    "waiting": "in its queue",
+    "running": "running there",
+    "idle": "without a question",
+}
+
+
+def limits_of(session: Mapping[str, Any]) -> list[str]:
+    """What limited it, and whether its server grew slower or larger; nothing where the figures don't tell."""
+    start = read_start(session)
+    slower = read_drift(session)
+    return [
+        *(_limited(start) if start is not None else []),
+        *([slower.sentence] if slower is not None else []),
+        *grown_memory(session),
+    ]
+
+
+def _limited(start: Start) -> Iterator[str]:
+    if (limit := limit_of(start)) is not None:
+        evidence, way_out = WORDS[limit]
+        yield f"what limited the run: {limit} ({evidence(start, held(start))}). {way_out(start)}."
+
+
+def stands_of(session: Mapping[str, Any]) -> Iterator[str]:
+    """Where the workers were on average, and how each server stood."""
+    start = read_start(session)
+    if start is None:
+        return
+    yield f"of {start.workers.most:,} workers, on average: {_workers(held(start))}."
+    for server in start.server_metrics:
+        if words := ", ".join(_server(server)):
+            yield f"the server at {server.address}: {words}."
+
+
+def _workers(found: Held) -> str:
+    numbers = {_STATES[name]: float(getattr(found, name)) for name in Held.__struct_fields__}
+    return ", ".join(f"{numbers[words]:.1f} {words}" for words in _STATES.values() if numbers[words] >= SHOWN)
+
+
+def _server(server: Server) -> Iterator[str]:
+    rates = {"prefix cache": server.prefix_hit_rate, "image cache": server.mm_hit_rate, "KV cache": server.kv_use_max}
+    for name, rate in rates.items():
+        if rate is not None:
+            yield f"{name} up to {100 * rate:.0f} % full" if name == "KV cache" else f"{name} {100 * rate:.0f} % hits"
+    if server.generation_tokens_s is not None:
+        yield f"{server.generation_tokens_s:,.0f} tokens a second generated"
+    if server.preemptions:
+        yield f"{server.preemptions:,} requests preempted"
+
+
+def _cpu(start: Start, found: Held) -> str:
+    client = start.client
+    used = f"{100 * client.loop_cpu:.0f} % of a core (the whole client {100 * client.cpu:.0f} %)"
+    if client.loop_cpu >= CPU_FULL:
+        return f"its event loop used {used}"
+    return f"its event loop came {1000 * client.loop_late_s:.0f} ms late on average and used but {used}"
+
+
+def _uploading(start: Start, found: Held) -> str:
+    pace = f", {start.sent_bytes / start.wall_s / 1e6:,.1f} MB/s" if start.wall_s else ""
+    return f"{found.sending:.1f} of {start.workers.most:,} requests were still on their way{pace}"
+
+
+def _inside(start: Start, found: Held) -> str:
+    """How the server stood; others' requests are in its own figures."""
+    running, waiting = start.of_servers("running"), start.of_servers("waiting")
+    most_kv = max((server.kv_use_max for server in start.server_metrics if server.kv_use_max is not None), default=None)
+    others, preempted = running + waiting - start.workers.at_server, int(start.of_servers("preemptions"))
+    parts = [
+        f"the server ran {running:.1f} requests and had {waiting:.1f} waiting, at {start.workers.most:,} workers",
+        f"its KV cache was up to {100 * most_kv:.0f} % full" if most_kv is not None else "",
+        f"{preempted:,} requests were preempted" if preempted else "",
+        f"some {others:.0f} requests were others'" if others >= OTHERS else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _more_servers(start: Start) -> str:
+    if start.kv_full:
+        return "More GPU memory for its cache, another server (--endpoint) or shorter replies; more workers won't help"
+    return "Another server (--endpoint), or a larger --max-num-seqs if the GPU has room; more workers won't help"
+
+
+def _always(text: str) -> Callable[[Start], str]:
+    return lambda start: text
+
+
+WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]] = {
+    "client CPU": (
+        _cpu,
+        _always("A free and faster core helps; encoding images anew (--image_format, --max_pixels) takes the most"),
+    ),
+    "preparing images": (
+        lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",
+        _always("Images that need no encoding, made beforehand, or more cores help"),
+    ),
+    "rate limit": (
+        lambda start, found: f"{found.paused:.1f} of {start.workers.most:,} workers sat out the server's pauses",
+        _always("A higher limit helps; with fewer --max_workers fewer requests are refused"),
+    ),
+    "upload": (
+        _uploading,
+        _always(
+            "Send less (--image_uuid auto or --file_urls with vLLM, --max_pixels, --image_format webp), or from nearer"
+        ),
+    ),
+    "server preprocessing": (
+        lambda start, found: (
+            f"{found.preprocessing:.1f} of {start.workers.most:,} requests had come to the server and "
+            f"were neither running nor waiting for the GPU ({found.running:.1f} and {found.waiting:.1f} were)"
+        ),
+        _always(
+            "Servers prepare images on the processor: smaller ones help, or vLLM's --api-server-count, --image_uuid auto"
+        ),
+    ),
+    "upload or server": (
+        lambda start, found: (
+            f"{found.preprocessing:.1f} of {start.workers.most:,} requests were on their way, or had "
+            "come to the server and were neither running nor waiting"
+        ),
+        _always("Smaller images help either way; vLLM has --api-server-count"),
+    ),
+    "GPU queue": (_inside, _more_servers),
+    "KV cache": (_inside, _more_servers),
+    "too few workers": (_inside, _always("Raise --max_workers")),
+    "too few questions": (
+        lambda start, found: f"all {start.questions:,} questions were asked at once",
+        _always("The time is that of the slowest replies"),
+    ),
+    "last replies": (
+        lambda start, found: f"{found.idle:.1f} of {start.workers.most:,} workers had no question left, on average",
+        _always("The last replies took long: a lower max_tokens ends them"),
+    ),
+    "server": (
+        lambda start, found: (
+            f"{found.server:.1f} of {start.workers.most:,} requests waited for it, and it tells no more"
+        ),
+        _always("Raise --max_workers if it has room"),
+    ),
+}
+"""What is said of each of the rules' limits: the figures that show it, and what may help."""

@@ -1,0 +1,78 @@
+"""A start of a run as its rules see it: where the workers were, the client's processor, and the servers' figures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+KV_FULL = 0.9
+"""From this share on, a server's KV cache has no room for more requests."""
+
+
+class Workers(Struct, frozen=True, kw_only=True):
+    """Mean numbers of workers in each state; `sending` is None where the system doesn't tell it from `at_server`."""
+
+    most: int
+    idle: float
+    preparing: float
+    paused: float
+    sending: float | None
+    at_server: float
+
+
+class Client(Struct, frozen=True, kw_only=True):
+    """Shares of one core that the whole client and its event loop used; the loop's mean lateness to a tick."""
+
+    watched_s: float
+    cpu: float
+    loop_cpu: float
+    loop_late_s: float
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What one server said of itself, as means over the run; it may have worked for others too."""
+
+    running: float
+    waiting: float
+    address: str = ""
+    kv_use_max: float | None = None
+    prefix_hit_rate: float | None = None
+    mm_hit_rate: float | None = None
+    generation_tokens_s: float | None = None
+    preemptions: int = 0
+    memory_bytes: tuple[int, int] | None = None
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """What a run file says of one start, as far as the rules ask."""
+
+    workers: Workers
+    client: Client
+    wall_s: float = 0.0
+    questions: int = 0
+    sent_bytes: int = 0
+    server_metrics: tuple[Server, ...] = ()
+    answered_by: Mapping[str, int] = {}
+
+    @property
+    def tells(self) -> bool:
+        """Whether every server of the run told its figures."""
+        return len(self.server_metrics) >= max(1, len(self.answered_by))
+
+    @property
+    def kv_full(self) -> bool:
+        """Whether a server's KV cache had no room left at some moment."""
+        return any((server.kv_use_max or 0.0) >= KV_FULL for server in self.server_metrics)
+
+    def of_servers(self, name: str) -> float:
+        """A figure of all servers together."""
+        return sum(float(getattr(server, name)) for server in self.server_metrics)
+
+
+def read_start(session: Mapping[str, Any]) -> Start | None:
+    """A start's figures; None where they are not there, as in the logs of other programs."""
+    try:
+        return msgspec.convert(session, Start, strict=False)
+    except msgspec.ValidationError:
+        return None

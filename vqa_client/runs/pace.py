@@ -1,0 +1,83 @@
+"""Where a run's workers and its processor time go, looked at while it goes on."""
+
+import asyncio
+import time
+from collections import Counter
+from typing import Any
+
+from vqa_client.client.routes import Routes
+from vqa_client.client.unsent import unsent_sockets
+
+TICK_S = 0.025
+TICKS_A_LOOK = 10
+"""At each look the workers are counted: four times a second."""
+
+
+class Pace:
+    """Counts what the workers are at; each is idle, preparing images, paused, sending, or waits for the server."""
+
+    def __init__(self) -> None:
+        self.stall_s = 0.0
+        self._taken = self._ticks = self._looks = self._most = 0
+        self._unknown = False
+        self._late_s = 0.0
+        self._states: Counter[str] = Counter()
+        self._began: tuple[float, ...] = ()
+        self._spent: tuple[float, ...] = ()
+
+    def asking(self) -> None:
+        """A question is taken up."""
+        self._taken += 1
+
+    def finished(self) -> None:
+        """A question taken up has its record."""
+        self._taken -= 1
+
+    async def watch(self, routes: Routes, workers: int) -> None:
+        """Until cancelled, note how late the loop comes to each tick, and count the workers at each look."""
+        self._most = workers
+        self._began = _clocks()
+        while True:
+            due_s = time.monotonic() + TICK_S
+            await asyncio.sleep(TICK_S)
+            late_s = time.monotonic() - due_s
+            self.stall_s = max(self.stall_s, late_s)
+            self._late_s += late_s
+            self._ticks += 1
+            if self._ticks % TICKS_A_LOOK == 0:
+                self._look(routes)
+
+    def _look(self, routes: Routes) -> None:
+        at_server = min(self._taken, sum(route.outstanding for route in routes.all))
+        paused = all(route.lost or route.pause.left_s for route in routes.all)
+        unsent = unsent_sockets()
+        self._unknown |= unsent is None
+        sending = min(at_server, unsent or 0)
+        self._states["idle"] += max(0, self._most - self._taken)
+        self._states["paused" if paused else "preparing"] += self._taken - at_server
+        self._states["sending"] += sending
+        self._states["at_server"] += at_server - sending
+        self._looks += 1
+        self._spent = tuple(now - then for now, then in zip(_clocks(), self._began, strict=True))
+
+    def described(self) -> dict[str, Any]:
+        """Mean numbers of workers, which add up to `most`, and shares of one core; nothing before the first look."""
+        if not self._looks:
+            return {}
+        watched_s, cpu_s, loop_cpu_s = self._spent
+        names = ("idle", "preparing", "paused", "sending", "at_server")
+        means = {name: round(self._states[name] / self._looks, 3) for name in names}
+        return {
+            "workers": {"most": self._most, **means, **({"sending": None} if self._unknown else {})},
+            "client": {
+                "watched_s": round(watched_s, 3),
+                "cpu": round(cpu_s / watched_s, 4),
+                "loop_cpu": round(loop_cpu_s / watched_s, 4),
+                "loop_late_s": round(self._late_s / self._ticks, 5),
+            },
+        }
+
+
+def _clocks() -> tuple[float, ...]:
+    """The time, and the processor's time of the whole process and of this thread, in seconds."""
+    return time.monotonic(), time.process_time(), time.thread_time()
