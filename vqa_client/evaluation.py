@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx2
 from msgspec import Struct
 
+from vqa_client.client.check.before import check_before
 from vqa_client.client.file_limit import affordable_workers
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, named_model, open_session
@@ -192,7 +193,10 @@ def _connector(
             opening = open_session(
                 settings, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
             )
-            sessions.append(await _unless(given.stop, stack.enter_async_context(opening)))
+            session = await _unless(given.stop, stack.enter_async_context(opening))
+            if settings.check and settings.shows_images:
+                session = await _unless(given.stop, check_before(session, given.progress.note))
+            sessions.append(session)
         return sessions[0]
 
     return connect

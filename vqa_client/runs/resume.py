@@ -73,6 +73,8 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
             raise
         move_aside(paths)
         return None
+    if "server" in before.identity:
+        now.identity = now.identity | {"server": before.identity["server"]}
     now.sessions = before.sessions
     now.described = before.described | now.described
     return before

@@ -17,6 +17,9 @@ from vqa_client.settings.run import RunSettings
 NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices"})
 """Model settings that change when a question fails, or what it costs, not what a model answers."""
 
+SERVER = "server."
+"""How the fields of an identity begin that the check before a run has found."""
+
 
 class RunFile(msgspec.Struct, kw_only=True):
     """What stands in `*.run.json`.
@@ -84,27 +87,31 @@ def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
 
 
 def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> None:
-    """Raise IdentityError, with every field that differs, unless both are the same run."""
+    """Raise IdentityError, with every field that differs, unless both are the same run.
+
+    What was not found out of the server, before or now, is no difference.
+    """
     old, new = _flat(on_disk), _flat(now)
     changed = [
-        f"  {key}: {old.get(key)!r} in {path.name}, {new.get(key)!r} now"
+        key
         for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
+        if old.get(key) != new.get(key) and not (key.startswith(SERVER) and None in (old.get(key), new.get(key)))
     ]
     if changed:
-        raise IdentityError(
-            f"the records beside {path} are of another run:\n" + "\n".join(changed),
-            hint="give another --output, or --fresh to move the old records aside",
-        )
+        told = [f"  {key}: {old.get(key)!r} in {path.name}, {new.get(key)!r} now" for key in changed]
+        hint = "give another --output, or --fresh to move the old records aside"
+        if all(key.startswith(SERVER) for key in changed):
+            hint += "; --no_check goes on with the server as it is"
+        raise IdentityError(f"the records beside {path} are of another run:\n" + "\n".join(told), hint=hint)
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:
-    """The settings as they were given, without the key and the address (which may hold one)."""
+    """The settings as they were given, without the key and the addresses (which may hold one)."""
     values = dataclasses.asdict(settings)
     return {
         key: str(value) if isinstance(value, Path) else value
         for key, value in values.items()
-        if key not in ("api_key", "base_url")
+        if key not in ("api_key", "base_url", "endpoint")
     }
 
 

@@ -36,7 +36,7 @@ async def test_what_a_bad_server_does_is_told_and_never_raised(
 ) -> None:
     server = fault_server(play)
     assert (await shortly(server.base_url)).sight == sight
-    assert len(server.chats) <= 3
+    assert len(server.chats) <= 4
 
 
 async def test_a_server_that_is_gone_is_unknown() -> None:

@@ -1,9 +1,9 @@
-"""The check before a run: two or three requests, and which server it is."""
+"""Two to four requests that tell whether a server sees images, and which server it is."""
 
 from vqa_client.client.check.asker import Asker
 from vqa_client.client.check.findings import Fingerprint
 from vqa_client.client.check.identity import Evidence, cards_of, kind_of
-from vqa_client.client.check.sight import code_ask, colour_asks, sight_of
+from vqa_client.client.check.sight import bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.model_config import ModelSettings
 
@@ -11,16 +11,17 @@ TIMEOUT_S = 60.0
 
 
 async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> Fingerprint:
-    """Ask for the colours of two pictures, and for a drawn code where they are not named.
+    """Ask for the colours of two pictures; where they are not named, for a drawn code, and without a picture.
 
     Never raises for what the server does: `sight` is "unknown" where it didn't reply, "blind" or "same" where no image
     was seen. `timeout_s` is for each request.
     """
     asker = Asker(endpoint, model, timeout_s=timeout_s)
     colours = await asker.all(colour_asks())
-    code = None
+    code = bare = None
     if sight_of(colours) not in ("colours", "unknown"):
-        code = await asker.ask(code_ask())
+        code, bare = await asker.ask(code_ask()), await asker.ask(bare_ask())
+    sight = sight_of(colours, code, bare)
     kind, version = kind_of(colours[0], Evidence())
     if kind == "unknown":
         stated = await asker.get("/version", at_root=True)
@@ -30,6 +31,6 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
         kind=kind,
         version=version,
         model=model.model_name,
-        sight=sight_of(colours, code),
+        sight=sight,
         picture_tokens=colours[0].prompt_tokens,
     )

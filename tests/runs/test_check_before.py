@@ -1,0 +1,131 @@
+"""The check before a run: what it finds ends the run, is noted, or is kept as part of what the run is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vqa_client
+from tests.client.check.playing import seeing
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.received import Received
+from tests.fakes.words import answer, blind, error, oracle
+from tests.faults.questions import Notes
+from tests.runs.sample import Sample
+from vqa_client.cli.main import run_command
+from vqa_client.client.check.sight import CODE_PROMPT, PROMPT
+from vqa_client.errors import IdentityError, ServerUnusable
+
+CHECKS = (PROMPT, CODE_PROMPT)
+
+
+def of_check(received: Received) -> bool:
+    return received.json["messages"][0]["content"][-1]["text"] in CHECKS
+
+
+def apart(check: Play, questions: Play) -> Any:
+    """A server that plays one part for the check, and another for the questions."""
+    return lambda received: check if of_check(received) else questions
+
+
+def run_file(of: Sample) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((of.output / "clean_mc_eval.run.json").read_bytes())
+    return told
+
+
+async def test_a_server_that_sees_is_asked_twice_more_and_known_in_the_run_file(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(apart(seeing(), oracle(of.replies())), kind="vllm")
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True))
+    assert report.summary.overall.correct == 4
+    assert len(server.chats) == 2 + 4
+    told = run_file(of)
+    found = told["described"]["server"]["fingerprint"]
+    assert (found["kind"], found["sight"], found["model"]) == ("vllm", "colours", "tiny-vlm")
+    assert told["identity"]["server"] == {name: found[name] for name in ("kind", "version", "picture_tokens")}
+
+
+async def test_a_blind_server_is_found_before_the_first_question(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(blind())
+    with pytest.raises(ServerUnusable, match="answers without seeing the images") as caught:
+        await vqa_client.arun(of.settings(server.base_url, check=True))
+    assert "--no_check" in caught.value.hint
+    assert all(of_check(chat) for chat in server.chats)
+    assert len(server.chats) <= 4
+    assert not of.output.exists()
+
+
+def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("VQA_CLIENT_NO_CHECK")
+    of = Sample(tmp_path, 4)
+    server = fault_server(blind())
+    assert run_command(of.arguments(server.base_url)) == 3
+    assert "without seeing" in capsys.readouterr().err
+    for spelling in ("--no_check", "--no-check"):
+        assert run_command([*of.arguments(server.base_url, spelling), "--fresh"]) == 0
+    assert sum(not of_check(chat) for chat in server.chats) == 8
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [(answer("B"), "says the same of a red and of a blue picture"), (error(400, "no such thing"), "no usable reply")],
+)
+async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
+    check: Play, told: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = Sample(tmp_path, 4), Notes()
+    server = fault_server(apart(check, oracle(of.replies())))
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True), progress=notes)
+    assert report.summary.overall.correct == 4
+    assert len(notes.about(told)) == 1
+
+
+async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(blind())
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, images_dir=None, text_only=True))
+    assert report.summary.overall.answered == 4
+    assert not any(of_check(chat) for chat in server.chats)
+
+
+async def test_nothing_is_checked_where_nothing_is_left_to_ask(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(apart(seeing(), oracle(of.replies())))
+    for _ in range(2):
+        await vqa_client.arun(of.settings(server.base_url, check=True, model="tiny-vlm"))
+    assert len(server.chats) == 2 + 4
+
+
+async def test_another_server_is_refused_with_what_differs_and_taken_where_told_to(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 8)
+    replies = oracle(of.replies())
+    first = fault_server(apart(seeing(), replies), kind="vllm")
+    await vqa_client.arun(of.settings(first.base_url, check=True, limit=4))
+    other = fault_server(apart(seeing(), replies), kind="mlx-vlm")
+    before = run_file(of)
+    with pytest.raises(IdentityError, match=r"server\.kind: 'vllm' in .*, 'mlx-vlm' now") as caught:
+        await vqa_client.arun(of.settings(other.base_url, check=True))
+    assert "--no_check" in caught.value.hint
+    assert run_file(of)["sessions"] == before["sessions"]
+    (report,) = await vqa_client.arun(of.settings(other.base_url))
+    assert report.summary.overall.correct == 8
+    assert run_file(of)["identity"] == before["identity"]
+
+
+async def test_a_run_that_was_not_checked_goes_on_with_one_that_is(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 8)
+    server = fault_server(apart(seeing(), oracle(of.replies())), kind="vllm")
+    await vqa_client.arun(of.settings(server.base_url, limit=4))
+    assert "server" not in run_file(of)["identity"]
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True))
+    assert report.summary.overall.correct == 8
+    assert run_file(of)["identity"]["server"]["kind"] == "vllm"

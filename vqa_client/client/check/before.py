@@ -1,0 +1,42 @@
+"""The check before a run: a server that sees no images is found before the first question, and what it is is kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from vqa_client.client.check.findings import Sight
+from vqa_client.client.check.short import short_check
+from vqa_client.client.session import Session
+from vqa_client.errors import ServerUnusable
+
+STABLE = ("kind", "version", "picture_tokens")
+"""What of a fingerprint two starts of one run must have in common: how a weak model sees may change with the load."""
+WAY_OUT = "vqa-client check tells more; --no_check asks all the same"
+DOUBTS: dict[Sight, str] = {
+    "same": "says the same of a red and of a blue picture: does it see images?",
+    "differs": "names the colours of two pictures wrongly, but not alike",
+    "unknown": "gave no usable reply to two small pictures; the run begins all the same",
+}
+
+
+async def check_before(session: Session, note: Callable[[str], None]) -> Session:
+    """The same session with the server's fingerprint; two or three small requests.
+
+    Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
+    model's. Whatever else it does is a note at most.
+    """
+    found = await short_check(session.endpoint, session.model)
+    name = f"{session.model.model_name} at {session.server['base_url']}"
+    if found.sight == "blind":
+        raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
+    if doubt := DOUBTS.get(found.sight):
+        note(f"the check before the run: {name} {doubt}")
+    kept = {"fingerprint": msgspec.to_builtins(found)}
+    return msgspec.structs.replace(session, server=session.server | kept)
+
+
+def identity_of(server: dict[str, Any]) -> dict[str, Any]:
+    """The part of a session's `server` that belongs to the identity of a run; {} where it was not checked."""
+    found = server.get("fingerprint", {})
+    return {name: found[name] for name in STABLE if found.get(name) is not None}
