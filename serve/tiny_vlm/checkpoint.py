@@ -3,6 +3,7 @@
 Its config is the flat one that Qwen2-VL was published with, which all three take; weights have the names of that time.
 """
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,9 @@ def new_model() -> Any:
     import torch
     from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
 
-    model = Qwen2VLForConditionalGeneration(Qwen2VLConfig(**{k: v for k, v in CONFIG.items() if k != "torch_dtype"}))
+    given = copy.deepcopy(CONFIG)  # the library writes into what it is given
+    del given["torch_dtype"]
+    model = Qwen2VLForConditionalGeneration(Qwen2VLConfig(**given))
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if "visual" in name or weight.dim() < 2:
@@ -129,6 +132,13 @@ def new_model() -> Any:
             spread = weight.shape[1] ** -0.5 / ((2 * LAYERS) ** 0.5 if into_stream else 1.0)
             weight.normal_(0.0, spread)
     return model
+
+
+def load(folder: Path) -> Any:
+    """The model of a checkpoint in transformers, in float32."""
+    from transformers import Qwen2VLForConditionalGeneration
+
+    return Qwen2VLForConditionalGeneration.from_pretrained(folder, dtype="float32")
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:

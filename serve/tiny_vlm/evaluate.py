@@ -33,12 +33,10 @@ class Request(NamedTuple):
 
 
 class Model:
-    """A checkpoint in transformers, in float32."""
+    """A checkpoint and its tokenizer."""
 
     def __init__(self, folder: Path) -> None:
-        from transformers import Qwen2VLForConditionalGeneration
-
-        self._model = Qwen2VLForConditionalGeneration.from_pretrained(folder, dtype="float32").eval()
+        self._model = checkpoint.load(folder).eval()
         self._tokenizer = load(folder)
         self._packer = Packer(self._tokenizer)
 

@@ -20,7 +20,7 @@ PLAIN = ("<think>", "</think>")
 
 
 def learn(texts: Iterable[str]) -> Any:
-    """A `tokenizers.Tokenizer` of VOCABULARY tokens."""
+    """A `tokenizers.Tokenizer` of at most VOCABULARY tokens; few words make fewer."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())

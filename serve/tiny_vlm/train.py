@@ -149,7 +149,9 @@ def teach_vision(model: Any, source: Pictures, steps: int) -> None:
             _say(f"vision {step}: loss {loss:.3f}, colour {right[0]:.3f}, shape {right[1]:.3f}", begun)
 
 
-def teach(model: Any, source: Pictures, packer: Packer, steps: int, chance: random.Random, keep: Any) -> None:
+def teach(
+    model: Any, source: Pictures, packer: Packer, steps: int, rate: float, chance: random.Random, keep: Any
+) -> None:
     """Let the whole model answer; `keep` is called now and then."""
     import torch
     from torch.nn import functional
@@ -157,11 +159,11 @@ def teach(model: Any, source: Pictures, packer: Packer, steps: int, chance: rand
     tower = list(model.model.visual.parameters())
     others = [weight for name, weight in model.named_parameters() if "visual" not in name]
     groups = [{"params": tower, "share": VISION_SHARE}, {"params": others, "share": 1.0}]
-    optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=0.05)
+    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
     begun = time.monotonic()
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = RATE * group["share"] * rate_at(step, steps)
+            group["lr"] = rate * group["share"] * rate_at(step, steps)
         scenes = [scene(source, packer, chance) for _ in range(SCENES)]
         made = batch([packed for packed, _ in scenes])
         embedded = model.model.language_model.embed_tokens(made["tokens"])
@@ -201,21 +203,25 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(prog="python -m tiny_vlm.train", description=__doc__)
     parser.add_argument("--output", type=Path, required=True, help="folder of the checkpoint")
+    parser.add_argument("--start", type=Path, help="a checkpoint to go on from, with its tokenizer and its vision")
     parser.add_argument("--vision_steps", type=int, default=VISION_STEPS)
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--rate", type=float, default=RATE, help="the highest of the language model")
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    torch.manual_seed(SEED)
-    chance = random.Random(SEED)
-    tokenizer = tokens.learn(texts(6000, chance))
-    source, model = Pictures(chance), checkpoint.new_model()
-    teach_vision(model, source, given.vision_steps)
+    torch.manual_seed(given.seed)
+    chance = random.Random(given.seed)
+    tokenizer = tokens.load(given.start) if given.start else tokens.learn(texts(6000, chance))
+    source, model = Pictures(chance), checkpoint.load(given.start) if given.start else checkpoint.new_model()
+    if not given.start:
+        teach_vision(model, source, given.vision_steps)
 
     def keep() -> None:
         checkpoint.save(model, tokenizer, given.output)
 
-    teach(model, source, Packer(tokenizer), given.steps, chance, keep)
+    teach(model, source, Packer(tokenizer), given.steps, given.rate, chance, keep)
     keep()
 
 

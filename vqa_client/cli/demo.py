@@ -2,8 +2,8 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from vqa_client.cli.attended import Stopped, attended
@@ -19,7 +19,6 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.servers import local, reader
-from vqa_client.servers.process import Server
 from vqa_client.settings.demo import DemoSettings
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
@@ -36,61 +35,53 @@ TABLES: dict[str, Tables] = {
     "vqa2": as_vqa2_tables,
     "vqax": as_explain_tables,
 }
-"""In the order in which the reports are shown; mc is asked of both servers."""
 
 
 def demo(settings: DemoSettings) -> int:
     """Ask the page reader about the sample pages and, where mlx-vlm is installed, the tiny VLM about shapes."""
-    progress = display()
+    progress, reports = display(), list[Report]()
     try:
-        reports = attended(lambda stop: _all(settings, progress, stop), progress)
+        for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
+            found = attended(partial(part, settings, progress), progress)
+            _show(found)
+            write_pages(found)
+            reports += found
     except Stopped as stopped:
         _show(stopped.interrupted.reports)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
         return stopped.code
-    _show(reports)
     if local.missing():
         say(WITHOUT_SHAPES)
-    write_pages(reports)
     return exit_code(reports)
 
 
 def _show(reports: Sequence[Report]) -> None:
-    for model in dict.fromkeys(report.model for report in reports):
-        for task, tables in TABLES.items():
-            show([report for report in reports if (report.task, report.model) == (task, model)], tables=tables)
+    for task in dict.fromkeys(report.task for report in reports):
+        show([report for report in reports if report.task == task], tables=TABLES[task])
 
 
-async def _all(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
+async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
     progress.note("starting the page reader, a local server that reads pages by OCR (no vision-language model)")
-    reports = await _asked(reader.start(), lambda base_url: _pages(settings, base_url), progress, stop, [])
-    if local.missing():
-        return reports
-    progress.note(
-        "starting the tiny VLM on mlx-vlm's server: a real model, which knows coloured shapes and nothing else"
-    )
-    return await _asked(
-        local.start(progress.note), lambda base_url: _shapes(settings, base_url), progress, stop, reports
-    )
+    async with reader.start() as server:
+        return await _asked(_pages(settings, server.base_url), progress, stop)
 
 
-async def _asked(
-    server: AbstractAsyncContextManager[Server],
-    runs: Callable[[str], list[RunSettings]],
-    progress: Progress,
-    stop: asyncio.Event,
-    before: list[Report],
-) -> list[Report]:
-    """The reports there were before, and those of all runs of one server."""
-    reports = list(before)
-    async with server as started:
-        for run in runs(started.base_url):
-            if stop.is_set():
-                raise Interrupted(reports)
-            try:
-                reports += await arun(run, progress=progress, stop=stop)
-            except Interrupted as interrupted:
-                raise Interrupted([*reports, *interrupted.reports]) from None
+async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
+    progress.note("starting the tiny VLM on mlx-vlm's server: a real model, which knows coloured shapes alone")
+    async with local.start(progress.note) as server:
+        return await _asked(_shapes(settings, server.base_url), progress, stop)
+
+
+async def _asked(runs: Sequence[RunSettings], progress: Progress, stop: asyncio.Event) -> list[Report]:
+    """The reports of all runs; Interrupted has those there were until then."""
+    reports: list[Report] = []
+    for run in runs:
+        if stop.is_set():
+            raise Interrupted(reports)
+        try:
+            reports += await arun(run, progress=progress, stop=stop)
+        except Interrupted as interrupted:
+            raise Interrupted([*reports, *interrupted.reports]) from None
     return reports
 
 
