@@ -129,7 +129,7 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
             f"were neither running nor waiting for the GPU ({found.running:.1f} and {found.waiting:.1f} were)"
         ),
         _always(
-            "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count, and --image_uuid auto"
+            "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid"
         ),
     ),
     "upload or server": (
