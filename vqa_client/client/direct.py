@@ -190,6 +190,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             except httpx2.ReadError:
                 if idle.answered:
                     raise  # else the server had closed an idle connection: that says nothing about the request
+                self._drop_idle()  # the others may be no better, and a large body is not to be sent once for each
         return await self._exchange(await self._connect(request.url), head, request)
 
     async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
@@ -271,12 +272,15 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.transport.abort()
         return None
 
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().transport.abort()
+
     async def aclose(self) -> None:
         """Close the idle connections; each request closes its own when it is cancelled."""
         if self._connecting:
             await asyncio.wait(self._connecting, timeout=CLOSE_S)
-        while self._idle:
-            self._idle.pop().transport.abort()
+        self._drop_idle()
         await asyncio.sleep(0)
 
     async def __aenter__(self) -> Self:
