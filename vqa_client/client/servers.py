@@ -63,7 +63,8 @@ def _addresses(settings: RunSettings, note: Note) -> list[list[httpx2.URL]]:
     """The bases of each server: --endpoint goes before any other way to name one."""
     if settings.endpoint and settings.base_url and settings.base_url not in settings.endpoint:
         note(f"--endpoint is given: {without_secrets(settings.base_url)} is not asked")
-    addresses = [candidates(url) for url in settings.endpoint or (settings.base_url or DEFAULT_BASE_URL,)]
+    addresses = [candidates(url, "--endpoint") for url in settings.endpoint]
+    addresses = addresses or [candidates(settings.base_url or DEFAULT_BASE_URL)]
     seen: set[httpx2.URL] = set()
     for bases in addresses:
         if bases[0] in seen:

@@ -9,10 +9,11 @@ from vqa_client.errors import UsageError
 CHAT = "/chat/completions"
 
 
-def candidates(base_url: str) -> list[httpx2.URL]:
+def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     """The bases that an address may mean, the likeliest first; each takes /models and /chat/completions.
 
-    A path such as /api/v1 or /openai/deployments/x is kept; one without any is tried with /v1 first.
+    A path such as /api/v1 or /openai/deployments/x is kept; one without any is tried with /v1 first. `option` is what
+    messages call it. Raises UsageError.
     """
     text = base_url.strip()
     if "://" not in text:
@@ -21,11 +22,11 @@ def candidates(base_url: str) -> list[httpx2.URL]:
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
-        raise UsageError(f"--base_url {shown!r} is no address: {without_secrets(str(error))}") from None
+        raise UsageError(f"{option} {shown!r} is no address: {without_secrets(str(error))}") from None
     if (url.port is not None and url.port > 65_535) or not all(0 < len(part) < 64 for part in url.host.split(".")):
-        raise UsageError(f"--base_url {shown!r} has no such host or port")
+        raise UsageError(f"{option} {shown!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
-        raise UsageError(f"--base_url {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
+        raise UsageError(f"{option} {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
     path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
         paths = ["/v1", ""]
