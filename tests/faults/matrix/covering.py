@@ -209,10 +209,10 @@ COVERED: dict[str, tuple[str, ...]] = {
         "runs/test_vqa2_runs.py::test_every_mismatch_of_the_two_files_is_counted",
         "scorefiles/test_report.py::test_questions_of_one_file_alone_are_counted_named_and_not_scored",
     ),
-    "Entailment labels": ("scoring/explained/test_entailment.py",),
-    "because <explanation>": ("scoring/explained/test_phrase.py",),
+    "Entailment labels": ("scoring/explained_answer/test_entailment.py",),
+    "because <explanation>": ("scoring/explained_answer/test_phrase.py",),
     "Majority vote ties": (
-        "scoring/explained/test_normalise.py",
+        "scoring/explained_answer/test_normalise.py",
         "tasks/explain/test_explain_loading.py::test_a_tied_majority_is_the_same_in_any_order_and_flagged",
     ),
     "U+2028": (
@@ -301,7 +301,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "grows with each new image": (
         "client/test_server_memory_asked.py",
-        "html/test_limits.py::test_the_pace_has_a_reason",
+        "html/test_limits.py::test_a_server_that_grew_slower_or_larger_is_said",
     ),
 }
 
