@@ -110,6 +110,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "drops the image": (
         f"{_ENDPOINT}::test_a_server_that_never_looks_at_the_images_is_doubted_once",
         f"{_CHECK}/test_whole_checks.py::test_a_blind_server_is_unusable",
+        "runs/test_check_before.py::test_a_blind_server_is_found_before_the_first_question",
     ),
     "finish_reason missing": (
         f"{_ENDPOINT}::test_a_reply_without_a_finish_reason_is_kept_and_none_is_invented",
@@ -301,6 +302,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "grows with each new image": (
         "client/test_server_memory_asked.py",
+        "reports/test_drift.py",
         "html/test_limits.py::test_a_server_that_grew_slower_or_larger_is_said",
     ),
 }
