@@ -33,6 +33,13 @@ _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send 
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")
 _LOADING = Verdict("server_error", retry=True, loading=True)
 _BAD_IMAGE = Verdict("bad_image", hint="the server can't decode the image; --image_format png re-encodes it")
+_NO_MODEL = Verdict(
+    "rejected", hint="the server has no such model: --model (vqa2, explain: --model_name) names the one that it serves"
+)
+_NO_FILES = Verdict(
+    "rejected", hint="the server may read no files (vLLM: --allowed-local-media-path): drop --file_urls"
+)
+_NO_FORMAT = Verdict("rejected", hint="the server can't hold a reply to that format: leave response_format out")
 
 WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), verdict)
@@ -48,9 +55,14 @@ WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
         (r"image file is truncated|(invalid|unsupported) image|image (format|type) (is )?not supported", _BAD_IMAGE),
         (r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
         (r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
+        (r"failed to load model", _NO_MODEL),
+        (r"local files without|file:// urls are not allowed", _NO_FILES),
+        (r"unsupported response_format|no metal back-?end", _NO_FORMAT),
+        (r"failed to parse messages", Verdict("rejected")),
     )
 )  # fmt: skip
-"""Words decide before the status does: mlx-vlm answers 500 to a broken image, and repeating it would fail again."""
+"""Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
+vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again."""
 
 SPEAKING_CODES = frozenset({400, 413, 422, 500, 501})
 """Statuses whose words say more than they do; a busy or a rate-limiting server may speak of requests and sizes too."""

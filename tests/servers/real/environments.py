@@ -1,0 +1,117 @@
+"""The environments of real servers: made once from exact versions, and found again by them.
+
+`python -m tests.servers.real.environments` makes those that are missing, below $VQA_CLIENT_SERVERS or
+~/.cache/vqa-client/servers, and says of each why it can't be made; that is no error.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, get_args
+
+Kind = Literal["mlx-vlm", "vllm"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+HOME = Path(os.environ.get("VQA_CLIENT_SERVERS") or Path.home() / ".cache" / "vqa-client" / "servers").absolute()
+FREE_BYTES: dict[Kind, int] = {"mlx-vlm": 1 << 30, "vllm": 5 << 30}
+"""What has to be free: an environment's size once more for what is downloaded."""
+IMPORTED: dict[Kind, str] = {"mlx-vlm": "mlx.core, mlx_vlm.server", "vllm": "torch, vllm, transformers"}
+TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
+"""Where torch for CPUs alone is, if not in the registry."""
+MADE, REASON = "made", "reason"
+
+
+def requirements(kind: Kind) -> Path:
+    """The file of exact versions."""
+    return Path(__file__).with_name(f"{kind}.txt")
+
+
+def folder(kind: Kind) -> Path:
+    """Where the environment is, or would be: other versions, or another Python, are another environment."""
+    pins = re.sub(r"\s*#.*", "", requirements(kind).read_text("utf-8"))
+    version = "".join(map(str, sys.version_info[:2]))
+    return HOME / f"{kind}-py{version}-{hashlib.sha256(pins.encode()).hexdigest()[:12]}"
+
+
+def python(kind: Kind) -> Path:
+    """The environment's interpreter; its programs lie beside it."""
+    return folder(kind) / "bin" / "python"
+
+
+def missing(kind: Kind) -> str | None:
+    """Why the environment can't be used; None where it can."""
+    where = folder(kind)
+    if (where / MADE).exists():
+        return None
+    reason = where / REASON
+    return f"no {kind}: " + (reason.read_text("utf-8") if reason.exists() else "there is no environment; .ci/servers")
+
+
+def make(kind: Kind) -> str | None:
+    """Make the environment where it is missing; why that failed, or None."""
+    where = folder(kind)
+    if (where / MADE).exists():
+        return None
+    shutil.rmtree(where, ignore_errors=True)
+    if reason := _made(kind, where):
+        shutil.rmtree(where, ignore_errors=True)
+    where.mkdir(exist_ok=True)
+    (where / (REASON if reason else MADE)).write_text(reason or "", "utf-8")
+    return reason
+
+
+def _made(kind: Kind, where: Path) -> str | None:
+    free_bytes = shutil.disk_usage(HOME).free
+    if free_bytes < FREE_BYTES[kind]:
+        return f"{free_bytes >> 20} MiB are free at {HOME}, it takes {FREE_BYTES[kind] >> 20}"
+    own = str(where / "bin" / "python")
+    pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--retries", "1"]
+    install = [*pip, "--no-deps", "--only-binary", ":all:", "-r", str(requirements(kind))]
+    return (
+        _failed([sys.executable, "-m", "venv", str(where)])
+        or (_failed(install) and _failed([*install, "--extra-index-url", TORCH_FOR_CPU]))
+        or _failed([own, "-c", f"import {IMPORTED[kind]}"])
+    )
+
+
+def _failed(command: list[str]) -> str | None:
+    """Run it; the line that says why it failed: an error's last, or else the last of all."""
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode == 0:
+        return None
+    lines = [line.strip() for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR: ")]
+    return (errors or lines or [f"{command[0]} ended with exit status {ended.returncode}"])[-1]
+
+
+@contextmanager
+def locked(what: str) -> Iterator[None]:
+    """Wait until nobody else on this machine is at it; a holder that is gone holds nothing."""
+    HOME.mkdir(parents=True, exist_ok=True)
+    with (HOME / f"{what}.lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> None:
+    """Make all, and say so."""
+    for kind in KINDS:
+        started_s = time.monotonic()
+        try:
+            with locked("making"):
+                reason = make(kind)
+        except OSError as error:
+            reason = f"{HOME}: {error.strerror}"
+        told = f"can't be made: {reason}" if reason else f"{folder(kind)} ({time.monotonic() - started_s:.0f} s)"
+        print(f"{kind}: {told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

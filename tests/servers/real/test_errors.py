@@ -1,0 +1,135 @@
+"""What real servers say to requests that can't be answered, and what becomes of those beside them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.servers.real import easy
+from tests.servers.real.serving import MOST_IMAGES, RealServer, started
+from vqa_client.client.chat import ChatClient
+from vqa_client.client.session import open_session
+from vqa_client.errors import QuestionFailed, ServerUnusable
+from vqa_client.images.data_url import encoded_pieces
+from vqa_client.model_config import ModelSettings
+from vqa_client.settings.run import RunSettings
+from vqa_client.types import Image, Request
+
+PROMPT = "what color is the shape?"
+LONG = PROMPT * 900
+SECRET = "a-key-of-this-test"
+
+
+@asynccontextmanager
+async def asker(server: RealServer, model: str | None = None, **changes: Any) -> AsyncIterator[ChatClient]:
+    given: dict[str, Any] = {"base_url": server.base_url, "api_key": None, "wait_for_server": 5.0}
+    settings = ModelSettings(model_name=model or server.model, max_tokens=16, temperature=0.0, timeout=60.0)
+    run = RunSettings(**(given | changes))
+    async with open_session(run, settings, encode=encoded_pieces, note=lambda text: None) as session:
+        yield session.chat
+
+
+def shown(*pictures: bytes, text: str = PROMPT) -> Request:
+    images = [
+        Image(name=f"{at}.png", mime="image/png", sha256=str(at), size_bytes=len(data), data=data)
+        for at, data in enumerate(pictures)
+    ]
+    return Request(text=text, images=tuple(images))
+
+
+def picture() -> bytes:
+    return easy.coloured(1)[0].pictures[0].read_bytes()
+
+
+async def failure(chat: ChatClient, request: Request) -> QuestionFailed:
+    with pytest.raises(QuestionFailed) as caught:
+        await chat.complete(request)
+    assert "base64," not in f"{caught.value} {caught.value.body}"
+    return caught.value
+
+
+async def test_what_can_not_be_answered_is_told_apart_and_asked_once(server: RealServer) -> None:
+    async with asker(server) as chat:
+        good = await chat.complete(shown(picture()))
+        broken = await failure(chat, shown(b"this is a text and no picture"))
+        cut = await failure(chat, shown(picture()[:200]))
+        long = await failure(chat, shown(picture(), text=LONG))
+        again = await chat.complete(shown(picture()))
+    assert (good.text, good.finish_reason, good.reasoning) == (again.text, "stop", None)
+    assert good.text == easy.coloured(1)[0].answer
+    assert good.prompt_tokens
+    assert good.prompt_tokens > 16  # the picture's
+    assert [(each.status, each.attempts) for each in (broken, cut, long)] == [
+        ("bad_image", 1),
+        ("bad_image", 1),
+        ("too_long", 1),
+    ]
+
+
+async def test_more_images_than_the_server_takes_are_said_to_be(vllm: RealServer) -> None:
+    async with asker(vllm) as chat:
+        assert (await chat.complete(shown(*[picture()] * MOST_IMAGES))).text
+        failed = await failure(chat, shown(*[picture()] * (MOST_IMAGES + 1)))
+    assert (failed.status, failed.attempts) == ("too_many_images", 1)
+    assert "--limit-mm-per-prompt" in failed.hint
+    assert str(MOST_IMAGES) in str(failed)
+
+
+async def test_mlx_vlm_has_no_limit_of_images(mlx: RealServer) -> None:
+    async with asker(mlx) as chat:
+        assert (await chat.complete(shown(*[picture()] * (MOST_IMAGES + 4)))).text
+
+
+async def test_a_limit_above_the_context_is_refused_with_the_way_out(vllm: RealServer) -> None:
+    async with asker(vllm) as chat:
+        failed = await failure(chat, Request(text=PROMPT, parameters={"max_tokens": 100_000}))
+    assert (failed.status, failed.attempts) == ("rejected", 1)
+    assert "max_tokens" in failed.hint
+
+
+async def test_broken_pictures_among_good_ones_cost_nobody_else_an_answer(server: RealServer) -> None:
+    requests = [shown(b"no picture" if at % 8 == 3 else picture()) for at in range(32)]
+
+    async with asker(server, max_workers=16) as chat:
+        room = asyncio.Semaphore(16)
+
+        async def outcome(request: Request) -> str:
+            async with room:
+                try:
+                    return (await chat.complete(request)).text
+                except QuestionFailed as failed:
+                    return failed.status
+
+        found = await asyncio.gather(*map(outcome, requests))
+    answer = easy.coloured(1)[0].answer
+    assert found == ["bad_image" if at % 8 == 3 else answer for at in range(32)]
+
+
+async def test_vllm_names_no_such_model(vllm: RealServer) -> None:
+    async with asker(vllm, model="no/such-model") as chat:
+        failed = await failure(chat, shown(picture()))
+    assert (failed.status, failed.http_status, failed.attempts) == ("rejected", 404, 1)
+    assert "no/such-model" in str(failed)
+
+
+async def test_mlx_vlm_drops_its_model_for_one_that_it_has_not_and_takes_it_up_again() -> None:
+    with started("mlx-vlm") as own:
+        async with asker(own, model="no/such-model") as chat:
+            failed = await failure(chat, shown(picture()))
+        assert (failed.status, failed.attempts) == ("rejected", 1)
+        assert "--model" in failed.hint
+        async with asker(own) as chat:
+            assert (await chat.complete(shown(picture()))).text == easy.coloured(1)[0].answer
+
+
+async def test_a_key_that_is_asked_for_is_sent_and_a_wrong_one_is_named_and_kept_out_of_words() -> None:
+    with started("mlx-vlm", env={"MLX_VLM_SERVER_API_KEY": SECRET}) as own:
+        async with asker(own, api_key=SECRET) as chat:
+            assert (await chat.complete(shown(picture()))).text
+        with pytest.raises((QuestionFailed, ServerUnusable)) as caught:
+            async with asker(own, api_key="another-key-of-this-test") as chat:
+                await chat.complete(shown(picture()))
+    assert "--api_key" in (caught.value.hint or "")
+    assert "another-key" not in str(caught.value)
