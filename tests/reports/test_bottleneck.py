@@ -140,3 +140,9 @@ def test_no_more_workers_are_advised_where_requests_already_wait(session: dict[s
 def test_a_full_processor_is_the_limit_whatever_else_is_slow(session: dict[str, Any], loop_cpu: float) -> None:
     session["client"]["loop_cpu"] = loop_cpu
     assert limited_by(session) == {"limited_by": "client CPU"}
+
+
+def test_where_nothing_was_answered_nothing_limited_the_pace() -> None:
+    figures = start(at_server=32.0, latency_s={})
+    assert limits_of(figures) == []
+    assert limits_of(figures | {"latency_s": {"median": 0.5}}) != []

@@ -8,10 +8,11 @@ import pytest
 
 import vqa_client
 from tests.client.check.playing import seeing
+from tests.fakes.completions import usage_block
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, blind, error, oracle
+from tests.fakes.words import answer, blind, error, hang, oracle
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
@@ -47,6 +48,40 @@ async def test_a_server_that_sees_is_asked_twice_more_and_known_in_the_run_file(
     found = told["described"]["server"]["fingerprint"]
     assert (found["kind"], found["sight"], found["model"]) == ("vllm", "colours", "tiny-vlm")
     assert told["identity"]["server"] == {name: found[name] for name in ("kind", "version", "picture_tokens")}
+
+
+async def test_a_server_that_was_seen_to_see_is_not_doubted_for_its_few_tokens(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = Sample(tmp_path, 4), Notes()
+    few = answer("The correct answer is (A).", usage=usage_block(12, 4))
+    server = fault_server(apart(seeing(), few))
+    await vqa_client.arun(of.settings(server.base_url, check=True), progress=notes)
+    assert notes.about("does it see images?") == []
+    await vqa_client.arun(of.settings(server.base_url, fresh=True), progress=notes)
+    assert len(notes.about("does it see images?")) == 1
+
+
+async def test_a_check_that_is_not_answered_takes_no_longer_than_a_question_may_and_is_told(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.client.check.before.LATE_S", 0.05)
+    of, notes = Sample(tmp_path, 4), Notes()
+    server = fault_server(apart(hang(), oracle(of.replies())))
+    (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, timeout=0.5), progress=notes)
+    assert report.summary.overall.correct == 4
+    assert len(notes.about("checking the server first")) == 1
+
+
+async def test_each_start_says_which_server_it_asked(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 8)
+    replies = oracle(of.replies())
+    first, other = (fault_server(apart(seeing(), replies), kind=kind) for kind in ("vllm", "mlx-vlm"))
+    await vqa_client.arun(of.settings(first.base_url, check=True, limit=4))
+    await vqa_client.arun(of.settings(other.base_url))
+    one, two = (session["server"] for session in run_file(of)["sessions"])
+    assert (one["base_url"], one["fingerprint"]["kind"]) == (f"{first.base_url}", "vllm")
+    assert two == {"base_url": other.base_url, "fingerprint": "not checked"}
 
 
 async def test_a_blind_server_is_found_before_the_first_question(tmp_path: Path, fault_server: StartsServers) -> None:

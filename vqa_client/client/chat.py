@@ -91,6 +91,10 @@ class ChatClient:
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
 
+    def trust_sight(self) -> None:
+        """The server has been seen to see images: token counts are no reason to doubt it."""
+        self._told.add("blind")
+
     def doubt_sight(self, prompt_tokens: int | None, request: Request) -> None:
         """Say so once when the server counted no more tokens than the text alone may have."""
         images = request.images
@@ -247,7 +251,7 @@ class _Asking:
             self._spent_s -= self._lately_s
             return
         self._cuts += 1
-        if self._cuts > 1 and self._size_bytes > MEGABYTE and await _answers_others(route):
+        if self._cuts > 1 and self._size_bytes > MEGABYTE and await route.endpoint.answers():
             message = f"the server cut the connection twice on a body of {self._size_bytes / MEGABYTE:.1f} MB: {error}"
             raise self._failed(
                 "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
@@ -340,13 +344,6 @@ class _Asking:
             attempts=self._attempts,
             request_bytes=self._size_bytes,
         )
-
-
-async def _answers_others(route: Route) -> bool:
-    try:
-        return (await route.endpoint.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-    except httpx2.TransportError:
-        return False
 
 
 _OTHER_LIMIT = re.compile(

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import ssl
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 import httpx2
@@ -58,6 +59,13 @@ class Endpoint:
                 return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=_EXTENSIONS))
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no reply to GET {url.path} within {timeout_s:.0f} s") from None
+
+    async def answers(self) -> bool:
+        """Whether the server lists its models, or refuses to: it lives, whatever it does with chats."""
+        try:
+            return (await self.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+        except httpx2.TransportError:
+            return False
 
 
 _EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dict()}

@@ -28,7 +28,7 @@ def limits_of(session: Mapping[str, Any]) -> list[str]:
     start = read_start(session)
     slower = read_drift(session)
     return [
-        *(_limited(start) if start is not None else []),
+        *(_limited(start) if start is not None and start.answered else []),
         *([slower.sentence] if slower is not None else []),
         *grown_memory(session),
     ]

@@ -52,8 +52,14 @@ class Start(Struct, frozen=True, kw_only=True):
     wall_s: float = 0.0
     questions: int = 0
     sent_bytes: int = 0
+    latency_s: Mapping[str, float | None] | None = None
     server_metrics: tuple[Server, ...] = ()
     answered_by: Mapping[str, int] = {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether any question had a reply: without, there is no pace to explain."""
+        return self.latency_s is None or any(self.latency_s.values())
 
     @property
     def tells(self) -> bool:

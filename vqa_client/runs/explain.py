@@ -62,7 +62,7 @@ def _fewest(*limits: int | None) -> int | None:
 
 def _writer(settings: ExplainSettings) -> Write:
     def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
-        summary = explain_csv.write(path, run, pairs, csv_safe=settings.csv_safe)
+        summary = explain_csv.write(path, settings.task, pairs, csv_safe=settings.csv_safe)
         complete = summary.overall.total >= run.expected
         judged = judge_explanations(pairs()) if complete else None
         if judged:

@@ -176,20 +176,29 @@ async def _go_on(
     metrics = _metrics(session.chat.routes, stage)
     watch_pace = partial(figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting))
     chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
-    file.start(figures.described([]))
+    file.start(figures.described([], _asked(session)))
     file.write(plan.paths.run)
     line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        await _ask(waiting, plan, line, stage, log, figures, [watch_pace, metrics.watch])
+        try:
+            await _ask(waiting, plan, line, stage, log, figures, [watch_pace, metrics.watch])
+        except GivenUp as error:
+            raise await _alive_or_not(error, session) from None
         if not stage.stop.is_set():
             await metrics.last_look()
             file.described["server"] = session.server | {"memory_bytes": await _memory_bytes(session.chat.routes)}
     finally:
-        servers = answered_by.described() | metrics.described()
+        servers = _asked(session) | answered_by.described() | metrics.described()
         file.sessions[-1] = figures.described(session.chat.dialect.described(), servers)
         file.write(plan.paths.run)
         for sentence in limits_of(file.sessions[-1]):
             stage.progress.note(f"{plan.title}: {sentence}")
+
+
+def _asked(session: Session) -> dict[str, Any]:
+    """Which server a start asked: another start of the same run may have asked another one."""
+    kept = ("base_url", "fingerprint")
+    return {"server": {name: session.server.get(name, "not checked") for name in kept}}
 
 
 async def _memory_bytes(routes: Routes) -> int | None:
@@ -251,10 +260,21 @@ def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
             yield question
 
 
-def _given_up(record: Record, limit: int) -> ServerUnusable:
+class GivenUp(ServerUnusable):
+    """Too many questions failed in a row."""
+
+
+async def _alive_or_not(error: GivenUp, session: Session) -> ServerUnusable:
+    """The same error, which says so where the server is there and only answers no questions."""
+    if await session.endpoint.answers():
+        return GivenUp(f"{error}; the server itself is alive and still lists its models", hint=error.hint)
+    return error
+
+
+def _given_up(record: Record, limit: int) -> GivenUp:
     message = record.error.message if record.error else record.status
     way_out = record.error.hint if record.error and record.error.hint else "mend the server"
-    return ServerUnusable(
+    return GivenUp(
         f"{limit} questions in a row failed, the last one as {record.status}: {message}",
         hint=f"{way_out}; then the same command goes on (--breaker_after sets this limit)",
     )

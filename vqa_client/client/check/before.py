@@ -1,17 +1,20 @@
 """The check before a run: a server that sees no images is found before the first question, and what it is is kept."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from vqa_client.client.check.findings import Sight
-from vqa_client.client.check.short import short_check
+from vqa_client.client.check.short import TIMEOUT_S, short_check
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 
 STABLE = ("kind", "version", "picture_tokens")
 """What of a fingerprint two starts of one run must have in common: how a weak model sees may change with the load."""
+LATE_S = 2.0
+"""A check that takes longer is told of."""
 WAY_OUT = "vqa-client check tells more; --no_check asks all the same"
 DOUBTS: dict[Sight, str] = {
     "same": "says the same of a red and of a blue picture: does it see images?",
@@ -26,12 +29,21 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
     model's. Whatever else it does is a note at most.
     """
-    found = await short_check(session.endpoint, session.model)
+    timeout_s = min(TIMEOUT_S, session.model.timeout_s)
+    late = asyncio.get_running_loop().call_later(
+        LATE_S, note, f"checking the server first, for up to {timeout_s:.0f} s a request"
+    )
+    try:
+        found = await short_check(session.endpoint, session.model, timeout_s=timeout_s)
+    finally:
+        late.cancel()
     name = f"{session.model.model_name} at {session.server['base_url']}"
     if found.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     if doubt := DOUBTS.get(found.sight):
         note(f"the check before the run: {name} {doubt}")
+    if found.sight in ("colours", "text"):
+        session.chat.trust_sight()
     kept = {"fingerprint": msgspec.to_builtins(found)}
     return msgspec.structs.replace(session, server=session.server | kept)
 

@@ -6,34 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.reports.robustness.found import FoundRun
-from vqa_client.reports.robustness.report import place_of, type_of
+from vqa_client.reports.robustness.report import ScoredLine, add_to
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.robustness.files import read_result_files
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.corrupted_scores import CorruptedScores
-from vqa_client.types import Status
 
 WAY_OUT = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
 _DATE = re.compile(r"_[0-9]{8}_[0-9]{6}(?=_robustness\.json$)")
 _ENDINGS = (".records.jsonl", ".run.json", ".json")
 
 
-class _Line(Struct):
-    """What an evaluation needs of a record."""
-
-    question_id: str
-    status: Status
-    variant: str = ""
-    score: float = 0.0
-    groups: dict[str, str] = {}
-    cluster: str = ""
-
-
-_line = msgspec.json.Decoder(_Line)
+_line = msgspec.json.Decoder(ScoredLine)
 
 
 def read_runs(places: Sequence[Path]) -> list[FoundRun]:
@@ -130,19 +117,9 @@ def _scores(log: Path) -> tuple[CorruptedScores, int]:
 def _added(text: bytes, scores: CorruptedScores) -> bool:
     try:
         record = _line.decode(text)
-        corruption, level = place_of(record.variant)
+        add_to(scores, record)
     except ValueError:  # msgspec's errors are such, too
         return False
-    type_ = type_of(record.groups)
-    scores.add(
-        record.question_id,
-        corruption,
-        level,
-        score=record.score,
-        status=record.status,
-        cluster=record.cluster,
-        type_=type_,
-    )
     return True
 
 
