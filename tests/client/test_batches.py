@@ -1,4 +1,4 @@
-"""A server that answers in batches: an error in a question fails its whole batch, and in the end that question alone."""
+"""A server that answers in batches: an error in a question fails its batch, and in the end that question alone."""
 
 import asyncio
 import json
