@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.browser.conftest import Opened, report_of
-from tests.html.samples import HOSTILE, corrupted, hostile, mixed, needles, record, write_run
+from tests.html.samples import HOSTILE, corrupted, failed, hostile, mixed, needles, record, write_run
 from tests.html.test_shown_images import put, run_of
 from vqa_client.html.serving import ReportServer
 
@@ -100,6 +100,17 @@ def test_a_failed_question_says_why(report: Opened) -> None:
     assert "HTTP 502" in detail
 
 
+def test_paper_has_everything_unfolded_and_the_screen_is_as_before(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, [record(references=("blue",) * 8 + ("dark blue",) * 2)])))
+    folded = opened.page.locator("#summary details:not([open])")
+    before = folded.count()
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert (before > 3, folded.count()) == (True, 0)
+    assert "blue x8, dark blue x2" in opened.page.locator("#printed tbody tr").inner_text()
+    opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert (folded.count(), opened.page.locator("#printed").inner_html()) == (before, "")
+
+
 def test_variants_of_a_question_lead_to_each_other(opened: Opened, tmp_path: Path) -> None:
     opened.page.goto(report_of(write_run(tmp_path, corrupted(5))) + "#q=q3&v=snow%2F2")
     opened.page.locator("#detail").get_by_role("link", name="zoom_blur/5").click()
@@ -113,6 +124,15 @@ def test_ten_answers_are_told_as_votes(opened: Opened, tmp_path: Path) -> None:
     assert "blue x8, dark blue x2" in opened.page.locator(".row .under").first.inner_text()
     assert "blue x8, dark blue x2" in opened.page.locator("#detail .answers").inner_text()
     assert "a / b" in opened.page.locator(".row .under").last.inner_text()
+
+
+def test_a_template_that_all_prompts_begin_with_stands_in_no_row(opened: Opened, tmp_path: Path) -> None:
+    template = "Answer in one word.\nNothing else.\n\nQuestion: "
+    asked = ("How many ships?", "How many boats?", "Which harbour?")
+    records = [record(n, prompt=template + question) for n, question in enumerate(asked)]
+    opened.page.goto(report_of(write_run(tmp_path, [*records, failed(9)])))
+    assert opened.page.locator(".row .text").all_inner_texts() == [*asked, "question q9"]
+    assert opened.page.locator("#detail pre").last.inner_text().startswith("Answer in one word.")
 
 
 def test_several_variants_are_listed_but_never_pooled(opened: Opened, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_both_spellings_of_an_option_work(
     assert (done.returncode, done.stderr.count("error")) == (0, 0)
     assert server.counts["in_flight_peak"] <= 3
     assert "100.0" in done.stdout
+    assert "; intervals: Wilson" in done.stdout
 
 
 def test_json_stands_alone_on_standard_output(sample: Sample, fault_process: StartsProcesses, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ def test_people_see_the_sentence_first_then_what_it_rests_on(
     lines = told.splitlines()
     assert lines[0] == "compare · org/1 against org/0"
     assert lines[1].startswith("org/1 is better than org/0: over the same 300 vqa2 questions on 100 images")
+    assert " % in VQA accuracy (ten answers), +" in lines[1]
+    assert {"a: org/0", "b: org/1"} <= {line.strip().partition("  ")[0] for line in lines}
     for words in ("exact McNemar: p", "paired bootstrap by image", "paired t by image", "p by Holm", "compare.html"):
         assert words in told
 

@@ -18,7 +18,7 @@ def record(status: str = "ok", score: float = 1.0) -> Record:
         question_id="1",
         status=status,  # type: ignore[arg-type]
         score=score,
-        parts={"normalised": score},
+        parts={"robust": score},
         completion_tokens=10,
     )
 
@@ -175,6 +175,25 @@ def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[st
     displays.say("x")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "x\n")
+
+
+def test_the_score_by_ten_answers_is_told_by_its_name() -> None:
+    tally = Tally()
+    tally.begin("vqa2", 2)
+    tally.asking()
+    tally.finished(Record(question_id="1", status="ok", score=0.3, parts={"normalised": 0.3, "simple": 1.0}))
+    assert "VQA accuracy (ten answers) 30.0 %" in tally.line()
+
+
+def test_the_last_plain_line_is_said_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = PlainDisplay()
+    plain.begin("mc clean", 3)
+    for _ in range(3):
+        plain.asking()
+        clock.now_s += 40
+        plain.finished(record())
+    plain.end()
+    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["1/3", "2/3", "3/3"]
 
 
 def test_where_nobody_knows_the_answers_no_accuracy_is_told() -> None:

@@ -28,7 +28,7 @@ def test_a_page_is_written_beside_the_log_and_nothing_else_is_touched(
         "clean_mc_eval.run.json",
     ]
     assert log.read_bytes() == before
-    assert "accuracy 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
+    assert "accuracy by the robust parser 60.0 % (50.2-69.1) of 100 questions, 85 answered" in capsys.readouterr().out
 
 
 def test_a_run_that_goes_on_says_so_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_a_run_that_goes_on_says_so_in_the_terminal(tmp_path: Path, capsys: pyte
     assert run_command(["report", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert "mc clean · variant repeat/1" in told
-    assert "accuracy 100.0 %" in told
+    assert "accuracy by the robust parser 100.0 %" in told
     assert "of 1 question of variant repeat/1, 1 answered; 2 variants, each in the page's table" in told
     assert "2 of 5, not finished" in told
 
@@ -57,12 +57,13 @@ def test_failed_questions_do_not_make_the_command_fail(tmp_path: Path) -> None:
 
 
 def test_runs_of_one_name_from_several_folders_stay_apart(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        write_run(tmp_path / folder, [record()])
-    assert run_command(["report", str(tmp_path / "a"), str(tmp_path / "b"), "-o", str(tmp_path / "out"), "--md"]) == 0
+    for folder in ("a", "b/results", "c/results"):
+        write_run(tmp_path / "runs" / folder, [record()])
+    assert run_command(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--md"]) == 0
     assert sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "out").rglob("*.md")) == [
         "out/a/clean_mc_eval.md",
-        "out/b/clean_mc_eval.md",
+        "out/b/results/clean_mc_eval.md",
+        "out/c/results/clean_mc_eval.md",
     ]
 
 
@@ -88,7 +89,7 @@ def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> N
         address = process.stdout.readline().strip()
         try:
             with urllib.request.urlopen(address, timeout=10) as reply:
-                assert b"accuracy over all questions" in reply.read()
+                assert b"over all questions" in reply.read()
         finally:
             os.kill(process.pid, signal.SIGINT)
         assert process.wait(10) == 0

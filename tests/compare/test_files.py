@@ -31,7 +31,7 @@ HOSTILE = [
     "{{7*7}} ${x}",
 ]
 ALLOWED = {"class", "id", "href", "src", "alt", "loading", "charset", "http-equiv", "content", "name", "lang", "scope"}
-DRAWN = {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "role", "aria-label"}
+DRAWN = {"viewbox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "role", "aria-label"}
 
 
 class Page(HTMLParser):

@@ -99,3 +99,16 @@ def test_a_log_without_run_file_is_compared_with_a_warning(tmp_path: Path) -> No
 
 def test_equal_runs_leave_nothing_to_say(tmp_path: Path) -> None:
     assert matched(tmp_path, [record("1")], [record("1")], described={"data_sha256": DIGEST})[1] == []
+
+
+def test_failures_of_all_variants_are_told_as_such(tmp_path: Path) -> None:
+    a = [record("1", variant="clean"), failed("1", variant="snow/1")]
+    b = [record("1", variant="clean"), record("1", variant="snow/1")]
+    _, said = matched(tmp_path, a, b)
+    assert "org/one: 1 question without a reply, counted as wrong (in all 2 variants)" in said
+
+
+def test_a_question_matched_by_its_id_alone_is_named_without_a_variant(tmp_path: Path) -> None:
+    for other, name in (("jpeg", "1"), ("clean", "1 (clean)")):
+        found, _ = matched(tmp_path / other, [record("1", variant="clean")], [record("1", variant=other)])
+        assert [found.named(pair) for pair in found.pairs] == [name]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
-from vqa_client.compare.sides import read_side, tell_apart
+from vqa_client.compare.sides import read_side, read_sides, tell_apart
 from vqa_client.errors import DataError
 
 
@@ -90,3 +90,10 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
     read_side(tmp_path)
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+def test_the_other_variants_of_a_folder_are_compared_with_the_clean_images(tmp_path: Path) -> None:
+    for variant in ("adv_dpi_56", "clean", "zoom"):
+        put(tmp_path, [record("1", variant=variant)], stem=f"{variant}_eval", variant=variant)
+    sides = read_sides(tmp_path, apart=True)
+    assert [side.runs[0].variant for side in sides] == ["clean", "adv_dpi_56", "zoom"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.html.samples import HOSTILE, failed, hostile, mixed, record, write_run
+from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, record, write_run
 from vqa_client.exports.csv_table import write_csv
 from vqa_client.exports.markdown import escaped, markdown
 from vqa_client.exports.parquet_table import write_parquet
@@ -102,3 +102,38 @@ def test_escaped_text_is_one_line_without_a_bare_pipe(text: str) -> None:
     shown = escaped(text)
     assert shown.splitlines() in ([], [shown])
     assert "|" not in shown.replace("\\|", "")
+
+
+def of_variants(tmp_path: Path) -> tuple[LoggedRun, Overview]:
+    """Five questions clean and under fifteen corruptions, of which one kind failed."""
+    records = [failed(9, variant="snow/1", prompt_tokens=None), *corrupted(5)]
+    return read(tmp_path, records)
+
+
+def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_all(tmp_path: Path) -> None:
+    write_summary(tmp_path / "x.json", *of_variants(tmp_path))
+    found = json.loads((tmp_path / "x.json").read_text(), parse_constant=pytest.fail)
+    assert (found["headline_variant"], found["overall"]["total"], found["failed"]) == ("clean", 5, 0)
+    assert (found["all_variants"]["total"], found["all_variants"]["failed"]) == (81, 1)
+    assert found["all_variants"]["status_counts"]["timeout"] == 1
+    assert found["prompt_tokens"]["n"] == 80
+    write_summary(tmp_path / "y.json", *read(tmp_path, list(mixed())))
+    assert json.loads((tmp_path / "y.json").read_text())["all_variants"] is None
+
+
+def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path: Path) -> None:
+    lines = list(markdown(*of_variants(tmp_path)))
+    assert "Figures are of clean images; all 16 variants stand in a table below." in lines
+    assert "| variant | accuracy | 95 % interval | n | failed |" in lines
+    (snow,) = (line for line in lines if line.startswith("| snow/1 |"))
+    assert snow.endswith("| 6 | 1 |")
+    assert "| cost | of all 81 questions |" in lines
+    assert sum(line.startswith("| clean |") for line in lines) == 1
+
+
+def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path, [record(1)], run=facts(expected=3)))
+    lines = list(markdown(run, overview(run)))
+    assert "| accuracy by the robust parser | % | 95 % interval | n |" in lines
+    assert "Intervals: Wilson." in lines
+    assert "Not finished: 2 of 3 questions have no record yet." in lines

@@ -8,9 +8,9 @@ import pytest
 from tests.html.samples import facts, failed, mixed, record, write_run
 from tests.reports.paces import quarters, served, start
 from vqa_client.html.limits import limits
-from vqa_client.html.totals import totals
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
+from vqa_client.reports.totals import totals
 from vqa_client.types import Record
 
 
@@ -21,13 +21,13 @@ def sentences(tmp_path: Path, records: list[Record], run: Any = None) -> str:
 
 def test_failed_questions_are_said_with_an_example(tmp_path: Path) -> None:
     said = sentences(tmp_path, list(mixed()))
-    assert "15 questions got no reply in time. For example: no reply within 60 s" in said
+    assert "15 questions: no reply in time. For example: no reply within 60 s" in said
     assert "60 of 160 requests were repeats." in said
 
 
 def test_replies_that_were_cut_are_said_with_the_accuracy_without_them(tmp_path: Path) -> None:
     cut = record(2, right=False, status="truncated", finish_reason="length")
-    assert "1 replies (50.0 %) were cut at 1,024 tokens. Without them the accuracy is 100.0 %." in sentences(
+    assert "1 reply (50.0 %) cut at 1,024 tokens. Without them the accuracy is 100.0 %." in sentences(
         tmp_path, [record(1), cut]
     )
 
@@ -64,7 +64,7 @@ def test_what_was_left_out_or_not_asked_is_said(tmp_path: Path) -> None:
     run["described"]["settings"]["limit"] = 9
     said = sentences(tmp_path, [record(1)], run)
     assert "8 of 9 questions have not been asked yet." in said
-    assert "3 questions were left out: in blacklist." in said
+    assert "Left out, in blacklist: 3 of the questions." in said
     assert "Only the first 9 instances" in said
 
 

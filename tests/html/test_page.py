@@ -49,8 +49,8 @@ def said(html: str) -> str:
 
 def test_both_accuracies_and_all_statuses_are_said(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, list(mixed())))
-    assert "60.0 % accuracy over all questions, a failed one counts as wrong" in text
-    assert "70.6 % accuracy over answered questions" in text
+    assert "60.0 % accuracy by the robust parser over all questions, a failed one counts as wrong" in text
+    assert "70.6 % accuracy by the robust parser over answered questions" in text
     assert "ok 80.0 80 an answer was read unparsed 5.0 5" in text
     assert "timeout 15.0 15 no reply in time; counts as wrong" in text
     assert "50.2\u200a–\u200a69.1" in text.replace("&#8202;", "\u200a")
@@ -106,7 +106,7 @@ def test_any_run_has_a_page(tmp_path: Path, records: list[Record]) -> None:
 def test_a_run_that_goes_on_says_how_much_is_missing(tmp_path: Path) -> None:
     text = said(html_of(tmp_path, [record(1), record(2)], facts(expected=5)))
     assert "2 of 5 questions" in text
-    assert "Not finished: 3 questions have no record yet." in text
+    assert "Not finished: 3 questions without a record yet." in text
 
 
 def test_fields_that_are_crossed_are_a_heat_map_whose_cells_lead_to_their_questions(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_robustness_page_is_of_the_clean_images_and_says_so(tmp_path: Path) ->
     html = html_of(tmp_path, records, robustness())
     assert "<title>robustness run of vqa2 · clean images · org/model-7b</title>" in html
     text = said(html)
-    assert "100.0 % accuracy over all questions of clean images; 16 variants in the table below" in text
+    assert "100.0 % VQA accuracy (ten answers) over all questions of clean images; 16 variants in the table" in text
     assert "64 questions in 16 variants" in text
     assert "All 16 variants corruption × level" in text
     assert "snow/5 0.0" in text
@@ -158,14 +158,14 @@ def test_a_robustness_run_without_clean_images_says_so(tmp_path: Path) -> None:
     records = [one for one in corrupted(4) if one.variant != "clean"]
     text = said(html_of(tmp_path, records, robustness()))
     assert "robustness run of vqa2 · variant gaussian_noise/1, no clean images" in text
-    assert "Not finished: 4 questions have no record yet." in text
+    assert "Not finished: 4 questions without a record yet." in text
 
 
 def test_repeats_are_shown_by_the_first_and_a_failed_one_stands_in_the_table(tmp_path: Path) -> None:
     records = [record(n, variant=f"repeat/{at}", right=at == 1) for n in range(3) for at in range(1, 5)]
     records += [failed(n, variant="repeat/5") for n in range(3)]
     text = said(html_of(tmp_path, records))
-    assert "100.0 % accuracy over all questions of variant repeat/1; 5 variants in the table below" in text
+    assert "accuracy by the robust parser over all questions of variant repeat/1; 5 variants in the table below" in text
     assert re.search(r"repeat/5 0\.0 \S+ 3 3 ", text)
 
 

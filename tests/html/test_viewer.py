@@ -28,7 +28,8 @@ def test_one_run_is_shown_at_once_and_several_by_a_list(tmp_path: Path) -> None:
     assert Viewer(tmp_path).answer("").location == "0/"
     write_run(tmp_path / "b", [record()], name="b")
     listed = Viewer(tmp_path).answer("").body.decode()
-    assert listed.count("1 questions") == 2
+    assert listed.count(">1 question<") == 2
+    assert listed.count("20.7&#8202;–&#8202;100.0") == 2
     assert '<a href="1/">' in listed
 
 

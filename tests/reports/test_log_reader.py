@@ -73,6 +73,12 @@ def test_any_file_of_a_run_names_its_log(tmp_path: Path, name: str) -> None:
     assert find_logs(tmp_path / name) == [log]
 
 
+def test_a_dated_report_names_its_log_whatever_stands_behind_the_date(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record()], name="vqa2_results_coco_robustness")
+    (tmp_path / "vqa2_results_coco_20261128_034551_robustness.json").touch()
+    assert find_logs(tmp_path / "vqa2_results_coco_20261128_034551_robustness.json") == [log]
+
+
 def test_a_folder_names_all_logs_in_it_and_its_folders(tmp_path: Path) -> None:
     logs = [write_run(tmp_path / folder, [record()], name="x") for folder in ("a2", "a10", "b/c")]
     assert find_logs(tmp_path) == logs

@@ -38,14 +38,14 @@ def test_wilson_is_that_of_scipy() -> None:
         for successes in {0, 1, n // 3, n - 1, n}:
             for confidence in (0.8, 0.95, 0.99):
                 expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
-                assert wilson(successes, n, confidence) == pytest.approx(tuple(expected), abs=1e-9)
+                assert wilson(successes / n, n, confidence) == pytest.approx(tuple(expected), abs=1e-9)
 
 
 def test_wilson_matches_printed_values() -> None:
     """Newcombe, Statistics in Medicine 17 (1998), table I."""
     rows = [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
     for successes, n, low, high in rows:
-        assert wilson(successes, n) == pytest.approx((low, high), abs=5e-5)
+        assert wilson(successes / n, n) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_t_quantiles_match_printed_values() -> None:
@@ -55,7 +55,6 @@ def test_t_quantiles_match_printed_values() -> None:
 def test_no_questions_have_no_interval() -> None:
     assert interval([]) is None
     assert interval([(0.0, 0)]) is None
-    assert wilson(0, 0) is None
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0])
@@ -66,7 +65,7 @@ def test_a_confidence_outside_its_range_is_refused(confidence: float) -> None:
 
 def test_questions_that_share_nothing_get_wilson() -> None:
     found = of([(1.0, 1)] * 7 + [(0.0, 1)] * 3)
-    assert (found.low, found.high) == wilson(7, 10)
+    assert (found.low, found.high) == wilson(0.7, 10)
     assert (found.method, found.n, found.clusters) == ("Wilson", 10, 10)
 
 
@@ -175,8 +174,8 @@ def test_an_interval_blind_to_clusters_would_fail_the_same_simulation() -> None:
     hits = 0
     for _ in range(400):
         correct = sum(10 for _ in range(20) if chooser.random() < 0.7)
-        bounds = wilson(correct, 200)
-        hits += bounds is not None and bounds[0] <= 0.7 <= bounds[1]
+        bounds = wilson(correct / 200, 200)
+        hits += bounds[0] <= 0.7 <= bounds[1]
     assert hits / 400 < 0.7
 
 

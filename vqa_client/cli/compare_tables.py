@@ -7,7 +7,6 @@ from vqa_client.cli.tables import interval_text, new_console, new_table, percent
 from vqa_client.cli.text import count, safe
 from vqa_client.compare.content import Compared
 from vqa_client.compare.figures import Comparison, Group
-from vqa_client.compare.matching import named
 from vqa_client.compare.sentence import p_text, points, sentence
 from vqa_client.scoring.paired import Difference
 
@@ -31,7 +30,7 @@ def as_compare_tables(compared: Compared, paths: Sequence[str]) -> str:
         for field in fields:
             console.print(_breakdown([group for group in (*of.variants, *of.groups) if group.field == field]))
         for title, sign in ((of.b, 1), (of.a, -1)):
-            ids = [named(pair.key) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
+            ids = [matched.named(pair) for pair in of.own(matched) if pair.changed and sign * pair.gap > 0]
             shown = ", ".join(ids[:FLIPS_SHOWN]) + (", ..." if len(ids) > FLIPS_SHOWN else "")
             console.print(
                 _line(f"scored higher by {title}: {count(len(ids), 'question')}{': ' if ids else ''}{shown}"),
@@ -56,9 +55,9 @@ def _cut(text: str) -> str:
 
 def _accuracies(of: Comparison) -> Any:
     table = new_table("", "questions", "accuracy", "95 % interval", "full marks", "answered", "of these")
-    for label, side in ((of.a, of.accuracy_a), (of.b, of.accuracy_b)):
+    for letter, label, side in (("a", of.a, of.accuracy_a), ("b", of.b, of.accuracy_b)):
         table.add_row(
-            _cut(label),
+            f"{letter}: {_cut(label)}",
             f"{of.n:,}",
             percent(side.value),
             interval_text(side.interval),

@@ -1,5 +1,6 @@
 """`vqa-client report`: everything that can be made of a record log, made again."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from vqa_client.exports.summary_json import write_summary
 from vqa_client.html.page import write_page
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.measures import measure_of
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.settings.reports import ReportSettings
 
@@ -52,8 +54,10 @@ def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | Non
     """The folder that was asked for; runs of the same name from several folders keep these apart there."""
     if settings.output is None:
         return None
-    alike = sum(other.name == log.name for other in logs) > 1
-    return settings.output / log.parent.name if alike else settings.output
+    folders = [other.parent.resolve() for other in logs if other.name == log.name]
+    if len(folders) == 1:
+        return settings.output
+    return settings.output / log.parent.resolve().relative_to(os.path.commonpath(folders))
 
 
 def _said(run: LoggedRun, found: Overview) -> str:
@@ -68,6 +72,7 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     left = f"; {asked:,} of {expected:,}, not finished" if expected and asked < expected else ""
     over = f" of {count(overall.total, 'question')}{of}, {overall.answered:,} answered{more}{left}"
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
-    yield f"  accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
+    measure = safe(measure_of(run.task, run.facts.scoring))
+    yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
     if run.records.unreadable:
         yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"

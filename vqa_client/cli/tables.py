@@ -69,7 +69,7 @@ def as_tables(reports: Sequence[Report]) -> str:
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
     by = HEADLINES.get(first.headline, f"the {first.headline} parser")
-    console.print(f"accuracy in % by {by}; a failed question counts as wrong")
+    console.print(f"accuracy in % by {by}; a failed question counts as wrong{_methods(reports)}")
     console.print(_overview(reports))
     for field in BREAKDOWNS:
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
@@ -80,6 +80,12 @@ def as_tables(reports: Sequence[Report]) -> str:
     for report in reports:
         console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)
+
+
+def _methods(reports: Sequence[Report]) -> str:
+    """By which method the intervals are, as "; intervals: Wilson"; "" where there are none."""
+    found = dict.fromkeys(one.method for r in reports if (one := r.summary.overall.interval) is not None)
+    return f"; intervals: {', '.join(found)}" if found else ""
 
 
 def new_console() -> Any:

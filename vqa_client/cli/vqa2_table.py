@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from vqa_client.cli.score_tables import gap_text
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import count, safe
+from vqa_client.reports.measures import TEN_ANSWERS
 from vqa_client.reports.report import Report
 from vqa_client.reports.vqa2.figures import KindFigures, Shown, Vqa2Summary
 from vqa_client.reports.vqa2.report import submission_path
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 
 FRAMEWORK = "VQA accuracy (framework)"
-TEN_ANSWERS = "VQA accuracy (ten answers)"
-"""Two scores that are both called VQA accuracy: the published framework's partial credit, and VQA's own."""
+"""The published framework's partial credit; VQA's own score has the same name."""
 ANSWER_CHARACTERS = 48
 COLUMN_GAP = 3
 OFFICIAL_TYPES = 10

@@ -11,6 +11,7 @@ from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.reports.log_reader import natural
 from vqa_client.reports.logged_run import CLEAN, headline_of
+from vqa_client.reports.measures import measure_of
 from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
 from vqa_client.scoring.paired_tests import (
     Bootstrap,
@@ -66,16 +67,17 @@ class Group(Struct, frozen=True, kw_only=True):
 class Comparison(Struct, frozen=True, kw_only=True):
     """`b` against `a` over the matched questions; differences are b less a, in [-1, 1].
 
-    `p` is by `p_method`, and `p_holm` counts all sides compared with `a` as one family. `minimum_detectable` is the
-    true difference that this many questions find four times in five. `partial` says that there are scores between 0
-    and 1, which McNemar's test doesn't see; `unit` is what shares its fate. Where both sides asked in several
-    variants, all figures are of the one named `variant`, and `variants` are the differences in each, a family of
-    their own for Holm; `variant` is None where there are no two.
+    `p` is by `p_method`, and `p_holm` counts all sides compared with `a` as one family. `measure` says what accuracies
+    are by, and `minimum_detectable` is the true difference that this many questions find four times in five. `partial`
+    says that there are scores between 0 and 1, which McNemar's test doesn't see; `unit` is what shares its fate. Where
+    both sides asked in several variants, all figures are of the one named `variant`, and `variants` are the
+    differences in each, a family of their own for Holm; `variant` is None where there are no two.
     """
 
     a: str
     b: str
     task: str
+    measure: str
     n: int
     clusters: int
     unit: str
@@ -136,6 +138,7 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         a=a.label,
         b=b.label,
         task=a.task or b.task or UNKNOWN,
+        measure=measure_of(a.task or b.task, a.facts("scoring")[0]),
         n=len(pairs),
         clusters=len(held),
         unit=_unit(a, pairs),

@@ -26,7 +26,12 @@ def flips(of: Comparison, matched: Matched, a: Side, b: Side, pictures: Pictures
     for title, kind, pairs in kinds:
         articles = (
             _article(
-                f"{prefix}-{kind}-{number}", of, pair, (wholes[0][pair.key], wholes[1][_own(pair, b)]), pictures, (a, b)
+                f"{prefix}-{kind}-{number}",
+                matched.named(pair),
+                of,
+                (wholes[0][pair.key], wholes[1][_own(pair, b)]),
+                pictures,
+                (a, b),
             )
             for number, pair in enumerate(pairs[:MOST_FLIPS], 1)
         )
@@ -42,11 +47,10 @@ def _own(pair: Pair, side: Side) -> Key:
 
 
 def _article(
-    name: str, of: Comparison, pair: Pair, records: tuple[Record, Record], pictures: Pictures, sides: tuple[Side, Side]
+    name: str, title: str, of: Comparison, records: tuple[Record, Record], pictures: Pictures, sides: tuple[Side, Side]
 ) -> Markup:
     first, second = records
     same_files = _files(first) == _files(second)
-    title = " · ".join(filter(None, pair.key))
     references = list(dict.fromkeys(first.references))
     heading = tag(
         "header",
@@ -56,7 +60,7 @@ def _article(
     return tag(
         "article",
         heading,
-        tag("pre", _cut(first.prompt)),
+        tag("pre", _cut(first.prompt.rstrip())),
         _images(first, sides[0], pictures) if same_files else "",
         tag(
             "div",

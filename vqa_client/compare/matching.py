@@ -47,6 +47,10 @@ class Matched(Struct, frozen=True, kw_only=True):
     only_b: list[Key]
     by_id: bool
 
+    def named(self, pair: Pair) -> str:
+        """A pair as people name it; matched by its id alone, it is of no variant."""
+        return pair.key[0] if self.by_id else named(pair.key)
+
 
 def match(a: Side, b: Side) -> Matched:
     """Match by question id and variant, or by id alone where each side has one variant and these differ.
@@ -141,7 +145,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
         said.append(f"what else was set otherwise: {differing}")
     for side, failed in ((a, _failed(matched, "a")), (b, _failed(matched, "b"))):
         if failed:
-            said.append(f"{side.label}: {_count(failed)} without a reply, counted as wrong")
+            said.append(f"{side.label}: {_count(failed)} without a reply, counted as wrong{_over(matched)}")
     return said
 
 
@@ -151,6 +155,12 @@ def _variant(side: Side) -> str:
 
 def _failed(matched: Matched, which: str) -> int:
     return sum(not getattr(pair, which).answered for pair in matched.pairs)
+
+
+def _over(matched: Matched) -> str:
+    """Over what records are counted, where the comparison's figures are of one variant among several."""
+    variants = len({pair.key[1] for pair in matched.pairs})
+    return f" (in all {variants:,} variants)" if variants > 1 else ""
 
 
 def _facts(side: Side, name: str) -> dict[str, set[str]]:

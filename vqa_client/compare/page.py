@@ -54,7 +54,8 @@ def _document(sides: Sequence[Side], sections: Sequence[str]) -> str:
     )
     where = tag("ul", *(tag("li", tag("b", side.label), f": {side.path}") for side in sides), class_="notes dim")
     foot = tag("footer", tag("p", f"vqa-client {__version__}. {UNIT[0].upper()}{UNIT[1:]} in the JSON.", class_="dim"))
-    body = tag("body", tag("h1", f"{title} compared"), where, tag("main", *map(Markup, sections)), foot)
+    top = tag("header", tag("h1", f"{title} compared"), where)
+    body = tag("body", top, tag("main", *map(Markup, sections)), foot)
     return tag("html", head, body, lang="en")
 
 
@@ -77,9 +78,16 @@ def _warning(line: str) -> Markup:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str, *, worded: bool = False) -> Markup:
     kinds = ["text" if worded and at == len(head) - 1 else "" for at in range(len(head))]
     top = tag("tr", *(tag("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
-    body = (tag("tr", *(tag("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True))) for row in rows)
+    body = (
+        tag("tr", tag("th", row[0], scope="row"), *map(_cell, row[1:], kinds[1:]))  # what a reader hears with each cell
+        for row in rows
+    )
     table = tag("table", tag("thead", top), tag("tbody", *body), aria_label=caption)
     return joined(tag("h3", caption), tag("div", table, class_="wide"))
+
+
+def _cell(cell: str, kind: str) -> Markup:
+    return tag("td", cell, class_=kind)
 
 
 def _accuracies(of: Comparison) -> Markup:
@@ -96,7 +104,7 @@ def _accuracies(of: Comparison) -> Markup:
         for label, each in ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
     ]
     method = of.accuracy_a.interval.method if of.accuracy_a.interval else ""
-    head = ("", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %")
+    head = ("run", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %")
     return _table(head, rows, f"Accuracy; a failed question counts as wrong; intervals: {method}")
 
 
@@ -119,7 +127,7 @@ def _tests(of: Comparison) -> Markup:
     if of.minimum_detectable is not None:
         found = f"found {100 * POWER:.0f} times in 100 with this many questions"
         rows.append(["smallest detectable difference", f"{100 * of.minimum_detectable:.1f} points", found])
-    return _table(("", "result", "how it is found"), rows, "Difference and tests", worded=True)
+    return _table(("figure", "result", "how it is found"), rows, "Difference and tests", worded=True)
 
 
 def _bootstrap(of: Comparison) -> str:
@@ -128,7 +136,11 @@ def _bootstrap(of: Comparison) -> str:
 
 
 def _t(of: Comparison) -> str:
-    return f"t = {of.paired_t.t:.2f}, {of.paired_t.df:,} degrees of freedom, by {of.unit}" if of.paired_t else ""
+    found = of.paired_t
+    if found is None:
+        return ""
+    error = f"standard error {100 * found.standard_error:.1f} points"
+    return f"t = {found.t:.2f}, {found.df:,} degrees of freedom, {error}, by {of.unit}"
 
 
 def _gap(of: Difference) -> str:
@@ -182,6 +194,7 @@ def _bar(of: Difference, widest: float) -> Markup:
         tag("rect", x=at(of.low), y=6, width=wide, height=4),
         tag("line", x1=middle, x2=middle, y1=0, y2=16),
         tag("circle", cx=at(of.value), cy=8, r=3),
+        viewBox=f"0 0 {BAR_PX} 16",
         width=BAR_PX,
         height=16,
         role="img",

@@ -8,7 +8,7 @@ def sentence(of: Comparison) -> str:
     """Who is better, by how much and how surely; where no difference is shown, how large a one would have been."""
     a, b = of.accuracy_a.value, of.accuracy_b.value
     over = f"over the same {_questions(of)}{of_variant(of)}"
-    scores = f"{of.b} scores {percent(b)} % and {of.a} {percent(a)} %"
+    scores = f"{of.b} scores {percent(b)} % and {of.a} {percent(a)} % in {of.measure}"
     between = of.difference
     gap = f"{points(between.value)} points (95 % interval {points(between.low)} to {points(between.high)}; {_test(of)})"
     if of.shown:

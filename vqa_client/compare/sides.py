@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
-from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
 from vqa_client.types import ANSWERED, Record, Status
 
 Key = tuple[str, str]
@@ -109,6 +109,7 @@ def read_sides(place: Path, *, apart: bool) -> list[Side]:
         by_model.setdefault(run.facts.model, []).append(run)
     apart = apart and len(by_model) == 1
     groups = [group for held in by_model.values() for group in _parted(held, apart=apart)]
+    groups.sort(key=lambda group: group[0].variant != CLEAN)  # what the others are compared with
     return [_side(place if len(groups) == 1 else group[0].log, group) for group in groups]
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from vqa_client.files import replacing
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.overview import Overview, in_order
+from vqa_client.reports.measures import measure_of
+from vqa_client.reports.overview import VARIANT, Overview, in_order
 from vqa_client.reports.summary import Mean, Summary, Tally
+from vqa_client.reports.totals import totals
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
 
@@ -27,13 +29,20 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
     summary = found.summary
     yield f"# {escaped(run.title)}: {escaped(run.facts.model or run.stem)}"
     yield ""
-    yield from _table(("", *_ACCURACY), _headline(summary))
+    yield from _scope(run, found)
+    yield from _table((measure_of(run.task, run.facts.scoring), "%", "95 % interval", "n"), _headline(summary))
+    if summary.overall.interval:
+        yield f"Intervals: {_methods(summary)}."
+        yield ""
     yield from _table(("status", "n", "share"), _statuses(summary))
     if summary.parts:
         yield from _table(("metric", *_ACCURACY), _metrics(summary))
     for field, tallies in summary.breakdowns.items():
-        if len(tallies) > 1:
+        if len(tallies) > 1 and field != VARIANT:
             yield from _table((field.replace("_", " "), *_ACCURACY), _breakdown(tallies))
+    if found.variants:
+        yield from _table((VARIANT, *_ACCURACY, "failed"), _variants(found.variants))
+    yield from _table(("cost", f"of all {found.whole.overall.total:,} questions"), _cost(run, found))
 
 
 def escaped(text: str) -> str:
@@ -50,10 +59,27 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
+def _scope(run: LoggedRun, found: Overview) -> Iterator[str]:
+    """Which questions the tables are of, where that isn't all that were to be asked."""
+    asked, expected = found.whole.overall.total, run.facts.expected
+    if found.variants:
+        yield f"Figures are of {escaped(run.of_words)}; all {len(found.variants):,} variants stand in a table below."
+        yield ""
+    if expected and asked < expected:
+        yield f"Not finished: {expected - asked:,} of {expected:,} questions have no record yet."
+        yield ""
+
+
 def _headline(summary: Summary) -> Iterator[Sequence[str]]:
     overall = summary.overall
     yield "all questions", *_figures(overall.accuracy, overall.interval, overall.total)
     yield "answered ones", *_figures(overall.accuracy_answered, overall.interval_answered, overall.answered)
+
+
+def _methods(summary: Summary) -> str:
+    """By which methods the intervals of all tables are; Wilson's where no two questions share an image or document."""
+    tallies = [summary.overall, *(tally for field in summary.breakdowns.values() for tally in field.values())]
+    return ", ".join(sorted({tally.interval.method for tally in tallies if tally.interval}))
 
 
 def _statuses(summary: Summary) -> Iterator[Sequence[str]]:
@@ -73,6 +99,17 @@ def _breakdown(tallies: Mapping[str, Tally]) -> Iterator[Sequence[str]]:
     for value in in_order(list(tallies)):
         tally = tallies[value]
         yield escaped(value), *_figures(tally.accuracy, tally.interval, tally.total)
+
+
+def _variants(tallies: Mapping[str, Tally]) -> Iterator[Sequence[str]]:
+    for variant, tally in tallies.items():
+        figures = _figures(tally.accuracy, tally.interval, tally.total)
+        yield escaped(variant or "unchanged"), *figures, f"{tally.total - tally.answered:,}"
+
+
+def _cost(run: LoggedRun, found: Overview) -> Iterator[Sequence[str]]:
+    for name, value in totals(run, found):
+        yield escaped(name), escaped(value)
 
 
 def _figures(value: float | None, interval: Interval | None, n: int) -> tuple[str, str, str]:

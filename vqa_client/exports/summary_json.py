@@ -7,7 +7,9 @@ from msgspec import to_builtins
 
 from vqa_client.files import write_json
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.measures import measure_of
 from vqa_client.reports.overview import Overview, quantile
+from vqa_client.reports.summary import Summary
 from vqa_client.types import ANSWERED
 
 QUANTILES = {"median": 0.5, "p95": 0.95, "max": 1.0}
@@ -19,18 +21,22 @@ def write_summary(path: Path, run: LoggedRun, found: Overview) -> None:
 
 
 def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
-    """Everything that the report says in numbers, and the run file's own words."""
+    """Everything that the report says in numbers, and the run file's own words.
+
+    Of several variants, accuracies, statuses and scores are those of `headline_variant`; what `all_variants` holds,
+    times, tokens and attempts are of all records.
+    """
     summary, total = found.summary, found.summary.overall.total
-    failed = sum(n for status, n in summary.status_counts.items() if status not in ANSWERED)
     return {
         "task": run.task,
+        "measure": measure_of(run.task, run.facts.scoring),
         "variant": run.variant,
         "headline_variant": found.headline,
         "model": run.facts.model,
         "records": run.log.name,
         "expected": run.facts.expected,
         "overall": to_builtins(summary.overall),
-        "failed": failed,
+        "failed": _failed(summary),
         "status_counts": summary.status_counts,
         "status_shares": {status: n / total if total else None for status, n in summary.status_counts.items()},
         "n_truncated": summary.n_truncated,
@@ -40,9 +46,22 @@ def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
         "crossings": [
             {"fields": list(pair), "values": to_builtins(values)} for pair, values in summary.crossings.items()
         ],
+        "all_variants": _all_variants(found),
         "latency_s": {name: quantile(found.latencies_s, share) for name, share in QUANTILES.items()},
-        "prompt_tokens": to_builtins(summary.prompt_tokens),
-        "completion_tokens": to_builtins(summary.completion_tokens),
+        "prompt_tokens": to_builtins(found.whole.prompt_tokens),
+        "completion_tokens": to_builtins(found.whole.completion_tokens),
         "attempts": found.attempts,
         "run": to_builtins(run.facts),
     }
+
+
+def _all_variants(found: Overview) -> dict[str, Any] | None:
+    """What became of all records; None where there is one variant, of which all else is."""
+    if found.headline is None:
+        return None
+    whole = found.whole
+    return {"total": whole.overall.total, "failed": _failed(whole), "status_counts": whole.status_counts}
+
+
+def _failed(summary: Summary) -> int:
+    return sum(n for status, n in summary.status_counts.items() if status not in ANSWERED)

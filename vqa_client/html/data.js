@@ -11,13 +11,14 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-let data, column, answered, variantsOf, severalVariants;
+let data, column, answered, variantsOf, severalVariants, templateLength;
 
 function readData(json) {
   data = JSON.parse(json);
   column = Object.fromEntries(data.columns.map((name, at) => [name, at]));
   answered = new Set(data.answered);
   variantsOf = null;
+  templateLength = sharedStart();
   severalVariants = data.rows.some((row) => text(row, "variant") !== text(data.rows[0], "variant"));
 }
 
@@ -25,6 +26,19 @@ const value = (row, name) => row[column[name]];
 const text = (row, name) => { const at = value(row, name); return at === null ? null : data.strings[at]; };
 const texts = (row, name) => value(row, name).map((at) => data.strings[at]);
 const key = (row) => `${value(row, "id")}\u0000${text(row, "variant")}`;
+
+// How long a template all prompts begin with: a list of questions would say the same in every row.
+function sharedStart() {
+  const prompts = [...new Set(data.rows.map((row) => text(row, "prompt")))].filter(Boolean);
+  let length = prompts.length > 1 ? prompts[0].length : 0;
+  for (const prompt of prompts) {
+    let at = 0;
+    while (at < length && prompt[at] === prompts[0][at]) at++;
+    length = at;
+  }
+  const shared = length ? prompts[0].slice(0, length) : "";
+  return Math.max(...["\n", ": "].map((end) => (shared.includes(end) ? shared.lastIndexOf(end) + end.length : 0)));
+}
 
 function outcome(row) {
   if (!answered.has(text(row, "status"))) return "failed";
@@ -35,6 +49,7 @@ function outcome(row) {
 const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!" };
 const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply" };
 const number = (n) => n.toLocaleString("en-US");
+const counted = (n) => `${number(n)} question${n === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const words = (name) => name.replaceAll("_", " ");
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
 from vqa_client.scoring.statistics import Interval
+from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.types import ANSWERED, Status
 
 MOST_ROWS = 40
@@ -121,9 +122,9 @@ def only(found: Overview) -> dict[str, str]:
 
 
 def constants(found: Overview) -> dict[str, str]:
-    """The fields that have one value, the same for all questions."""
+    """The fields that have one known value, the same for all questions."""
     alone = {field: list(found.summary.breakdowns.get(field, {})) for field in found.fields}
-    return {field: values[0] for field, values in alone.items() if len(values) == 1}
+    return {field: values[0] for field, values in alone.items() if len(values) == 1 and values != [UNKNOWN]}
 
 
 def heat_maps(found: Overview) -> list[HeatMap]:
@@ -142,6 +143,11 @@ def level_maps(found: Overview) -> list[HeatMap]:
 def state_link(**state: str) -> str:
     """A link that shows the questions of a state: a status, or the value of a field as `by.FIELD`."""
     return "#" + urlencode(state)
+
+
+def counted(number: int, noun: str = "question", several: str = "") -> str:
+    """A number with its noun, `several` where that is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def heat(share: float | None) -> str:

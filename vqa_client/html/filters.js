@@ -46,8 +46,8 @@ function filter() {
   const share = forms === 1 ? ` · accuracy here ${percent(right / matching.length)}` : "";
   const several = forms > 1 ? ` in ${number(forms)} variants` : "";
   $("count").textContent = matching.length === data.rows.length
-    ? `${number(data.rows.length)} questions${several}`
-    : `${number(matching.length)} of ${number(data.rows.length)} questions${several}${share}`;
+    ? `${counted(data.rows.length)}${several}`
+    : `${number(matching.length)} of ${counted(data.rows.length)}${several}${share}`;
 }
 
 function set(name, wanted) {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from vqa_client.html.figures import counted
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
@@ -9,15 +10,15 @@ from vqa_client.reports.start import read_start
 from vqa_client.types import ANSWERED, Status
 
 _HELD_UP: dict[Status, str] = {
-    "rate_limited": "were refused by the server's rate limit",
-    "timeout": "got no reply in time",
-    "connection": "failed with the connection",
-    "server_error": "ended in a server error",
-    "too_long": "were too long for the model's context",
-    "too_many_images": "had more images than the server takes",
-    "bad_image": "had an image that can't be sent",
-    "bad_response": "got a reply that is none",
-    "rejected": "were rejected by the server",
+    "rate_limited": "refused by the server's rate limit",
+    "timeout": "no reply in time",
+    "connection": "the connection failed",
+    "server_error": "an error of the server",
+    "too_long": "too long for the model's context",
+    "too_many_images": "more images than the server takes",
+    "bad_image": "an image that can't be sent",
+    "bad_response": "a reply that is none",
+    "rejected": "rejected by the server",
 }
 
 
@@ -31,10 +32,10 @@ def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
     if expected is not None and total < expected:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."
     if run.records.unreadable:
-        yield f"{run.records.unreadable:,} lines of the log can't be read and are left out."
+        yield f"{counted(run.records.unreadable, 'line')} of the log can't be read and left out."
     left_out = run.facts.described.get("left_out")
     for reason, number in left_out.items() if isinstance(left_out, dict) else ():
-        yield f"{number} questions were left out: {str(reason).replace('_', ' ')}."
+        yield f"Left out, {str(reason).replace('_', ' ')}: {number} of the questions."
     limit = run.facts.settings.get("limit")
     if isinstance(limit, int):
         yield f"Only the first {limit:,} instances of the data were asked (--limit)."
@@ -45,7 +46,7 @@ def _failures(found: Overview) -> Iterator[str]:
         if number and status not in ANSWERED:
             failure = found.failures.get(status)
             example = f" For example: {_cut_at(failure.message)}" if failure else ""
-            yield f"{number:,} {'question' if number == 1 else 'questions'} {_HELD_UP.get(status, status)}.{example}"
+            yield f"{counted(number)}: {_HELD_UP.get(status, status)}.{example}"
     repeats = found.attempts - found.whole.overall.total
     if repeats > 0:
         yield f"{repeats:,} of {found.attempts:,} requests were repeats."
@@ -59,7 +60,7 @@ def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
     rest = found.summary.without_truncated.value if found.headline is None else None  # of one variant, as is no count
     without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
-    yield f"{number:,} replies ({100 * number / total:.1f} %) were cut{at}.{without}"
+    yield f"{counted(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
 
 
 def _pace(run: LoggedRun) -> Iterator[str]:

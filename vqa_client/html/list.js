@@ -3,7 +3,7 @@ const ROW_PIXELS = 54, BEYOND = 8;
 let current = -1;
 
 function excerpt(row) {
-  const prompt = (text(row, "prompt") ?? "").trimStart().slice(0, 240).replace(/\s+/g, " ");
+  const prompt = (text(row, "prompt") ?? "").slice(templateLength).trimStart().slice(0, 240).replace(/\s+/g, " ");
   return prompt || `question ${value(row, "id")}`;
 }
 

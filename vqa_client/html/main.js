@@ -16,18 +16,23 @@ function onAddress({ first = false } = {}) {
 
 function printedRow(row) {
   const kind = outcome(row), answer = text(row, "answer");
-  const cells = [value(row, "id"), excerpt(row), answer === null ? words(text(row, "status")) : answer.slice(0, 200), texts(row, "references").slice(0, 3).join(" / ")];
+  const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 200);
+  const cells = [value(row, "id"), excerpt(row), answer === null ? words(text(row, "status")) : answer.slice(0, 200), references];
   return element("tr", {}, element("td", { className: `is-${kind}` }, `${SIGNS[kind]} ${SAID[kind]}`), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
 }
 
-// On paper: the question that is chosen in full, and the others that the filters leave as a table.
+let unfolded = [];
+
+// On paper: nothing folded, the question that is chosen in full, and the others that the filters leave as a table.
 function onPrint() {
+  unfolded = [...$("summary").querySelectorAll("details:not([open])")];
+  for (const one of unfolded) one.open = true;
   const body = element("tbody", {}, ...matching.slice(0, MOST_PRINTED).map(printedRow));
   const head = element("tr", {}, ...["", "id", "question", "answer", "reference"].map((name) => element("th", { scope: "col" }, name)));
   const left = matching.length - MOST_PRINTED;
   $("printed").replaceChildren(
     element("table", { className: "figures" }, element("thead", {}, head), body),
-    ...(left > 0 ? [element("p", { className: "aside" }, `${number(left)} further questions are not printed.`)] : []),
+    ...(left > 0 ? [element("p", { className: "aside" }, `and ${counted(left)} more, which are not printed`)] : []),
     ...(matching[current] ? [element("section", { className: "sheet" }, ...sheet(matching[current]))] : []),
   );
 }
@@ -50,5 +55,8 @@ addEventListener("resize", drawRows);
 addEventListener("hashchange", () => onAddress());
 addEventListener("keydown", onKey);
 addEventListener("beforeprint", onPrint);
-addEventListener("afterprint", () => $("printed").replaceChildren());
+addEventListener("afterprint", () => {
+  $("printed").replaceChildren();
+  for (const one of unfolded) one.open = false;
+});
 if (document.body.dataset.live) follow(document.body.dataset.live);

@@ -15,9 +15,10 @@ from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import EmbeddedImages, Show
-from vqa_client.html.totals import totals
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.measures import MEANINGS, measure_of
 from vqa_client.reports.overview import Overview
+from vqa_client.reports.totals import totals
 from vqa_client.types import ANSWERED
 
 SCRIPTS = ("data.js", "filters.js", "list.js", "detail.js", "keys.js", "live.js", "main.js")
@@ -71,6 +72,7 @@ def environment() -> Any:
         "link": link,
         "words": words,
         "heat": figures.heat,
+        "counted": figures.counted,
         "number": number,
     }
     return made
@@ -127,6 +129,8 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
         "wrong": found.summary.overall.answered > found.summary.overall.correct,
         "overall": figures.overall(found),
+        "measure": measure_of(run.task, run.facts.scoring),
+        "meanings": [(name, MEANINGS[name]) for name in found.summary.parts if name in MEANINGS],
         "statuses": figures.statuses(found),
         "metrics": figures.metrics(found),
         "breakdowns": figures.breakdowns(found),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from vqa_client.files import encode
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.names import safe_name
-from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.run import Pairs
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.tasks.explain.benchmark import in_words
 from vqa_client.types import ANSWERED, Question, Record
@@ -37,14 +37,13 @@ def csv_path(results_dir: Path, *, model: str, task: str, split: str, conditions
     return results_dir / f"{safe_name(model)}_results" / f"{task}_{split}_eval{suffix}.csv"
 
 
-def write(path: Path, run: Run, pairs: Pairs, *, csv_safe: bool = False) -> Summary:
+def write(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = False) -> Summary:
     """Write the table and give what it sums up; raises UsageError where the path can't be written.
 
-    `run.scoring` names the benchmark. With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'"
-    before it, and no longer reads back as it was.
+    With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" before it, and no longer reads back
+    as it was.
     """
     summary = summarise(record for _, record in pairs())
-    benchmark = run.scoring["benchmark"]
     groups, metrics = tuple(summary.breakdowns), tuple(summary.parts)
     columns = (*PUBLISHED[benchmark], *_ADDED.get(benchmark, ()), *_OURS, *metrics, *groups)
     write_rows(path, chain([columns], _rows(pairs(), columns, csv_safe=csv_safe)))

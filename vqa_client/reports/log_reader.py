@@ -16,7 +16,8 @@ _ENDINGS = (
     *(".json", ".csv", ".html", ".md"),
 )
 """What stands beside a log; longer endings first."""
-_DATE = re.compile(r"_\d{8}_\d{6}$")
+_DATE = re.compile(r"_\d{8}_\d{6}(?=_|$)")
+"""In a report's name, though not in its log's; a robustness report has a word behind it."""
 _DIGITS = re.compile(r"([0-9]{1,18})")
 _record = msgspec.json.Decoder(Record)
 

@@ -55,17 +55,13 @@ def interval(clusters: Iterable[tuple[float, int]], confidence: float = 0.95) ->
     mean = fsum(total for total, _ in held) / n
     alone = n == len(held)
     effective = float(n) if alone else _effective(held, n, mean, confidence)
-    low, high = _wilson(mean, effective, confidence)
+    low, high = wilson(mean, effective, confidence)
     method = "Wilson" if alone else "cluster-robust t" if len(held) > 1 else "Wilson, one cluster"
     return Interval(low=low, high=high, method=method, n=n, clusters=len(held))
 
 
-def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Wilson's score interval of `successes` out of `n` independent questions; None for n = 0."""
-    return _wilson(successes / n, n, confidence) if n > 0 else None
-
-
-def _wilson(mean: float, n: float, confidence: float) -> tuple[float, float]:
+def wilson(mean: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share of `n` independent questions, which need not be a whole number."""
     mean = min(max(mean, 0.0), 1.0)
     z = normal_quantile(confidence)
     shrink = 1 + z * z / n

@@ -20,7 +20,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.robustness import metrics_of
-from vqa_client.types import Question, Record
+from vqa_client.types import Question, Record, Status
 
 TYPE_FIELDS = ("question_type", "answer_kind", "domain")
 """The groups that say of what type a question is; the first that a record has."""
@@ -33,6 +33,17 @@ class Corrupted(Struct, frozen=True, kw_only=True):
 
     profile: str
     seed: int
+
+
+class ScoredLine(Struct):
+    """What is counted of a record, for those who read a log and need no more."""
+
+    question_id: str
+    status: Status
+    variant: str = ""
+    score: float = 0.0
+    groups: dict[str, str] = {}
+    cluster: str = ""
 
 
 class RobustnessSummary(Summary, frozen=True, kw_only=True):
@@ -65,6 +76,20 @@ def place_of(variant: str) -> tuple[str, int]:
     return corruption, int(level)
 
 
+def add_to(scores: CorruptedScores, record: Record | ScoredLine) -> None:
+    """Count a record; raises ValueError for a variant that is no corruption and level."""
+    corruption, level = place_of(record.variant)
+    scores.add(
+        record.question_id,
+        corruption,
+        level,
+        score=record.score,
+        status=record.status,
+        cluster=record.cluster,
+        type_=type_of(record.groups),
+    )
+
+
 def type_of(groups: dict[str, str]) -> str:
     """The type of a question, "" where its benchmark knows none."""
     return next((groups[field] for field in TYPE_FIELDS if field in groups), "")
@@ -78,16 +103,7 @@ def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
 
 def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -> Iterator[Record]:
     for _, record in pairs:
-        corruption, level = place_of(record.variant)
-        scores.add(
-            record.question_id,
-            corruption,
-            level,
-            score=record.score,
-            status=record.status,
-            cluster=record.cluster,
-            type_=type_of(record.groups),
-        )
+        add_to(scores, record)
         yield replace(record, groups={**record.groups, VARIANT: record.variant})
 
 

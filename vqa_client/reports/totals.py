@@ -3,7 +3,7 @@
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, quantile
 
-_MB = 1_000_000
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 
 def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
@@ -22,9 +22,14 @@ def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
         ("reply tokens", f"{reply.total:,}" if reply.n else ""),
         ("reply tokens a second", f"{reply.total / wall_s:,.1f}" if wall_s and reply.n else ""),
         ("requests", f"{found.attempts:,}"),
-        ("sent", f"{found.sent_bytes / _MB:,.1f} MB" if found.sent_bytes else ""),
+        ("sent", _size(found.sent_bytes) if found.sent_bytes else ""),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def _size(size_bytes: int) -> str:
+    unit, name = next((each for each in _UNITS if size_bytes >= each[0]), _UNITS[-1])
+    return f"{size_bytes / unit:,.1f} {name}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,42 @@
+"""What axe, the field's usual checker, finds wrong with the pages for people who hear them or use no mouse."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import report_of
+from tests.compare.logged import many, put
+from tests.html.samples import corrupted, mixed, write_run
+from vqa_client.compare.write import compare_runs, write_comparison
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+def complaints(browser: Any, address: str, scheme: str) -> list[str]:
+    """The rules that the page breaks with everything unfolded, each with an element that does."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(address)
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)
+    context.close()
+    assert len(found["passes"]) > 20
+    return [f"{broken['id']}: {broken['nodes'][0]['html'][:200]}" for broken in found["violations"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_broken_by_a_report(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    for name, records in (("mixed", list(mixed())), ("corrupted", corrupted(5))):
+        assert complaints(chromium, report_of(write_run(tmp_path / name, records)), scheme) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_broken_by_a_comparison(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    for number in range(2):
+        put(tmp_path / str(number), many(number, 0.5, count=60), model=f"org/{number}")
+    sides, compared = compare_runs([tmp_path / "0", tmp_path / "1"])
+    write_comparison(tmp_path, sides, compared, html_images=0, csv_safe=False)
+    assert complaints(chromium, (tmp_path / "compare.html").as_uri(), scheme) == []
