@@ -2,9 +2,12 @@
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.bench.peers.peer import WATCH
+from tests.bench.peers.prepared import prepared
+from tests.bench.peers.registry import PEERS
 from tests.bench.workloads import WORK, WORKLOADS, Workload
 
 WORKERS = 128
@@ -19,9 +22,11 @@ MODULES = {
 }
 """Each client is `python -m` this, with the flags of the workload's command.
 
-Ours also gets the command's name, `--no-html` (no script draws a page of its run) and `--config`; the scripts have
-model, template and max_tokens in their source, as people do.
+Ours also gets the command's name, `--no-html` (no script draws a page of its run), `--no_check` (a mock server sees no
+images) and `--config`; the scripts have model, template and max_tokens in their source, as people do. The evaluators of
+peers/ have commands of their own.
 """
+CLIENTS = (*MODULES, *PEERS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,11 +119,43 @@ def _usual_latencies_ms(name: str) -> list[int]:
     return [latency_ms for bar_name, latency_ms, _, only in BAR_CASES if bar_name == name and not only] or [0]
 
 
-def command(client: str, case: Case, *, base_url: str, output: Path, config: Path, limit: int) -> list[str]:
-    """The command line that makes a client ask the first `limit` records of a case; its report lands in `output`."""
+def own_case(client: str, case: Case) -> Case | None:
+    """The case as this client is measured on it: evaluators are asked fewer questions, or none that they can't ask."""
+    peer = PEERS.get(client)
+    if peer is None:
+        return case
+    if why_not(client, case):
+        return None
+    most = peer.questions.get(case.workload.name, case.asked)
+    return replace(case, questions=min(case.asked, most))
+
+
+def why_not(client: str, case: Case) -> str:
+    """Why a client is not measured on a case, in words; "" when it is."""
+    peer = PEERS.get(client)
+    if peer is None:
+        return ""
+    if not peer.installed:
+        return "not installed"
+    too_many = peer.most_images is not None and case.workload.pages > peer.most_images
+    return f"its questions have {peer.most_images} image at most" if too_many else ""
+
+
+def environment(client: str) -> dict[str, str]:
+    """What a client's process gets besides the benchmark's own variables."""
+    peer = PEERS.get(client)
+    return {} if peer is None else {"PYTHONPATH": str(WATCH), **peer.environment}
+
+
+def command(client: str, case: Case, *, base_url: str, folder: Path, config: Path, limit: int) -> list[str]:
+    """The command line that makes a client ask the first `limit` records of a case; all it writes lies in `folder`."""
+    if client in PEERS:
+        data = {"data_json": case.data_json, "images_dir": case.images_dir, "limit": limit}
+        return prepared(client, **data, folder=folder, base_url=base_url, workers=case.workers)
+    output = folder / "output"
     words = [sys.executable, "-m", MODULES[client]]
     if client == OURS:
-        words += [case.workload.task, "--no-html", "--config", str(config)]
+        words += [case.workload.task, "--no-html", "--no_check", "--config", str(config)]
     words += _DATA_FLAGS[case.workload.task](case, output)
     words += ["--base_url", base_url, "--max_workers", str(case.workers)]
     return [*words, "--limit", str(limit)]

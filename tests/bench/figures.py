@@ -83,12 +83,19 @@ def _in_flight(measured: Measured, run: Run) -> float | None:
     return float(run.server["in_flight_mean"]) if measured.case.latency_ms else None
 
 
+def _rate(measured: Measured, run: Run) -> float | None:
+    """Over net s, which a noisy start-up can make too short: never over less than the span at the server."""
+    taken_s = max(run.full.wall_s - measured.start_wall_s, float(run.server["span_s"]))
+    return run.asked / taken_s if taken_s else None
+
+
 CPU_MS = Figure(title="CPU ms/req", value=_cpu_ms, decimals=3)
 CPU_WHOLE_MS = Figure(title="CPU ms/req, whole", value=lambda _, run: 1000 * run.full.cpu_s / run.asked, decimals=3)
 SPAN_S = Figure(title="span s", value=lambda _, run: run.server["span_s"], decimals=2)
 OF_IDEAL = Figure(title="of ideal", value=_of_ideal, decimals=3)
 NET_S = Figure(title="net s", value=lambda measured, run: run.full.wall_s - measured.start_wall_s, decimals=2)
 PROCESS_S = Figure(title="process s", value=lambda _, run: run.full.wall_s, decimals=2)
+RATE = Figure(title="asked/s", value=_rate)
 RSS_OVER_MB = Figure(
     title="RSS over MB", value=lambda measured, run: (run.full.peak_rss_bytes - measured.start_rss_bytes) / MB
 )
@@ -107,6 +114,7 @@ COLUMNS = (
     SPAN_S,
     OF_IDEAL,
     NET_S,
+    RATE,
     PROCESS_S,
     CPU_MS,
     CPU_WHOLE_MS,

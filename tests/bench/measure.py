@@ -4,12 +4,13 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bench import processes
-from tests.bench.cases import Case, command
+from tests.bench.cases import MODULES, Case, command, environment
 from tests.bench.clients.longbench import MAX_TOKENS, MODEL, TEMPLATES
 from tests.bench.clients.loop_stall import VARIABLE
 from tests.bench.processes import Usage
@@ -24,12 +25,17 @@ ANSWER = re.compile(rb'"model_output":\s*"The correct answer is \(B\)\."')
 class ClientFailed(RuntimeError):
     """A client ended with an exit code other than 0, or not at all; the message ends with what it printed."""
 
+    def __init__(self, client: str, told: str) -> None:
+        super().__init__(f"{client} {told}")
+        self.client = client
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """What one client did in one round; `server` is the mock server's /stats, `answered` what its report says.
+    """What one client did in one round; `server` is the mock server's /stats, `timeline` its /timeline.
 
-    `asked` and `asked_at_start` count questions, of the full run and of the start-up run.
+    `asked` and `asked_at_start` count questions, of the full run and of the start-up run. `answered` is what the report
+    says, None where it isn't read: an evaluator's requests are counted at the server.
     """
 
     client: str
@@ -39,36 +45,59 @@ class Run:
     asked_at_start: int
     full: Usage
     start: Usage
-    server: dict[str, Any]
-    answered: int
+    server: Mapping[str, Any]
+    timeline: Mapping[str, Any]
+    answered: int | None
     loop_stall_max_s: float | None
 
 
-def measure(client: str, case: Case, round_number: int, address: str) -> Run:
-    """Run a client twice, with one record and with all; raises ClientFailed."""
-    start, *_ = _ask(client, case, 1, address)
-    full, server, answered, stall_s = _ask(client, case, case.limit, address)
+def measure(client: str, case: Case, round_number: int, address: str, start: Usage | None = None) -> Run:
+    """Run a client twice, with one record and with all; raises ClientFailed. `start` spares the first of the two."""
+    start = start or ask(client, case, 1, address).usage
+    seen = ask(client, case, case.limit, address)
     return Run(
         client=client,
         case=case.title,
         round=round_number,
         asked=case.asked,
         asked_at_start=case.asked_at_start,
-        full=full,
+        full=seen.usage,
         start=start,
-        server=server,
-        answered=answered,
-        loop_stall_max_s=stall_s,
+        server=seen.server,
+        timeline=seen.timeline,
+        answered=seen.answered,
+        loop_stall_max_s=seen.stall_s,
     )
 
 
-def _ask(client: str, case: Case, limit: int, address: str) -> tuple[Usage, dict[str, Any], int, float | None]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """One process of a client: what it used, what the server saw of it, and what it left."""
+
+    usage: Usage
+    server: Mapping[str, Any]
+    timeline: Mapping[str, Any]
+    answered: int | None
+    stall_s: float | None
+
+
+def ask(client: str, case: Case, limit: int, address: str) -> Seen:
+    """Run a client once, in a folder that is gone afterwards; raises ClientFailed, for unasked questions too."""
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
         folder = Path(name)
         control(address, f"/reset?latency_ms={case.latency_ms}")
         usage = launch(client, case, limit=limit, address=address, folder=folder)
         server = control(address, "/stats")
-        return usage, server, _answers(folder / "output"), _loop_stall_s(folder)
+        if server["replies"] < limit * case.workload.questions_per_record:
+            asked = f"on {case.title} asked {server['replies']} only"
+            raise ClientFailed(client, f"{asked}:\n{_tail(folder / 'log.txt')}")
+        return Seen(
+            usage=usage,
+            server=server,
+            timeline=control(address, "/timeline"),
+            answered=_answers(folder / "output") if client in MODULES else None,
+            stall_s=_loop_stall_s(folder),
+        )
 
 
 def launch(client: str, case: Case, *, limit: int, address: str, folder: Path) -> Usage:
@@ -76,12 +105,21 @@ def launch(client: str, case: Case, *, limit: int, address: str, folder: Path) -
     config, log = folder / "config.json", folder / "log.txt"
     settings = {"model_name": MODEL, "max_tokens": MAX_TOKENS, "prompt_template": TEMPLATES[case.workload.task]}
     config.write_text(json.dumps(settings), encoding="utf-8")
-    words = command(client, case, base_url=f"{address}/v1", output=folder / "output", config=config, limit=limit)
-    usage = processes.run(words, environment=_environment(folder), log=log, limit_s=LIMIT_S, folder=REPOSITORY)
+    words = command(client, case, base_url=f"{address}/v1", folder=folder, config=config, limit=limit)
+    own = _environment(folder) | environment(client)
+    usage = processes.run(words, environment=own, log=log, limit_s=LIMIT_S, folder=_place(client, folder))
     if usage.exit_code != 0:
-        tail = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL_CHARS:]
-        raise ClientFailed(f"{client} on {case.title} ended with {usage.exit_code}:\n{tail}")
+        raise ClientFailed(client, f"on {case.title} ended with {usage.exit_code}:\n{_tail(log)}")
     return usage
+
+
+def _place(client: str, folder: Path) -> Path:
+    """The scripts are modules of this repository; evaluators that write where they stand do so in their folder."""
+    return REPOSITORY if client in MODULES else folder
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL_CHARS:]
 
 
 def _environment(folder: Path) -> dict[str, str]:

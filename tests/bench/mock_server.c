@@ -6,6 +6,7 @@
 //   POST .../chat/completions   reads the body, waits the latency, replies "The correct answer is (B)."
 //   GET /v1/models              one model
 //   GET /stats                  what was seen since the last reset
+//   GET /timeline               requests in flight over time: means of slices of equal length since the first head
 //   GET /reset                  forgets it
 //   GET /config?latency_ms=50   sets the wait of requests that arrive from now on; to be set while none waits
 //
@@ -31,7 +32,7 @@
 
 enum phase { HEAD, SIZED_BODY, CHUNK_LINE, CHUNK_DATA, CHUNK_END, TRAILER, WAITING, REPLYING };
 enum progress { GO_ON, BLOCKED, CLOSED };
-enum { HEAD_LIMIT = 16384, LINE_LIMIT = 256, DROP_AT_ONCE = 8 << 20 };
+enum { HEAD_LIMIT = 16384, LINE_LIMIT = 256, DROP_AT_ONCE = 8 << 20, SLICES = 240, REPLY_LIMIT = 4096 };
 
 struct connection {
   int fd, keep_alive, is_chat, gone, reply_size, reply_sent;
@@ -40,7 +41,7 @@ struct connection {
   long left;               // body or chunk bytes still to be dropped
   uint64_t due_ns;
   struct connection *next; // in the queue of waiting requests
-  char reply[2048];
+  char reply[REPLY_LIMIT];
 };
 
 static int epoll_fd, timer_fd;
@@ -62,13 +63,40 @@ static uint64_t now_ns(void) {
   return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
+// The integral of at_server over each slice of time; slices double in length whenever the run outgrows them.
+static struct {
+  uint64_t slice_ns;
+  double at_server_ns[SLICES];
+} timeline;
+
+static void double_slices(void) {
+  double *slice = timeline.at_server_ns;
+  for (int i = 0; i < SLICES; i++) slice[i] = i < SLICES / 2 ? slice[2 * i] + slice[2 * i + 1] : 0;
+  timeline.slice_ns *= 2;
+}
+
+static void note_on_timeline(uint64_t from, uint64_t to) {
+  from = from < seen.first_head_ns ? 0 : from - seen.first_head_ns;
+  to -= seen.first_head_ns;
+  while (to > SLICES * timeline.slice_ns) double_slices();
+  while (from < to) {
+    uint64_t slice = from / timeline.slice_ns, end = (slice + 1) * timeline.slice_ns;
+    if (end > to) end = to;
+    timeline.at_server_ns[slice] += (double)at_server * (end - from);
+    from = end;
+  }
+}
+
 static void change_at_server(int by) {
   uint64_t now = now_ns();
   seen.at_server_ns += (double)at_server * (now - seen.changed_ns);
+  if (at_server && seen.first_head_ns) note_on_timeline(seen.changed_ns, now);
   seen.changed_ns = now;
   at_server += by;
   if (at_server > seen.at_server_peak) seen.at_server_peak = at_server;
 }
+
+static int starts(const char *path, const char *prefix) { return !strncmp(path, prefix, strlen(prefix)); }
 
 // ---- replies -------------------------------------------------------------------------------------------------------
 
@@ -78,6 +106,10 @@ static void prepare_reply(struct connection *c, const char *status, const char *
                            strlen(json), c->keep_alive ? "" : "Connection: close\r\n", json);
   c->reply_sent = 0;
   c->phase = REPLYING;
+}
+
+static void prepare_no_such_path(struct connection *c) {
+  prepare_reply(c, "404 Not Found", "{\"error\":{\"message\":\"no such path\",\"code\":404}}");
 }
 
 static void prepare_completion(struct connection *c) {
@@ -105,17 +137,28 @@ static void prepare_stats(struct connection *c) {
   prepare_reply(c, "200 OK", json);
 }
 
+static void prepare_timeline(struct connection *c) {
+  char json[REPLY_LIMIT - 256];
+  change_at_server(0);
+  uint64_t end_ns = seen.last_reply_ns > seen.first_head_ns ? seen.last_reply_ns - seen.first_head_ns : 0;
+  int size = sprintf(json, "{\"slice_s\":%.6f,\"in_flight\":[", timeline.slice_ns / 1e9);
+  for (uint64_t i = 0; i < SLICES && i * timeline.slice_ns < end_ns; i++) // under ten characters each
+    size += sprintf(json + size, "%s%.1f", i ? "," : "", timeline.at_server_ns[i] / timeline.slice_ns);
+  sprintf(json + size, "]}");
+  prepare_reply(c, "200 OK", json);
+}
+
 // The benchmark's own connections are not the client's, so they are taken out of the count again.
 static void prepare_control(struct connection *c, const char *path) {
   const char *latency = strstr(path, "latency_ms=");
   if (c->epoch == epoch) seen.connections--;
   c->epoch = 0;
-  if (!strncmp(path, "/stats", 6)) {
-    prepare_stats(c);
-    return;
-  }
-  if (!strncmp(path, "/reset", 6)) {
+  if (starts(path, "/stats")) return prepare_stats(c);
+  if (starts(path, "/timeline")) return prepare_timeline(c);
+  if (starts(path, "/reset")) {
     memset(&seen, 0, sizeof seen);
+    memset(timeline.at_server_ns, 0, sizeof timeline.at_server_ns);
+    timeline.slice_ns = 1000000;
     seen.changed_ns = now_ns();
     epoch++;
   }
@@ -123,16 +166,13 @@ static void prepare_control(struct connection *c, const char *path) {
   prepare_reply(c, "200 OK", "{}");
 }
 
-static int starts(const char *path, const char *prefix) { return !strncmp(path, prefix, strlen(prefix)); }
-
 static void prepare_get(struct connection *c, const char *path) {
-  if (starts(path, "/stats") || starts(path, "/reset") || starts(path, "/config"))
+  if (starts(path, "/stats") || starts(path, "/timeline") || starts(path, "/reset") || starts(path, "/config"))
     prepare_control(c, path);
   else if (starts(path, "/v1/models"))
     prepare_reply(c, "200 OK", "{\"object\":\"list\",\"data\":[{\"id\":\"mock-vlm\",\"object\":\"model\","
                                "\"created\":1700000000,\"owned_by\":\"mock\",\"max_model_len\":131072}]}");
-  else
-    prepare_reply(c, "404 Not Found", "{\"error\":{\"message\":\"no such path\",\"code\":404}}");
+  else prepare_no_such_path(c);
 }
 
 // ---- the queue of requests that wait for their latency ---------------------------------------------------------------
@@ -144,16 +184,10 @@ static void arm_timer(void) {
 }
 
 static void body_received(struct connection *c) {
-  if (!c->is_chat) {
-    prepare_reply(c, "404 Not Found", "{\"error\":{\"message\":\"no such path\",\"code\":404}}");
-    return;
-  }
+  if (!c->is_chat) return prepare_no_such_path(c);
   seen.requests++;
   change_at_server(+1);
-  if (latency_ms <= 0) {
-    prepare_completion(c);
-    return;
-  }
+  if (latency_ms <= 0) return prepare_completion(c);
   c->due_ns = now_ns() + (uint64_t)(latency_ms * 1e6);
   c->phase = WAITING;
   c->next = NULL;
@@ -226,10 +260,7 @@ static void read_head(struct connection *c, char *head) {
     if (value_has(line, "transfer-encoding:", "chunked")) is_chunked = 1;
     if (value_has(line, "connection:", "close")) c->keep_alive = 0;
   }
-  if (!is_post) {
-    prepare_get(c, path);
-    return;
-  }
+  if (!is_post) return prepare_get(c, path);
   if (!seen.first_head_ns) seen.first_head_ns = now_ns();
   c->is_chat = strstr(path, "/chat/completions") != NULL;
   c->phase = is_chunked ? CHUNK_LINE : SIZED_BODY;
@@ -361,6 +392,7 @@ int main(int count, char **arguments) {
   int listener = listen_on(port);
   watch(&listener);
   watch(&timer_fd);
+  timeline.slice_ns = 1000000;
   seen.changed_ns = now_ns();
   serve(&listener);
 }

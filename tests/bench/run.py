@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.bench.cases import MODULES, OURS, WORKERS, Case, bar_cases, chosen_cases
+from tests.bench.cases import CLIENTS, MODULES, OURS, WORKERS, Case, bar_cases, chosen_cases, own_case, why_not
 from tests.bench.check import CHECKED, Exactness, check
 from tests.bench.figures import CPU_MS, RSS_MB, SPAN_S, Measured
 from tests.bench.measure import ClientFailed, Run, measure
@@ -27,9 +27,9 @@ from tests.bench.workloads import WORKLOADS
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line; lists are separated by commas."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.run", description=__doc__)
-    parser.add_argument("--workload", type=_listed(WORKLOADS), default=[], help=f"of {', '.join(WORKLOADS)}")
+    parser.add_argument("--workload", type=listed(WORKLOADS), default=[], help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--latency_ms", type=lambda text: [int(part) for part in text.split(",")], default=[])
-    parser.add_argument("--clients", type=_listed(MODULES), default=list(MODULES), help=f"of {', '.join(MODULES)}")
+    parser.add_argument("--clients", type=listed(CLIENTS), default=list(MODULES), help=f"of {', '.join(CLIENTS)}")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=WORKERS)
     parser.add_argument(
@@ -40,7 +40,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _listed(known: Iterable[str]) -> Callable[[str], list[str]]:
+def listed(known: Iterable[str]) -> Callable[[str], list[str]]:
     def parse(text: str) -> list[str]:
         names = text.split(",")
         unknown = [name for name in names if name not in known]
@@ -63,13 +63,17 @@ def make_workloads(names: Iterable[str]) -> None:
 
 
 def measured_case(case: Case, clients: Sequence[str], rounds: int, address: str) -> list[Measured]:
-    """Measure the clients on one case, a round of all of them after the other."""
-    runs: dict[str, list[Run]] = {client: [] for client in clients if not case.only or client in case.only}
+    """Measure the clients on one case, a round of all of them after the other; an evaluator's start-up only once."""
+    cases = {client: own_case(client, case) for client in clients if not case.only or client in case.only}
+    for client in (client for client, own in cases.items() if own is None):
+        say(f"{case.title}: {client} is left out: {why_not(client, case)}")
+    runs: dict[str, tuple[Case, list[Run]]] = {client: (own, []) for client, own in cases.items() if own is not None}
     for round_number in range(rounds):
-        for client, own_runs in runs.items():
-            own_runs.append(measure(client, case, round_number, address))
-            say(_progress(Measured(client=client, case=case, runs=own_runs[-1:])))
-    return [Measured(client=client, case=case, runs=own_runs) for client, own_runs in runs.items() if own_runs]
+        for client, (own, own_runs) in runs.items():
+            start = own_runs[0].start if own_runs and client not in MODULES else None
+            own_runs.append(measure(client, own, round_number, address, start))
+            say(_progress(Measured(client=client, case=own, runs=own_runs[-1:])))
+    return [Measured(client=client, case=own, runs=own_runs) for client, (own, own_runs) in runs.items() if own_runs]
 
 
 def _progress(measured: Measured) -> str:

@@ -35,6 +35,7 @@ def measured(client: str, *cpu_s: float, case: Case = DOCUMENT, stall_s: float |
             full=usage(cpu, wall_s=3.0, rss_mb=60),
             start=usage(0.5),
             server={"span_s": 2.5, "connections": 128, "requests": 200, "in_flight_mean": 100.0, "in_flight_peak": 128},
+            timeline={"slice_s": 0.5, "in_flight": [100.0] * 5},
             answered=case.asked,
             loop_stall_max_s=stall_s,
         )
@@ -152,20 +153,20 @@ def test_named_workloads_are_crossed_with_named_latencies_or_get_their_usual_one
 
 def test_ours_is_called_as_users_call_it(tmp_path: Path) -> None:
     def flags(client: str, case: Case) -> list[str]:
-        words = command(client, case, base_url="http://x/v1", output=tmp_path, config=tmp_path / "c.json", limit=3)
+        words = command(client, case, base_url="http://x/v1", folder=tmp_path, config=tmp_path / "c.json", limit=3)
         return [word.removeprefix(f"{tmp_path}/") for word in words]
 
     photo = Case(workload=WORKLOADS["photo"], latency_ms=0, root=tmp_path)
     common = ["--base_url", "http://x/v1", "--max_workers", "128", "--limit", "3"]
-    choices = ["--data-json", "photo/data.json", "--images-dir", "photo/pages", "--output", str(tmp_path), *common]
+    choices = ["--data-json", "photo/data.json", "--images-dir", "photo/pages", "--output", "output", *common]
     ours = [sys.executable, "-m", "vqa_client"]
-    assert flags(OURS, photo) == [*ours, "mc", "--no-html", "--config", "c.json", *choices]
+    assert flags(OURS, photo) == [*ours, "mc", "--no-html", "--no_check", "--config", "c.json", *choices]
     assert flags(NAIVE, photo)[3:] == choices
 
     needles = ["--data", "document/data.json", "--images", "document/pages/images"]
-    needles += ["--output", "pages_niah_eval.json", *common]
+    needles += ["--output", "output/pages_niah_eval.json", *common]
     document = replace(photo, workload=WORKLOADS["document"])
-    assert flags(OURS, document) == [*ours, "niah", "--no-html", "--config", "c.json", *needles]
+    assert flags(OURS, document) == [*ours, "niah", "--no-html", "--no_check", "--config", "c.json", *needles]
     assert flags(NAIVE, document)[3:] == needles
 
 

@@ -128,14 +128,14 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     if not len(log):
         return plan.loaded.count
     since_ns = before.first_start_ns if before is not None else 0
-    waiting, stale = 0, set()
+    again, waiting, stale = stage.settings.asked_again, 0, set()
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
             await asyncio.sleep(0)
             if stage.stop.is_set():
                 return 0
         key = (question.id, question.variant)
-        if not log.is_done(key, stage.settings.asked_again):
+        if not log.is_done(key, again):
             waiting += 1
             continue
         record, shown = log.read(key), question.images[: stage.settings.max_pages]

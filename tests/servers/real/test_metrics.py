@@ -50,6 +50,6 @@ async def test_vllm_s_hit_rates_are_those_of_the_run_alone(vllm: RealServer, tmp
 
 
 async def test_mlx_vlm_s_figures_are_read(mlx: RealServer, tmp_path: Path) -> None:
-    (told,) = (await figures(mlx, Sample(tmp_path, 24), "out"))["server_metrics"]
+    (told,) = (await figures(mlx, Sample(tmp_path, 160), "out"))["server_metrics"]
     assert told["running"] + told["waiting"] > 1
     assert told["generation_tokens_s"] > 0

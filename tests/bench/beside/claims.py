@@ -1,0 +1,139 @@
+"""What ours is held to beside the evaluators and on many records; each bar with the figure measured."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from tests.bench.beside.many_records import AGAIN_MILLION, ASKED_FEW, ASKED_MANY
+from tests.bench.beside.results import Results
+from tests.bench.beside.suite import HELP
+from tests.bench.cases import NAIVE, OURS
+from tests.bench.figures import CPU_MS, OF_IDEAL, RATE, STALL_MS, Figure
+from tests.bench.peers.registry import PEERS
+from tests.bench.processes import MB, Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A figure of ours and the bar that it keeps; `value` gives None for what was not measured."""
+
+    title: str
+    value: Callable[[Results], float | None]
+    better: Literal["more", "less"]
+    bar: float
+    decimals: int = 2
+
+    def kept(self, results: Results) -> bool | None:
+        """Whether it holds; None where it was not measured."""
+        value = self.value(results)
+        if value is None:
+            return None
+        return value >= self.bar if self.better == "more" else value <= self.bar
+
+    def cells(self, results: Results) -> list[str]:
+        """A row of the table: what, the bar, the figure, whether it holds."""
+        value, kept = self.value(results), self.kept(results)
+        sign = "at least" if self.better == "more" else "at most"
+        shown = "-" if value is None else f"{value:,.{self.decimals}f}"
+        return [
+            self.title,
+            f"{sign} {self.bar:g}",
+            shown,
+            {None: "not measured", True: "kept", False: "**missed**"}[kept],
+        ]
+
+
+def _medians(results: Results, figure: Figure, client: str) -> dict[tuple[str, int], float]:
+    own = [measured for measured in results.measured() if measured.client == client]
+    found = {(one.case.workload.name, one.case.latency_ms): figure.median(one) for one in own}
+    return {case: median for case, median in found.items() if median is not None}
+
+
+def least_lead(results: Results, latency_ms: int | None = None, figure: Figure = RATE) -> float | None:
+    """How many times an evaluator's pace ours is, where it is least."""
+    ours = _medians(results, figure, OURS)
+    leads = [
+        ours[case] / theirs
+        for peer in PEERS
+        for case, theirs in _medians(results, figure, peer).items()
+        if case in ours and latency_ms in (None, case[1])
+    ]
+    return min(leads, default=None)
+
+
+def _own(results: Results, figure: Figure, case: tuple[str, int]) -> float | None:
+    return _medians(results, figure, OURS).get(case)
+
+
+def _script_over_ours(results: Results, case: tuple[str, int]) -> float | None:
+    ours, script = (_medians(results, CPU_MS, client).get(case) for client in (OURS, NAIVE))
+    return script / ours if ours and script else None
+
+
+def _alone(results: Results, what: str, value: Callable[[Usage], float]) -> float | None:
+    found = results.named(what)
+    return statistics.median(map(value, found.usages)) if found and found.usages else None
+
+
+def _peak_mb(usage: Usage) -> float:
+    return usage.peak_rss_bytes / MB
+
+
+def _growth(results: Results) -> float | None:
+    few, many = (_alone(results, what, _peak_mb) for what in (ASKED_FEW, ASKED_MANY))
+    return many / few if few and many else None
+
+
+def _worst_stall(results: Results) -> float | None:
+    return max(_medians(results, STALL_MS, OURS).values(), default=None)
+
+
+CLAIMS = (
+    Claim(
+        title="pace at 0 ms, times the quickest evaluator's",
+        value=partial(least_lead, latency_ms=0),
+        better="more",
+        bar=2,
+        decimals=1,
+    ),
+    Claim(title="pace on every workload, times the quickest evaluator's", value=least_lead, better="more", bar=1),
+    Claim(
+        title="small images at 500 ms, of ideal",
+        value=partial(_own, figure=OF_IDEAL, case=("small", 500)),
+        better="more",
+        bar=0.92,
+        decimals=3,
+    ),
+    Claim(
+        title="20 pages at 1 s: CPU a request, script / ours",
+        value=partial(_script_over_ours, case=("document", 1000)),
+        better="more",
+        bar=8,
+        decimals=1,
+    ),
+    Claim(title="peak memory, 200,000 questions / 1,000", value=_growth, better="less", bar=1.3),
+    Claim(title="longest loop stall, worst workload, ms", value=_worst_stall, better="less", bar=50, decimals=0),
+    Claim(
+        title="1,000,000 records started again, s",
+        value=partial(_alone, what=AGAIN_MILLION, value=lambda usage: usage.wall_s),
+        better="less",
+        bar=20,
+        decimals=1,
+    ),
+    Claim(
+        title="1,000,000 records started again, MB",
+        value=partial(_alone, what=AGAIN_MILLION, value=_peak_mb),
+        better="less",
+        bar=600,
+        decimals=0,
+    ),
+    Claim(
+        title="--help, ms of CPU",
+        value=partial(_alone, what=HELP, value=lambda usage: 1000 * usage.cpu_s),
+        better="less",
+        bar=350,
+        decimals=0,
+    ),
+)

@@ -1,0 +1,111 @@
+"""Ours on many records: questions asked, and a finished run started again, with how much memory.
+
+Needles on documents of one tiny page, five on each: what is measured is the records, not the images. The run of a
+million is not asked, which would take minutes: its log is the lines of 200,000 answers, five times over, each with the
+document's name replaced, so that every question has a record of the form and size that it would have.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bench import processes
+from tests.bench.alone import needles, picture, written
+from tests.bench.beside.results import Repeated
+from tests.bench.run import say
+from tests.bench.servers import REPOSITORY, control
+
+PER_DOCUMENT = 5
+ASKED_FEW, ASKED_MANY = "1,000 questions asked", "200,000 questions asked"
+AGAIN_MANY, AGAIN_MILLION = "finished run of 200,000 started again", "finished run of 1,000,000 started again"
+FEW, MANY, MILLION = 200, 40_000, 200_000
+LINKS = 20_000
+"""Names of one file: ext4 allows 65,000."""
+LIMIT_S = 900.0
+
+
+def measure_records(rounds: int, address: str) -> list[Repeated]:
+    """All four; the 200,000 are asked in one round and the million in two at most, since each takes a minute."""
+    with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
+        for documents in (FEW, MANY, MILLION):  # before any run starts: files written later would be hashed again
+            _make(Path(name) / str(documents), documents)
+        few, many, million = (Path(name) / str(documents) for documents in (FEW, MANY, MILLION))
+        found = [
+            _repeated(few, ASKED_FEW, rounds, address, more=("--fresh",)),
+            _repeated(many, ASKED_MANY, 1, address),
+            _repeated(many, AGAIN_MANY, rounds, address),
+        ]
+        _write_million(many, million)
+        return [*found, _repeated(million, AGAIN_MILLION, min(rounds, 2), address)]
+
+
+def _repeated(folder: Path, what: str, rounds: int, address: str, more: tuple[str, ...] = ()) -> Repeated:
+    found = Repeated(what=what)
+    for _ in range(rounds):
+        control(address, "/reset?latency_ms=0")
+        words = [*_command(folder, address), *more]
+        log = folder / "log.txt"
+        usage = processes.run(words, environment=os.environ, log=log, limit_s=LIMIT_S, folder=REPOSITORY)
+        if usage.exit_code:
+            raise RuntimeError(f"{what} ended with {usage.exit_code}:\n{log.read_text()[-1500:]}")
+        found.usages.append(usage)
+        found.requests.append(control(address, "/stats")["requests"])
+        say(f"{what}: {usage}, {found.requests[-1]} requests")
+    return found
+
+
+def _command(folder: Path, address: str) -> list[str]:
+    words = [sys.executable, "-m", "vqa_client", "niah", "-d", str(folder / "data.json"), "-i", _images(folder)]
+    words += ["-o", str(_report(folder)), "--base_url", f"{address}/v1", "--max_workers", "128"]
+    return [*words, "--no-html", "--no_check"]
+
+
+def _images(folder: Path) -> str:
+    return str(folder / "needles" / "images")
+
+
+def _report(folder: Path) -> Path:
+    return folder / "out" / "report.json"
+
+
+def _make(folder: Path, documents: int) -> None:
+    images = Path(_images(folder))
+    images.mkdir(parents=True)
+    page = picture()
+    for number in range(documents):
+        target = images / f"{_name(number)}_page_001.png"
+        if number % LINKS:
+            os.link(images / f"{_name(number - number % LINKS)}_page_001.png", target)
+        else:
+            target.write_bytes(page)
+    written(folder / "data.json", (needles(_name(number)) for number in range(documents)))
+
+
+def _name(number: int) -> str:
+    return f"{number:024x}"
+
+
+def _write_million(asked: Path, million: Path) -> None:
+    """Make the finished run of a million from the one of 200,000."""
+    _report(million).parent.mkdir()
+    with open(_beside(million, "records.jsonl"), "wb") as out:
+        for first in range(0, MILLION, MANY):
+            with open(_beside(asked, "records.jsonl"), "rb") as lines:
+                out.writelines(_renamed(line, first) for line in lines)
+    run_file = json.loads(_beside(asked, "run.json").read_text(encoding="utf-8"))
+    with open(million / "data.json", "rb") as data:
+        data_sha256 = hashlib.file_digest(data, "sha256")  # not in one piece: what is held here shows in the clients
+    run_file["described"] |= {"data_sha256": data_sha256.hexdigest(), "expected": MILLION * PER_DOCUMENT}
+    _beside(million, "run.json").write_text(json.dumps(run_file), encoding="utf-8")
+
+
+def _renamed(line: bytes, first: int) -> bytes:
+    name = json.loads(line)["question_id"].partition("#")[0]
+    return line.replace(name.encode(), _name(int(name, 16) + first).encode())
+
+
+def _beside(folder: Path, ending: str) -> Path:
+    return _report(folder).with_suffix(f".{ending}")

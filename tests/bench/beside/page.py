@@ -1,0 +1,159 @@
+"""The results as a page of Markdown: a table for each case, the bars, and where and how they were measured."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from tests.bench.beside.claims import CLAIMS
+from tests.bench.beside.results import Results, Sent
+from tests.bench.cases import OURS, Case
+from tests.bench.figures import (
+    CPU_MS,
+    IN_FLIGHT,
+    OF_IDEAL,
+    RATE,
+    RSS_MB,
+    STALL_MS,
+    Figure,
+    Measured,
+)
+from tests.bench.processes import MB
+from tests.bench.workloads import WORKLOADS
+
+NAMES = {
+    OURS: "`vqa-client`",
+    "openai_script": "AsyncOpenAI, semaphore, base64",
+    "openai_threads": "OpenAI in threads",
+    "aiohttp_script": "aiohttp, streamed",
+}
+COLUMNS: Sequence[tuple[str, Figure]] = (
+    ("requests/s", RATE),
+    ("of ideal", OF_IDEAL),
+    ("CPU ms a request", CPU_MS),
+    ("peak memory, MB", RSS_MB),
+    ("in flight, mean", IN_FLIGHT),
+    ("longest stall, ms", STALL_MS),
+)
+IMAGES = {"small": "one JPEG of 8 KB", "document": "20 PNG pages, 6 MB; five questions on each document"}
+COMMAND = "python -m tests.bench.beside"
+INTRODUCTION = """\
+# Side by side
+
+Whole commands, each in processes of its own, against the same server (`tests/bench/mock_server.c`), which reads a
+request and answers after the latency named; {workers} workers; clients take turns in each of {rounds} rounds; cells are
+medians. `{command}` measures all of this again and writes this page, `speed.json` and `speed.svg`;
+the evaluators come from `python -m tests.bench.peers install`, in environments of their own with everything pinned, and
+how each is set up is said at the head of its file in [`tests/bench/peers/`](../tests/bench/peers/).
+
+{place}
+
+![CPU a request and requests in flight](speed.svg)
+
+* requests/s: questions over the time of the whole process, less its start-up (the same command on one record), or over
+  the time from the first request to the last reply where noise makes that the longer.
+* CPU, of all its processes, is less start-up too. An evaluator's start-up is measured once a case.
+* of ideal: the least time that latency and workers allow, over the time from the first request to the last reply.
+* in flight: requests that the server has in full and hasn't answered, averaged over the same time.
+* Slow clients are asked fewer questions, as the column says. With latency, fewer than {workers} can't keep all workers
+  busy: there a short run's requests/s say less than its CPU.
+"""
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    measured = results.measured()
+    workers = measured[0].case.workers if measured else 0
+    head = INTRODUCTION.format(workers=workers, rounds=_rounds(results), command=COMMAND, place=_place(results))
+    cases = sorted({_key(one) for one in measured}, key=lambda key: (list(IMAGES).index(key[0]), key[1]))
+    tables = [case_section(results, [m for m in measured if _key(m) == case]) for case in cases]
+    return "\n".join([head, *tables, _alone(results), _bars(results), _sent(results.sent)])
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Rows of cells in Markdown, the first being the head."""
+    head, *others = rows
+    lines = [head, ["---"] * len(head), *others]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def case_section(results: Results, measured: Sequence[Measured]) -> str:
+    """A heading and a table: a row for each client, and a line for each that is left out."""
+    case = max((one.case for one in measured), key=lambda one: one.asked)
+    shown = [(title, figure) for title, figure in COLUMNS if any(figure.values(one) for one in measured)]
+    rows = [["", "asked", *(title for title, _ in shown)]]
+    for one in measured:
+        rows.append([named(one.client), f"{one.case.asked:,}", *(cell(figure, one) for _, figure in shown)])
+    left_out = {one.client: one.why for one in results.left_out if (one.workload, one.latency_ms) == _key(measured[0])}
+    lines = [f"Not measured: {named(client)} ({why}).\n" for client, why in left_out.items()]
+    return "\n".join([f"## {_title(case)}\n", table(rows), *lines])
+
+
+def named(client: str) -> str:
+    """What a client is called for readers."""
+    return NAMES.get(client, client)
+
+
+def cell(figure: Figure, measured: Measured) -> str:
+    """The median, with fewer decimals where it is large."""
+    median = figure.median(measured)
+    if median is None:
+        return ""
+    return f"{median:,.{0 if median >= 100 else max(0, min(figure.decimals, 2 if median < 10 else 1))}f}"
+
+
+def _rounds(results: Results) -> str:
+    counts = sorted({len(row.runs) for row in results.rows})
+    return " or ".join(map(str, counts))
+
+
+def _key(measured: Measured) -> tuple[str, int]:
+    return measured.case.workload.name, measured.case.latency_ms
+
+
+def _title(case: Case) -> str:
+    latency = f"{case.latency_ms} ms" if case.latency_ms < 1000 else f"{case.latency_ms / 1000:g} s"
+    return f"{IMAGES[WORKLOADS[case.workload.name].name]}, answered after {latency}"
+
+
+def _place(results: Results) -> str:
+    place = results.place
+    versions = ", ".join(dict.fromkeys(place.versions.values()))
+    machine = f"{place.cores} cores of {place.processor}, {place.system}, CPython {place.python}, {place.date}"
+    load = f"{place.load_before:.1f} before the last part, {place.load_after:.1f} after it, the suite's own included"
+    return f"Measured on {machine}. The machine's load was {load}.\nVersions: {versions}."
+
+
+def _alone(results: Results) -> str:
+    rows = [["`vqa-client`", "seconds", "CPU s", "peak memory, MB", "requests"]]
+    for one in results.alone:
+        medians = [
+            statistics.median(values)
+            for values in (
+                [usage.wall_s for usage in one.usages],
+                [usage.cpu_s for usage in one.usages],
+                [usage.peak_rss_bytes / MB for usage in one.usages],
+            )
+        ]
+        cells = [f"{medians[0]:,.2f}", f"{medians[1]:,.2f}", f"{medians[2]:,.0f}"]
+        rows.append([one.what, *cells, f"{one.requests[0]:,}" if one.requests else ""])
+    return f"## Many records\n\n{RECORDS}\n{table(rows)}"
+
+
+RECORDS = """\
+Five needles on each document of one tiny page, no latency. The finished run is started again with the same command: it
+reads its log, checks that no question and no image has changed, asks nothing and writes its report. The run of a
+million was not asked: its log is that of 200,000, five times over, each time with other documents' names. No evaluator
+was asked 200,000 questions: at the pace above, that takes between many minutes and hours.
+"""
+
+
+def _bars(results: Results) -> str:
+    return "## Bars\n\n" + table([["", "bar", "measured", ""], *(claim.cells(results) for claim in CLAIMS)])
+
+
+def _sent(sent: Sequence[Sent]) -> str:
+    rows = [["", "workload", "asked", "requests", "images as they are", "images encoded anew", "questions seen"]]
+    for one in sent:
+        counts = (one.asked, one.requests, one.as_files, one.as_pictures, one.questions)
+        rows.append([one.client, one.workload, *map(str, counts)])
+    text = "A server read every body of a run of its own: was each question asked, with all its images in full size?\n"
+    return f"## What the evaluators sent\n\n{text}\n{table(rows)}" if sent else ""
