@@ -22,15 +22,13 @@ INCHES = (10.5, 6.6)
 
 def draw(results: Results, path: Path) -> None:
     """Write the SVG: text as text, no background, no date or random name inside."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # not pyplot, which keeps figures and settings for the whole process
 
     style = {"svg.fonttype": "none", "svg.hashsalt": "vqa-client", "font.size": 9, "font.family": "sans-serif"}
     ink = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
-    with plt.rc_context({**style, **ink}):
-        figure = plt.figure(figsize=INCHES, layout="constrained")
+    with rc_context({**style, **ink}):
+        figure = Figure(figsize=INCHES, layout="constrained")
         above, below = figure.subfigures(2, 1, height_ratios=(1.15, 1))
         for axes, (workload, latency_ms, title) in zip(above.subplots(1, 2), BARS_ON, strict=True):
             _cpu_bars(axes, _of(results, workload, latency_ms), f"CPU ms a request, {title}")
@@ -38,7 +36,6 @@ def draw(results: Results, path: Path) -> None:
         for part in (figure, above, below):
             part.patch.set_alpha(0)
         figure.savefig(path, transparent=True, metadata={"Date": None})
-        plt.close(figure)
 
 
 def _of(results: Results, workload: str, latency_ms: int) -> list[Measured]:
