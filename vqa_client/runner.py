@@ -64,7 +64,6 @@ def _request(question: Question, task: Task, prompt: str, images: tuple[Image, .
         text=prompt,
         images=images,
         text_first=task.text_first,
-        parameters=task.parameters(question),
         document=question.cluster,
     )
 

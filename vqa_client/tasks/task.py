@@ -1,16 +1,10 @@
 """What a benchmark is: a record of pure functions; it never sees a socket and never prints."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from msgspec import Struct
 
 from vqa_client.types import Answer, Choosing, Completion, Question, Score
-
-
-def no_parameters(_: Question) -> dict[str, Any]:
-    """Every question is asked with the model's parameters alone."""
-    return {}
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -18,8 +12,8 @@ class Task(Struct, frozen=True, kw_only=True):
 
     `scoring` names everything that `parse` and `score` depend on (parser, flags, a version): records made under
     another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
-    score's value is. `text_first` puts the prompt before the images; `parameters` gives the fields that a question's
-    request has besides the model's; `choosing` says that answers aren't read from free text.
+    score's value is. `text_first` puts the prompt before the images; `choosing` says that answers aren't read from free
+    text.
     """
 
     name: str
@@ -29,7 +23,6 @@ class Task(Struct, frozen=True, kw_only=True):
     scoring: dict[str, str]
     headline: str
     text_first: bool = False
-    parameters: Callable[[Question], dict[str, Any]] = no_parameters
     choosing: Choosing | None = None
 
 
