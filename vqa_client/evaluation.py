@@ -26,6 +26,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
+from vqa_client.runs.unless import unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
@@ -216,17 +217,10 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
 
 async def _unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result:
     """The result of `work`, or Interrupted as soon as `stop` is set."""
-    working = asyncio.ensure_future(work)
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise Interrupted([])
-        return working.result()
-    finally:
-        working.cancel()
-        stopping.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
+    result = await unless(stop, work)
+    if result is None:
+        raise Interrupted([])
+    return result
 
 
 def _in_own_loop(work: Callable[[asyncio.Event], Coroutine[Any, Any, Result]]) -> Result:

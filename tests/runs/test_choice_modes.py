@@ -63,6 +63,20 @@ async def test_structured_holds_every_question_to_its_labels(tmp_path: Path, fau
     assert of.run_file()["described"]["choice_form"] == "structured_outputs"
 
 
+async def test_the_servers_form_is_found_once_for_all_folders_of_a_command(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    probes = []
+    for folders in (("clean",), ("clean", "blurred", "dark")):
+        of = Questions(tmp_path / str(len(folders)), 4, folders=folders)
+        server, notes = fault_server(weighs(knowing(of))), Notes()
+        reports = await arun(of.settings(server.base_url, choice_mode="logprob"), progress=notes)
+        assert [report.summary.overall.correct for report in reports] == [4] * len(folders)
+        assert len(notes.about("--choice_mode logprob: asked by")) == 1
+        probes.append(len(server.chats) - len(asked(server)))
+    assert probes[0] == probes[1] > 0
+
+
 async def test_a_schema_does_where_the_server_has_no_other_way(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(weighs(knowing(of)), kind="mlx-vlm")

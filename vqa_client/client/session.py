@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from msgspec import Struct
@@ -17,16 +17,24 @@ from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
+if TYPE_CHECKING:
+    from vqa_client.client.choosing import ChoosingClient
+    from vqa_client.types import Choosing
+
 DEFAULT_TEMPERATURE = 0.0
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """An asker, the settings it asks with, the server's address, and what is known of the server."""
+    """An asker, the settings it asks with, the server's address, and what is known of the server.
+
+    `choosing` holds the askers that have been found to let the server choose.
+    """
 
     chat: ChatClient
     model: ModelSettings
     endpoint: Endpoint
     server: dict[str, Any]
+    choosing: "dict[Choosing, ChoosingClient]" = {}
 
 
 @asynccontextmanager

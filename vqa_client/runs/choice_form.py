@@ -6,6 +6,7 @@ from vqa_client.client.session import Session
 from vqa_client.runner import Asks
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.unless import unless
 
 FORM = "choice_form"
 
@@ -20,15 +21,10 @@ async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop
         return session.chat
     from vqa_client.client.choosing import choosing_client  # draws on the checks, and most runs do without
 
-    finding = asyncio.create_task(choosing_client(session.chat, choosing, note))
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait((finding, stopping), return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not finding.done():
-        finding.cancel()
-        await asyncio.gather(finding, return_exceptions=True)
+    chat = session.choosing.get(choosing) or await unless(stop, choosing_client(session.chat, choosing, note))
+    if chat is None:
         return session.chat
-    chat = finding.result()
+    session.choosing[choosing] = chat  # a command's plans share their servers
     before = file.described.get(FORM, chat.form.name)
     if before != chat.form.name:
         note(f"{plan.title}: earlier questions were asked by {before}, those now by {chat.form.name}")
