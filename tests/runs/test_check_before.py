@@ -12,7 +12,7 @@ from tests.fakes.completions import usage_block
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, blind, error, hang, oracle
+from tests.fakes.words import answer, at, blind, body_of, error, hang, oracle
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
@@ -154,6 +154,27 @@ async def test_another_server_is_refused_with_what_differs_and_taken_where_told_
     (report,) = await vqa_client.arun(of.settings(other.base_url))
     assert report.summary.overall.correct == 8
     assert run_file(of)["identity"] == before["identity"]
+
+
+async def test_several_servers_are_shown_the_pictures_once_each(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 8)
+    servers = [fault_server(apart(seeing(), oracle(of.replies())), kind="vllm") for _ in range(2)]
+    addresses = tuple(server.base_url for server in servers)
+    (report,) = await vqa_client.arun(of.settings(None, endpoint=addresses, check=True))
+    assert report.summary.overall.correct == 8
+    assert [sum(map(of_check, server.chats)) for server in servers] == [2, 2]
+    assert run_file(of)["identity"]["server"]["kind"] == "vllm"
+
+
+async def test_the_server_s_memory_is_read_with_its_other_figures(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    told = b"vllm:num_requests_running 1\nvllm:num_requests_waiting 0\nprocess_resident_memory_bytes 4096\n"
+    metrics = at("/metrics", body_of(told, content_type="text/plain"), oracle(of.replies()))
+    for changes, most in (({}, 2), ({"metrics": False}, 1)):
+        server = fault_server(metrics, kind="vllm")
+        await vqa_client.arun(of.settings(server.base_url, fresh=True, **changes))
+        assert run_file(of)["described"]["server"]["memory_bytes"] == 4096
+        assert 1 <= sum(received.route == "/metrics" for received in server.requests) <= most
 
 
 async def test_a_run_that_was_not_checked_goes_on_with_one_that_is(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -96,6 +96,7 @@ class MetricsReader:
 
     def __init__(self, routes: Sequence[Route], *, told: Callable[[str], None], note: Callable[[str], None]) -> None:
         self._watches = [ServerWatch(route) for route in routes]
+        self._servers = len(routes)
         self._told = told
         self._note = note
         self._noted = self._failing = False
@@ -131,6 +132,12 @@ class MetricsReader:
                 self._noted = True
                 said = watch.route.endpoint.redacted(str(error) or type(error).__name__)
                 self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run goes on without")
+
+    def memory_bytes(self) -> int | None:
+        """Of all servers together, as last read; None where one didn't tell."""
+        latest = [watch.latest.memory_bytes if watch.latest else None for watch in self._watches]
+        told = [size for size in latest if size is not None]
+        return sum(told) if told and len(told) == len(latest) == self._servers else None
 
     def described(self) -> dict[str, Any]:
         """What the run file keeps; nothing where no server told anything."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from vqa_client.client.alike import Nature, difference, nature_of
+from vqa_client.client.check.findings import Fingerprint
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import wait_for_server
 from vqa_client.client.recovery import Recovery
@@ -24,6 +25,7 @@ async def several_routes(
     look = _Look(found, model, note)
     await look.compare()
     routes = Routes(tuple(found), outage=Outage(lambda: recovery.first_back(patience_s)))
+    routes.seen = look.seen
     recovery = Recovery(routes, look.at, note)
     routes.on_lost = recovery.lost
     try:
@@ -44,6 +46,11 @@ class _Look:
         self._note = note
         self._told: set[str] = set()
         self._first: Nature
+
+    @property
+    def seen(self) -> Fingerprint:
+        """What the first one made of the pictures."""
+        return self._first.seen
 
     async def compare(self) -> None:
         served = [(route, one.served) for route, one in self._found.items() if not one.lost]

@@ -8,12 +8,8 @@ from typing import Any
 import anyio.to_thread
 from msgspec import Struct
 
-from vqa_client.client.answered_by import AnsweredBy
 from vqa_client.client.check.before import identity_of
 from vqa_client.client.limits import Breaker
-from vqa_client.client.metrics import MetricsReader
-from vqa_client.client.routes import Routes
-from vqa_client.client.server_memory import ask_memory_bytes
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -28,6 +24,7 @@ from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
+from vqa_client.runs.servers_of_start import ServersOfStart
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 
@@ -172,47 +169,23 @@ async def _go_on(
     check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
     file.identity = served | file.identity
     file.described["server"] = session.server
-    answered_by = AnsweredBy(session.chat.routes)
-    metrics = _metrics(session.chat.routes, stage)
+    servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
     watch_pace = partial(figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting))
     chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
-    file.start(figures.described([], _asked(session)))
+    file.start(figures.described([], servers.described()))
     file.write(plan.paths.run)
     line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        try:
-            await _ask(waiting, plan, line, stage, log, figures, [watch_pace, metrics.watch])
-        except GivenUp as error:
-            raise await _alive_or_not(error, session) from None
+        await _ask(waiting, plan, line, stage, log, figures, [watch_pace, servers.watch])
         if not stage.stop.is_set():
-            await metrics.last_look()
-            file.described["server"] = session.server | {"memory_bytes": await _memory_bytes(session.chat.routes)}
+            file.described["server"] = await servers.last_look()
+    except GivenUp as error:
+        raise await _alive_or_not(error, session) from None
     finally:
-        servers = _asked(session) | answered_by.described() | metrics.described()
-        file.sessions[-1] = figures.described(session.chat.dialect.described(), servers)
+        file.sessions[-1] = figures.described(session.chat.dialect.described(), servers.described())
         file.write(plan.paths.run)
         for sentence in limits_of(file.sessions[-1]):
             stage.progress.note(f"{plan.title}: {sentence}")
-
-
-def _asked(session: Session) -> dict[str, Any]:
-    """Which server a start asked: another start of the same run may have asked another one."""
-    kept = ("base_url", "fingerprint")
-    return {"server": {name: session.server.get(name, "not checked") for name in kept}}
-
-
-async def _memory_bytes(routes: Routes) -> int | None:
-    """Of all servers together; None where one doesn't tell."""
-    each = await asyncio.gather(*(ask_memory_bytes(route.endpoint) for route in routes.all))
-    told = [size for size in each if size is not None]
-    return sum(told) if len(told) == len(each) else None
-
-
-def _metrics(routes: Routes, stage: Stage) -> MetricsReader:
-    """What reads all servers' metrics, or none of them."""
-    return MetricsReader(
-        routes.all if stage.settings.metrics else (), told=stage.progress.serving, note=stage.progress.note
-    )
 
 
 async def _ask(

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.client.check.findings import Sight
+from vqa_client.client.check.findings import Fingerprint, Sight
 from vqa_client.client.check.short import TIMEOUT_S, short_check
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
@@ -29,14 +29,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
     model's. Whatever else it does is a note at most.
     """
-    timeout_s = min(TIMEOUT_S, session.model.timeout_s)
-    late = asyncio.get_running_loop().call_later(
-        LATE_S, note, f"checking the server first, for up to {timeout_s:.0f} s a request"
-    )
-    try:
-        found = await short_check(session.endpoint, session.model, timeout_s=timeout_s)
-    finally:
-        late.cancel()
+    found = session.chat.routes.seen or await _checked(session, note)
     name = f"{session.model.model_name} at {session.server['base_url']}"
     if found.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
@@ -46,6 +39,16 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
         session.chat.trust_sight()
     kept = {"fingerprint": msgspec.to_builtins(found)}
     return msgspec.structs.replace(session, server=session.server | kept)
+
+
+async def _checked(session: Session, note: Callable[[str], None]) -> Fingerprint:
+    timeout_s = min(TIMEOUT_S, session.model.timeout_s)
+    told = f"checking the server first, for up to {timeout_s:.0f} s a request"
+    late = asyncio.get_running_loop().call_later(LATE_S, note, told)
+    try:
+        return await short_check(session.endpoint, session.model, timeout_s=timeout_s)
+    finally:
+        late.cancel()
 
 
 def identity_of(server: dict[str, Any]) -> dict[str, Any]:
