@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from tests.bench.cases import FEW_WORKERS, NAIVE, OURS, WORKERS
 from tests.bench.figures import (
@@ -22,7 +22,8 @@ from tests.bench.figures import (
 Key = tuple[str, str, int, int]
 """client, workload, latency in ms, workers"""
 Results = Mapping[Key, Measured]
-Measure = Callable[[Results], float | None]
+Measure = Callable[[Any], float | None]
+"""Takes the results that its bars are of: these, or those beside the evaluators."""
 SMALL = ("small", 0, WORKERS)
 PHOTO_50 = ("photo", 50, WORKERS)
 PHOTO_500 = ("photo", 500, WORKERS)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.beside.claims import CLAIMS, least_lead
+from tests.bench.beside.claims import CLAIMS, cells, least_lead, verdict
 from tests.bench.beside.many_records import AGAIN_MILLION, ASKED_FEW, ASKED_MANY, _renamed
 from tests.bench.beside.page import page
 from tests.bench.beside.plot import draw
@@ -87,12 +87,12 @@ def test_the_lead_is_over_the_quickest_evaluator_where_it_is_least(results: Resu
 
 
 def test_every_bar_is_measured_and_a_missed_one_is_told(results: Results) -> None:
-    kept = {claim.title: claim.kept(results) for claim in CLAIMS}
+    verdicts = {claim.title: verdict(claim, results) for claim in CLAIMS}
     missed = ["20 pages at 1 s: CPU a request, script / ours"]
-    assert [title for title, held in kept.items() if not held] == missed
-    assert [claim.cells(results)[-1] for claim in CLAIMS].count("**missed**") == 1
+    assert [title for title, said in verdicts.items() if said != "kept"] == missed
+    assert [cells(claim, results)[-1] for claim in CLAIMS].count("**missed**") == 1
     nothing = Results(place=PLACE)
-    assert {claim.kept(nothing) for claim in CLAIMS} == {None}
+    assert {verdict(claim, nothing) for claim in CLAIMS} == {"not measured"}
 
 
 def test_the_page_has_a_table_a_case_and_says_who_is_left_out(results: Results) -> None:

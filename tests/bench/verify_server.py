@@ -169,19 +169,23 @@ class VerifyServer:
             writer.close()
 
 
-async def main(data_json: Path, images_dir: Path, port: int) -> None:
-    """Serve until killed."""
-    checks = VerifyServer(load(data_json, images_dir))
+async def _serve(checks: VerifyServer, port: int) -> None:
     server = await asyncio.start_server(checks.serve, "127.0.0.1", port, limit=HEAD_LIMIT_BYTES)
     print(f"listening on {server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
 
 
-if __name__ == "__main__":
+def main(make: type[VerifyServer]) -> None:
+    """Serve until killed, by the arguments of the command line."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # never outlive the benchmark
     parser = argparse.ArgumentParser()
     parser.add_argument("--data_json", type=Path, required=True)
     parser.add_argument("--images_dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=0)
-    asyncio.run(main(**vars(parser.parse_args())))
+    given = parser.parse_args()
+    asyncio.run(_serve(make(load(given.data_json, given.images_dir)), given.port))
+
+
+if __name__ == "__main__":
+    main(VerifyServer)

@@ -96,18 +96,12 @@ def load(
 
 
 def choose_template(prompt_template: str | None) -> tuple[str, str]:
-    """Give the template to use and a note for the user, "" where it is the one given.
-
-    One without {question} or with {choices} was written for another task: the default is used instead.
-    """
-    if not prompt_template:
-        return DEFAULT_TEMPLATE, ""
-    found = template.placeholders(prompt_template)
-    if found != {"question"}:
-        reason = "it has {choices}" if "choices" in found else "it has no {question}"
-        return DEFAULT_TEMPLATE, f"niah asks with its own template, {DEFAULT_TEMPLATE!r}, not the config's: {reason}"
-    template.check(prompt_template, known=("question",))
-    return prompt_template, ""
+    """The template to use, and a note where it isn't the one given: see `template.question_alone`."""
+    return template.question_alone(
+        prompt_template,
+        DEFAULT_TEMPLATE,
+        instead=f"niah asks with its own template, {DEFAULT_TEMPLATE!r}, not the config's",
+    )
 
 
 def task(*, prompt_template: str | None = None, case_sensitive: bool = False, text_only: bool = False) -> Task:

@@ -23,6 +23,21 @@ def placeholders(template: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(template))
 
 
+def question_alone(template: str | None, default: str, *, instead: str) -> tuple[str, str]:
+    """The template of a task without choices, and a note for the user, "" where it is the one given.
+
+    One without {question} or with {choices} was written for another task: `default` is used, as `instead` tells.
+    Raises UsageError for an unknown placeholder.
+    """
+    if not template:
+        return default, ""
+    found = placeholders(template)
+    if found != {"question"}:
+        return default, f"{instead}: it has {'{choices}' if 'choices' in found else 'no {question}'}"
+    check(template, known=("question",))
+    return template, ""
+
+
 def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
     """Refuse a template that leaves the question out or names a placeholder that isn't one; raises UsageError."""
     names = [name for name in _BARE_NAME.findall(template) if name]

@@ -2,10 +2,9 @@
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
+from tests.bench.bars import Bar
 from tests.bench.beside.many_records import AGAIN_MILLION, ASKED_FEW, ASKED_MANY
 from tests.bench.beside.results import Results
 from tests.bench.beside.suite import HELP
@@ -14,35 +13,20 @@ from tests.bench.figures import CPU_MS, OF_IDEAL, RATE, STALL_MS, Figure
 from tests.bench.peers.registry import PEERS
 from tests.bench.processes import MB, Usage
 
+VERDICTS = {"not measured": "not measured", "MISS": "**missed**", "pass": "kept"}
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
-    """A figure of ours and the bar that it keeps; `value` gives None for what was not measured."""
 
-    title: str
-    value: Callable[[Results], float | None]
-    better: Literal["more", "less"]
-    bar: float
-    decimals: int = 2
+def verdict(claim: Bar, results: Results) -> str:
+    """Of VERDICTS, the word of the page."""
+    return VERDICTS[claim.verdict(claim.measure(results))]
 
-    def kept(self, results: Results) -> bool | None:
-        """Whether it holds; None where it was not measured."""
-        value = self.value(results)
-        if value is None:
-            return None
-        return value >= self.bar if self.better == "more" else value <= self.bar
 
-    def cells(self, results: Results) -> list[str]:
-        """A row of the table: what, the bar, the figure, whether it holds."""
-        value, kept = self.value(results), self.kept(results)
-        sign = "at least" if self.better == "more" else "at most"
-        shown = "-" if value is None else f"{value:,.{self.decimals}f}"
-        return [
-            self.title,
-            f"{sign} {self.bar:g}",
-            shown,
-            {None: "not measured", True: "kept", False: "**missed**"}[kept],
-        ]
+def cells(claim: Bar, results: Results) -> list[str]:
+    """A row of the table: what, the bar, the figure, whether it holds."""
+    value = claim.measure(results)
+    sign = "at least" if claim.better == "more" else "at most"
+    shown = "-" if value is None else f"{value:,.{claim.decimals}f}"
+    return [claim.title, f"{sign} {claim.floor:g}", shown, verdict(claim, results)]
 
 
 def _medians(results: Results, figure: Figure, client: str) -> dict[tuple[str, int], float]:
@@ -91,49 +75,49 @@ def _worst_stall(results: Results) -> float | None:
 
 
 CLAIMS = (
-    Claim(
+    Bar(
         title="pace at 0 ms, times the quickest evaluator's",
-        value=partial(least_lead, latency_ms=0),
+        measure=partial(least_lead, latency_ms=0),
         better="more",
-        bar=2,
+        floor=2,
         decimals=1,
     ),
-    Claim(title="pace on every workload, times the quickest evaluator's", value=least_lead, better="more", bar=1),
-    Claim(
+    Bar(title="pace on every workload, times the quickest evaluator's", measure=least_lead, better="more", floor=1),
+    Bar(
         title="small images at 500 ms, of ideal",
-        value=partial(_own, figure=OF_IDEAL, case=("small", 500)),
+        measure=partial(_own, figure=OF_IDEAL, case=("small", 500)),
         better="more",
-        bar=0.92,
+        floor=0.92,
         decimals=3,
     ),
-    Claim(
+    Bar(
         title="20 pages at 1 s: CPU a request, script / ours",
-        value=partial(_script_over_ours, case=("document", 1000)),
+        measure=partial(_script_over_ours, case=("document", 1000)),
         better="more",
-        bar=8,
+        floor=8,
         decimals=1,
     ),
-    Claim(title="peak memory, 200,000 questions / 1,000", value=_growth, better="less", bar=1.3),
-    Claim(title="longest loop stall, worst workload, ms", value=_worst_stall, better="less", bar=50, decimals=0),
-    Claim(
+    Bar(title="peak memory, 200,000 questions / 1,000", measure=_growth, better="less", floor=1.3),
+    Bar(title="longest loop stall, worst workload, ms", measure=_worst_stall, better="less", floor=50, decimals=0),
+    Bar(
         title="1,000,000 records started again, s",
-        value=partial(_alone, what=AGAIN_MILLION, value=lambda usage: usage.wall_s),
+        measure=partial(_alone, what=AGAIN_MILLION, value=lambda usage: usage.wall_s),
         better="less",
-        bar=20,
+        floor=20,
         decimals=1,
     ),
-    Claim(
+    Bar(
         title="1,000,000 records started again, MB",
-        value=partial(_alone, what=AGAIN_MILLION, value=_peak_mb),
+        measure=partial(_alone, what=AGAIN_MILLION, value=_peak_mb),
         better="less",
-        bar=600,
+        floor=600,
         decimals=0,
     ),
-    Claim(
+    Bar(
         title="--help, ms of CPU",
-        value=partial(_alone, what=HELP, value=lambda usage: 1000 * usage.cpu_s),
+        measure=partial(_alone, what=HELP, value=lambda usage: 1000 * usage.cpu_s),
         better="less",
-        bar=350,
+        floor=350,
         decimals=0,
     ),
 )

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from tests.bench.beside.claims import CLAIMS
+from tests.bench.beside.claims import CLAIMS, cells
 from tests.bench.beside.results import Results, Sent
 from tests.bench.cases import OURS, Case
 from tests.bench.figures import (
@@ -147,7 +147,7 @@ was asked 200,000 questions: at the pace above, that takes between many minutes 
 
 
 def _bars(results: Results) -> str:
-    return "## Bars\n\n" + table([["", "bar", "measured", ""], *(claim.cells(results) for claim in CLAIMS)])
+    return "## Bars\n\n" + table([["", "bar", "measured", ""], *(cells(claim, results) for claim in CLAIMS)])
 
 
 def _sent(sent: Sequence[Sent]) -> str:

@@ -5,21 +5,17 @@ text is in it, and so many images as the question has pages, in their order: eac
 as many pixels. GET /stats tells how many bodies had the files' bytes and how many other pictures.
 """
 
-import argparse
-import asyncio
 import base64
-import ctypes
 import io
 import json
 import re
-import signal
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.bench.clients.longbench import Item, load
-from tests.bench.verify_server import HEAD_LIMIT_BYTES, PR_SET_PDEATHSIG, PROBLEMS_KEPT, Inexact, VerifyServer
+from tests.bench.clients.longbench import Item
+from tests.bench.verify_server import PROBLEMS_KEPT, Inexact, VerifyServer, main
 
 NUMBER = re.compile(r"Question (\d+):")
 """In every question of the workloads, and no other has the same."""
@@ -105,18 +101,5 @@ def bodies_command(data_json: Path, images_dir: Path) -> list[str]:
     return [*module, "--data_json", str(data_json), "--images_dir", str(images_dir)]
 
 
-async def main(data_json: Path, images_dir: Path) -> None:
-    """Serve until killed."""
-    checks = BodiesServer(load(data_json, images_dir))
-    server = await asyncio.start_server(checks.serve, "127.0.0.1", 0, limit=HEAD_LIMIT_BYTES)
-    print(f"listening on {server.sockets[0].getsockname()[1]}", flush=True)
-    await server.serve_forever()
-
-
 if __name__ == "__main__":
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # never outlive the benchmark
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--data_json", type=Path, required=True)
-    parser.add_argument("--images_dir", type=Path, required=True)
-    asyncio.run(main(**vars(parser.parse_args())))
+    main(BodiesServer)

@@ -124,18 +124,10 @@ def _tell_lost(drawn: Pairing, images: ImageFolders, count: int, note: Callable[
 
 
 def choose_template(prompt_template: str | None) -> tuple[str, str]:
-    """Give the template to use and a note for the user, "" where it is the one given.
-
-    One without {question} or with {choices} was written for another task: the bare question is sent instead.
-    """
-    if not prompt_template:
-        return DEFAULT_TEMPLATE, ""
-    found = template.placeholders(prompt_template)
-    if found != {"question"}:
-        reason = "it has {choices}" if "choices" in found else "it has no {question}"
-        return DEFAULT_TEMPLATE, f"vqa2 asks the bare question, without the config's template: {reason}"
-    template.check(prompt_template, known=("question",))
-    return prompt_template, ""
+    """The template to use, and a note where it isn't the one given: see `template.question_alone`."""
+    return template.question_alone(
+        prompt_template, DEFAULT_TEMPLATE, instead="vqa2 asks the bare question, without the config's template"
+    )
 
 
 def task(*, prompt_template: str | None = None) -> Task:
