@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.server_memory import memory_bytes
+from vqa_client.client.watching.server_memory import memory_bytes
 
 WIRE = Path(__file__).parents[3] / "shared/data/wire"
 PROMETHEUS = b"""# HELP process_resident_memory_bytes Resident memory size in bytes.

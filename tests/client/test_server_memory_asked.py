@@ -9,7 +9,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import at, body_of, delay, error, json_reply
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.server_memory import ask_memory_bytes
+from vqa_client.client.watching.server_memory import ask_memory_bytes
 
 RESIDENT = body_of(b"process_resident_memory_bytes 2.5e+09\n", content_type="text/plain; version=0.0.4")
 
@@ -52,7 +52,7 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
 
 
 async def test_a_slow_server_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
-    monkeypatch.setattr("vqa_client.client.server_memory.ASK_S", 0.1)
+    monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 0.1)
     slow = (delay(1.0), RESIDENT)
     server = fault_server(at("/metrics", slow, at("/health", slow, ())))
     started_s = time.monotonic()

@@ -125,7 +125,7 @@ async def test_without_metrics_nobody_asks_for_them_while_the_run_goes_on(
 async def test_a_server_that_tells_nothing_is_asked_once(
     reply: Any, fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.metrics.FIRST_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 24), Heard()
     server = fault_server(at("/metrics", reply, (delay(0.1), oracle(sample.replies()))))
     (report,) = await arun(sample.settings(server.base_url), progress=heard)
@@ -138,7 +138,7 @@ async def test_a_server_that_tells_nothing_is_asked_once(
 async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
     fault_server: StartsServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.metrics.FIRST_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 40), Heard()
     metrics = in_turn(body_of(vllm_text(1, 0)), *([reset()] * 9))
     server = fault_server(at("/metrics", metrics, (delay(0.1), oracle(sample.replies()))))

@@ -16,7 +16,7 @@ from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
-from vqa_client.client.uploads import Uploads
+from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings

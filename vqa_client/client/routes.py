@@ -11,7 +11,7 @@ from vqa_client.client.check.findings import Fingerprint
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage, Pause
-from vqa_client.client.uploads import Uploads
+from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.types import Request
 

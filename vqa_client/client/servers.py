@@ -102,7 +102,9 @@ async def open_routes(
     for route, one in routes.items():
         route.flight = Flight() if one.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
-        from vqa_client.client.ways import ways_of  # draws on the checks, as what follows: most runs do without
+        from vqa_client.client.uploading.ways import (
+            ways_of,  # draws on the checks, as what follows: most runs do without
+        )
 
         for route, one in routes.items():
             route.uploads = await ways_of(one, model, settings, encode=encode, note=note)
@@ -110,7 +112,7 @@ async def open_routes(
         only = next(iter(routes))
         yield Routes(tuple(routes), outage=Outage(lambda: _back_again(only.endpoint, settings.wait_for_server, note)))
         return
-    from vqa_client.client.several import several_routes
+    from vqa_client.client.several.opened import several_routes
 
     async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
         yield all_routes

@@ -18,7 +18,7 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
 if TYPE_CHECKING:
-    from vqa_client.client.choosing import ChoosingClient
+    from vqa_client.client.choosing.asker import ChoosingClient
     from vqa_client.types import Choosing
 
 DEFAULT_TEMPERATURE = 0.0

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from vqa_client.client.routes import Routes
-from vqa_client.client.unsent import unsent_sockets
+from vqa_client.client.watching.unsent import unsent_sockets
 
 TICK_S = 0.025
 TICKS_A_LOOK = 10

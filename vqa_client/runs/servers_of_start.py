@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from vqa_client.client.answered_by import AnsweredBy
-from vqa_client.client.metrics import MetricsReader
-from vqa_client.client.server_memory import ask_memory_bytes
 from vqa_client.client.session import Session
+from vqa_client.client.watching.answered_by import AnsweredBy
+from vqa_client.client.watching.metrics import MetricsReader
+from vqa_client.client.watching.server_memory import ask_memory_bytes
 from vqa_client.settings.run import RunSettings
 
 KEPT = ("base_url", "fingerprint")

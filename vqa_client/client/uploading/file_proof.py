@@ -8,7 +8,7 @@ import httpx2
 
 from vqa_client.client.body import Dialect, EncodedPieces, Part, RequestTemplate, by_address, by_bytes
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.file_address import file_address
+from vqa_client.client.uploading.file_address import file_address
 from vqa_client.client.url import without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import ServerUnusable

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from vqa_client.client.alike import Nature, difference, nature_of
 from vqa_client.client.check.findings import Fingerprint
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import wait_for_server
-from vqa_client.client.recovery import Recovery
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.servers import Found
+from vqa_client.client.several.alike import Nature, difference, nature_of
+from vqa_client.client.several.recovery import Recovery
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 

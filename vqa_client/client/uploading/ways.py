@@ -14,10 +14,10 @@ from vqa_client.client.check.features import found_uuid, uuid_asks
 from vqa_client.client.check.pictures import square
 from vqa_client.client.check.sight import PROMPT
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.file_proof import FileProof
-from vqa_client.client.held_images import HeldImages
 from vqa_client.client.servers import Found
-from vqa_client.client.uploads import Uploads
+from vqa_client.client.uploading.file_proof import FileProof
+from vqa_client.client.uploading.held_images import HeldImages
+from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.server_memory import memory_bytes
+from vqa_client.client.watching.server_memory import memory_bytes
 from vqa_client.errors import UNDECODABLE
 
 VLLM = {

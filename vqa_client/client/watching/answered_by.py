@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.client.routes import Routes
-from vqa_client.client.uploads import Counted
+from vqa_client.client.uploading.uploads import Counted
 
 
 class AnsweredBy:

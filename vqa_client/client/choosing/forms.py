@@ -17,8 +17,8 @@ from vqa_client.client.check.features import found_reasoning
 from vqa_client.client.check.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
 from vqa_client.client.check.replies import Reply
 from vqa_client.client.check.sight import colour_asks
+from vqa_client.client.choosing.token_ids import ids_of_labels
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.token_ids import ids_of_labels
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings

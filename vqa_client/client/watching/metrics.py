@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx2
 
-from vqa_client.client.prometheus import Reading, read_metrics
 from vqa_client.client.routes import Route
+from vqa_client.client.watching.prometheus import Reading, read_metrics
 
 FIRST_S, SHARE, EVERY_S = 1.0, 0.2, 5.0
 """From one reading to the next: a second at first, then that share of the time so far, at last EVERY_S."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from vqa_client.client.chat import ChatClient
-from vqa_client.client.choice_forms import ChoiceForm, common_form
+from vqa_client.client.choosing.forms import ChoiceForm, common_form
 from vqa_client.types import Choosing, Completion, Request
 
 

@@ -1,0 +1,1 @@
+"""Servers that are asked to choose a label, or to weigh them."""

@@ -1,0 +1,1 @@
+"""Other ways for an image than its bytes in every request."""

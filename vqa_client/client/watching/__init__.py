@@ -1,0 +1,1 @@
+"""What servers say and do beside their answers."""
