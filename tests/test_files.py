@@ -10,7 +10,8 @@ import pytest
 
 from vqa_client import files
 from vqa_client.errors import UsageError
-from vqa_client.files import replacing, write_json, write_json_list
+from vqa_client.files import replacing, write_json
+from vqa_client.json_stream import write_json_list
 
 TEXTS = ["a\u2028b\x85c\x0bd", "答案 ✓", "=1+1", 'line1\nline2 "q" \r \x00']
 
@@ -106,7 +107,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
     program = (
         "import resource, signal, sys\n"
         "from vqa_client.errors import UsageError\n"
-        "from vqa_client.files import write_json_list\n"
+        "from vqa_client.json_stream import write_json_list\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))\n"
         "try:\n"
@@ -122,7 +123,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
 
 
 def test_results_are_written_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BUFFER_BYTES", 4_096)
+    monkeypatch.setattr(files, "BUFFER_BYTES", 4_096)
     sizes = []
 
     def items() -> Iterator[dict[str, str]]:

@@ -127,12 +127,17 @@ class RecordLog:
         self._end = place + len(line)
         self._note(_line_of(record), place)
 
-    def read(self, key: Key) -> Record:
-        """The last record of a question; KeyError when there is none, UsageError when it is of another form."""
+    def get(self, key: Key) -> Record | None:
+        """The last record of a question, None where there is none; UsageError when it is of another form."""
         number = self._number(key)
-        if number < 0:
+        return None if number < 0 else self._read(number)
+
+    def read(self, key: Key) -> Record:
+        """The same of a question that has a record; KeyError for another."""
+        found = self.get(key)
+        if found is None:
             raise KeyError(key)
-        return self._read(number)
+        return found
 
     def drop(self, keys: Collection[Key]) -> None:
         """Forget some questions, as if they had never been asked."""

@@ -36,7 +36,7 @@ class Tally(Progress):
     def earlier(self, record: Record) -> None:  # noqa: D102
         self._count(record)
         self._earlier = self.done
-        self._marks = [(time.monotonic(), self.done, self.tokens)]
+        self._marks.clear()
 
     def asking(self) -> None:  # noqa: D102
         self.in_flight += 1
@@ -77,7 +77,7 @@ class Tally(Progress):
 
     def _rates(self) -> tuple[float, float]:
         now_s = time.monotonic()
-        if now_s - self._marks[-1][0] >= 1:
+        if not self._marks or now_s - self._marks[-1][0] >= 1:
             self._marks.append((now_s, self.done, self.tokens))
         while len(self._marks) > 2 and now_s - self._marks[1][0] > RATE_WINDOW_S:
             self._marks.pop(0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from vqa_client.files import write_json_list
+from vqa_client.json_stream import write_json_list
 from vqa_client.reports.additions import percent
 from vqa_client.reports.longbench.report import write_mc
 from vqa_client.reports.run import Pairs, Run

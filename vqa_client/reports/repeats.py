@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from vqa_client.files import write_json_list
+from vqa_client.json_stream import write_json_list
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
 from vqa_client.scoring.repeats import RepeatFigures, RepeatScores, majority

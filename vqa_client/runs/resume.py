@@ -13,7 +13,7 @@ from vqa_client.records import RecordLog
 from vqa_client.runner import kept_prompt, read_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.tasks.task import Task
-from vqa_client.types import Question, Record
+from vqa_client.types import Question, Record, SentImage
 
 ASIDE = "give another --output, or --fresh to move it aside"
 
@@ -104,30 +104,42 @@ def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task) -> 
         yield log.read(key)
 
 
-def unchanged(record: Record, prompt: str, shown: tuple[str, ...], since_ns: int) -> bool:
+class Unchanged:
     """Whether a question is still the one that was asked: the same prompt and the same image files.
 
-    `shown` are the paths that would be sent now. Names and sizes decide, and the digest where a file was written
-    after `since_ns`, the run's first start in nanoseconds since the epoch.
+    Names and sizes decide, and the digest where a file was written after `since_ns`, the run's first start in
+    nanoseconds since the epoch. Questions on one document are neighbours, so its files are looked at once.
     """
-    if record.prompt != kept_prompt(prompt):
-        return False
-    try:
-        return _same_files(record, shown, since_ns)
-    except OSError:
-        return False
 
+    def __init__(self, since_ns: int) -> None:
+        self._since_ns = since_ns
+        self._last: tuple[tuple[str, ...], tuple[SentImage, ...], bool] = ((), (), True)
 
-def _same_files(record: Record, shown: tuple[str, ...], since_ns: int) -> bool:
-    found = [os.stat(path) for path in shown]
-    if not record.images:  # a text-only question, or one that failed before its images were ready
-        return all(_written_ns(stat) <= since_ns for stat in found)
-    return len(record.images) == len(shown) and all(
-        kept.name == os.path.basename(path)
-        and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
-        and (_written_ns(stat) <= since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
-        for kept, path, stat in zip(record.images, shown, found, strict=True)
-    )
+    def __call__(self, record: Record, prompt: str, shown: tuple[str, ...]) -> bool:
+        """`shown` are the paths that would be sent now."""
+        if record.prompt != kept_prompt(prompt):
+            return False
+        paths, images, same = self._last
+        if paths != shown or images != record.images:
+            same = self._same_files(record.images, shown)
+            self._last = shown, record.images, same
+        return same
+
+    def _same_files(self, images: tuple[SentImage, ...], shown: tuple[str, ...]) -> bool:
+        try:
+            found = [os.stat(path) for path in shown]
+            if not images:  # a text-only question, or one that failed before its images were ready
+                return all(_written_ns(stat) <= self._since_ns for stat in found)
+            return len(images) == len(shown) and all(map(self._same_file, images, shown, found))
+        except OSError:
+            return False
+
+    def _same_file(self, kept: SentImage, path: str, stat: os.stat_result) -> bool:
+        return (
+            kept.name == os.path.basename(path)
+            and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
+            and (_written_ns(stat) <= self._since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
+        )
 
 
 def _written_ns(stat: os.stat_result) -> int:

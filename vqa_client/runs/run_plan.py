@@ -22,7 +22,7 @@ from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Plan
-from vqa_client.runs.resume import RunPaths, any_answer, carry_over, score_again, unchanged
+from vqa_client.runs.resume import RunPaths, Unchanged, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.runs.servers_of_start import ServersOfStart
 from vqa_client.settings.run import RunSettings
@@ -124,7 +124,7 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     """How many questions have no answer that holds; answers that don't hold any more are dropped."""
     if not len(log):
         return plan.loaded.count
-    since_ns = before.first_start_ns if before is not None else 0
+    unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
     again, waiting, stale = stage.settings.asked_again, 0, set()
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
@@ -136,7 +136,7 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
             waiting += 1
             continue
         record, shown = log.read(key), question.images[: stage.settings.max_pages]
-        if unchanged(record, plan.task.prompt(question), shown, since_ns):
+        if unchanged(record, plan.task.prompt(question), shown):
             stage.progress.earlier(record)
         else:
             stale.add(key)
@@ -279,6 +279,6 @@ def _close(plan: Plan, stage: Stage, file: RunFile, log: RecordLog) -> Report:
 def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
     """The questions that have a record, in the order of the data file, whatever order they ended in."""
     for question in plan.loaded.questions:
-        key = (question.id, question.variant)
-        if key in log:
-            yield question, log.read(key)
+        record = log.get((question.id, question.variant))
+        if record is not None:
+            yield question, record

@@ -36,8 +36,10 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
         n, expected = len(self.answers), len(self.questions)
         return super().fault() or ("" if n == expected else f"field `answers` has {n} items for {expected} questions")
 
-    def scorable(self) -> list[int]:
-        return [index for index in range(len(self.questions)) if folded(self.gold(index))]
+    def scorable(self) -> Iterator[tuple[int, str]]:
+        """Number and answer of each question whose answer can be looked for."""
+        golds = map(self.gold, range(len(self.questions)))
+        return ((index, gold) for index, gold in enumerate(golds) if folded(gold))
 
 
 class _Questions(Struct, frozen=True, kw_only=True):
@@ -46,15 +48,15 @@ class _Questions(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[Question]:
         wanted = self.selection.wanted
         for row, images, context_length in self.selection.shown():
-            extra = wanted.extra(row)
-            for index in row.scorable():
+            groups, extra = row.groups(context_length), wanted.extra(row)
+            for index, gold in row.scorable():
                 yield Question(
                     id=question_id(row.name, index),
                     variant=wanted.variant,
                     text=row.questions[index],
                     images=images,
-                    references=(row.gold(index),),
-                    groups=row.groups(context_length) | {"needle_depth": row.depth(index)},
+                    references=(gold,),
+                    groups=groups | {"needle_depth": row.depth(index)},
                     cluster=row.name,
                     extra={"question_idx": index} | extra,
                 )
@@ -80,13 +82,16 @@ def load(
     those without an answer, which would be found in every reply. Raises DataError.
     """
     wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
-    selection = select(data_json, _Row, wanted, hint=_HINT)
     count = 0
     unscorable: list[str] = []
-    for row, _ in selection.rows():
-        scorable = row.scorable()
+
+    def chosen(row: _Row) -> None:
+        nonlocal count
+        scorable = [index for index, _ in row.scorable()]
         count += len(scorable)
-        unscorable += [question_id(row.name, index) for index in range(len(row.questions)) if index not in scorable]
+        unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in scorable)
+
+    selection = select(data_json, _Row, wanted, hint=_HINT, chosen=chosen)
     return Loaded(
         questions=_Questions(selection=selection),
         count=count,

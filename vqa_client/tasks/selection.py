@@ -3,7 +3,7 @@
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -73,19 +73,25 @@ class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     lengths: bytearray
     left_out: dict[str, tuple[str, ...]]
 
-    def rows(self) -> Iterator[tuple[AnyRow, str]]:
-        """Give each record that is asked with its context length, in file order, read anew at each walk."""
-        return ((row, context_length) for row, _, context_length in self.shown())
-
     def shown(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
-        """The same with the page images that go with the record's questions."""
+        """Give each record that is asked, with its page images and context length; the file is read anew each time."""
         for place, (index, record) in enumerate(self.file.picked(self.indices)):
             row = self.file.decode(index, record, self.row_type, hint=self.hint)
             yield row, self.images.paths(place, row.name), _LENGTHS[self.lengths[place]]
 
 
-def select(data_json: PathLike, row_type: type[AnyRow], wanted: Wanted, *, hint: str) -> Selection[AnyRow]:
-    """Check every record of a file and choose; raises DataError that names the file, the record and the field."""
+def select(
+    data_json: PathLike,
+    row_type: type[AnyRow],
+    wanted: Wanted,
+    *,
+    hint: str,
+    chosen: Callable[[AnyRow], None] | None = None,
+) -> Selection[AnyRow]:
+    """Check every record of a file and choose; raises DataError that names the file, the record and the field.
+
+    `chosen` is given each record that is asked, on the one walk over the file.
+    """
     file = read_index(data_json)
     indices, lengths, shown = array("I"), bytearray(), ShownPages()
     unsettled: dict[int, int] = {}
@@ -107,6 +113,8 @@ def select(data_json: PathLike, row_type: type[AnyRow], wanted: Wanted, *, hint:
         lengths.append(number)
         indices.append(index)
         shown.append(row.name, images)
+        if chosen is not None:
+            chosen(row)
     _settle(lengths, file, indices, unsettled)
     return Selection(
         file=file,

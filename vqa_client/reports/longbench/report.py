@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from vqa_client.files import Members, place, write_json_list, write_json_streamed
+from vqa_client.json_stream import Spool, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent
 from vqa_client.reports.longbench.choices import choices_taken
 from vqa_client.reports.longbench.groups import (
@@ -36,43 +36,56 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
 
     `added` is what a run says besides, of its choices' order for instance.
     """
-    summary = summarise((record for _, record in pairs()), crossings=[("difficulty", "length")])
-    detailed = {
-        "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
-        "by_length": grouped(summary, "length", LENGTHS),
-        "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
-    }
-    head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-    head |= additions(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
-    write_json_list(path, head, RESULTS, (mc_result(*pair) for pair in pairs()))
+    with Spool(path) as results:
+        summary = summarise(_mc_records(pairs(), results), crossings=[("difficulty", "length")])
+        detailed = {
+            "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
+            "by_length": grouped(summary, "length", LENGTHS),
+            "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
+        }
+        head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
+        head |= additions(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
+        write_json_list(path, head, RESULTS, results)
     return summary
 
 
 def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
-    summary = summarise((record for _, record in pairs()), crossings=[("context_length", "needle_depth")])
-    detailed = {
-        "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
-        "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
-        "by_length_and_depth": crossed(summary, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
-    }
-    head = _published_head(run, summary) | _by_context_length(summary)
-    head |= {
-        "case_sensitive": run.scoring.get("case_sensitive") == "true",
-        INSTANCES: place(INSTANCES),
-        "detailed_analysis": detailed,
-    }
-    head |= additions(run, summary, percent) | {RESULTS: place(RESULTS)}
-    results = (niah_result(*pair) for pair in pairs())
-    write_json_streamed(path, head, {INSTANCES: Members(_by_document(pairs())), RESULTS: results})
+    with Spool(path) as results, Spool(path, "{}") as instances:
+        records = _niah_records(pairs(), results, instances)
+        summary = summarise(records, crossings=[("context_length", "needle_depth")])
+        detailed = {
+            "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
+            "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
+            "by_length_and_depth": crossed(summary, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
+        }
+        head = _published_head(run, summary) | _by_context_length(summary)
+        head |= {
+            "case_sensitive": run.scoring.get("case_sensitive") == "true",
+            INSTANCES: place(INSTANCES),
+            "detailed_analysis": detailed,
+        }
+        head |= additions(run, summary, percent) | {RESULTS: place(RESULTS)}
+        write_json_streamed(path, head, {INSTANCES: instances, RESULTS: results})
     return summary
 
 
-def _by_document(pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each document's share; its questions are neighbours in the data file."""
+def _mc_records(pairs: Iterable[tuple[Question, Record]], results: Spool) -> Iterator[Record]:
+    """Give the records, and lay their results by on the way: they stand behind what all of them add up to."""
+    for question, record in pairs:
+        results.item(mc_result(question, record))
+        yield record
+
+
+def _niah_records(pairs: Iterable[tuple[Question, Record]], results: Spool, instances: Spool) -> Iterator[Record]:
+    """The same, with each document's share; its questions are neighbours in the data file."""
     for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
-        right = [record.score >= 1.0 for _, record in neighbours]
-        yield document, share(len(right), sum(right))
+        total = correct = 0
+        for question, record in neighbours:
+            results.item(niah_result(question, record))
+            total, correct = total + 1, correct + (record.score >= 1.0)
+            yield record
+        instances.member(document, share(total, correct))
 
 
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:

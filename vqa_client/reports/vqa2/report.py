@@ -4,7 +4,7 @@ Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` 
 enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from vqa_client import __version__
-from vqa_client.files import encode, place, replacing, write_json_streamed
+from vqa_client.files import encode, replacing
+from vqa_client.json_stream import Spool, place, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
@@ -45,14 +46,22 @@ def writer(setup: Setup) -> Write:
 
     def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
         watch = Watch()
-        summary = _summary(run, summarise(watch.watching(pairs())), watch)
-        results = (question_result(*pair) for pair in pairs())
-        write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
+        with Spool(path) as results:
+            records = watch.watching(_laid_by(pairs(), results))
+            summary = _summary(run, summarise(records), watch)
+            write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
         if not summary.scored:
             write_submission(submission_path(path), pairs())
         return summary
 
     return write
+
+
+def _laid_by(pairs: Iterable[tuple[Question, Record]], results: Spool) -> Iterator[tuple[Question, Record]]:
+    """The same pairs; their results stand behind what all of them add up to."""
+    for question, record in pairs:
+        results.item(question_result(question, record))
+        yield question, record
 
 
 def model_name(config: str | None, served: str) -> str:
