@@ -130,10 +130,11 @@ static void prepare_stats(struct connection *c) {
   change_at_server(0);
   snprintf(json, sizeof json,
            "{\"requests\":%llu,\"replies\":%llu,\"body_bytes\":%llu,\"connections\":%llu,\"in_flight\":%ld,"
-           "\"in_flight_peak\":%ld,\"in_flight_mean\":%.3f,\"span_s\":%.6f}",
+           "\"in_flight_peak\":%ld,\"in_flight_mean\":%.3f,\"span_s\":%.6f,\"since_first_s\":%.6f}",
            (unsigned long long)seen.requests, (unsigned long long)seen.replies, (unsigned long long)seen.body_bytes,
            (unsigned long long)seen.connections, at_server, seen.at_server_peak,
-           span_ns > 0 ? seen.at_server_ns / span_ns : 0, span_ns / 1e9);
+           span_ns > 0 ? seen.at_server_ns / span_ns : 0, span_ns / 1e9,
+           seen.first_head_ns ? (now_ns() - seen.first_head_ns) / 1e9 : 0);
   prepare_reply(c, "200 OK", json);
 }
 

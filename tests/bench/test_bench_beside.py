@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.beside.claims import CLAIMS, cells, least_lead, verdict
-from tests.bench.beside.many_records import AGAIN_MILLION, ASKED_FEW, ASKED_MANY, _renamed
+from tests.bench.beside.many_records import AGAIN_MILLION, ASKED_FEW, ASKED_MANY, RESUMED, _renamed
 from tests.bench.beside.page import page
 from tests.bench.beside.plot import draw
 from tests.bench.beside.results import LeftOut, Place, Repeated, Results, Row, Sent, read, write
@@ -70,7 +70,10 @@ def results() -> Results:
                 problems=[],
             )
         ],
-        alone=[Repeated(what=what, usages=[usage(10.0, 0.1, peak)], requests=[0]) for what, peak in peaks.items()],
+        alone=[
+            *(Repeated(what=what, usages=[usage(10.0, 0.1, peak)], requests=[0]) for what, peak in peaks.items()),
+            Repeated(what=RESUMED, usages=[usage(30.0)], requests=[1000], first_request_s=[12.0]),
+        ],
     )
 
 
@@ -101,6 +104,7 @@ def test_the_page_has_a_table_a_case_and_says_who_is_left_out(results: Results) 
     assert "Not measured: vlmeter (one image a question)." in text
     assert "2 cores of a processor, Linux 6, CPython 3.11.7, 2026-11-28 12:00 UTC" in text
     assert "| vlmeter | small | 20 | 20 | 20 | 0 | 20 |" in text
+    assert f"| {RESUMED} | 30.00 | 1.00 | 60 | 1,000 | 12.00 |" in text
 
 
 def test_the_plot_is_the_same_every_time_and_has_no_background(results: Results, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 Needles on documents of one tiny page, five on each: what is measured is the records, not the images. The run of a
 million is not asked, which would take minutes: its log is the lines of 200,000 answers, five times over, each with the
-document's name replaced, so that every question has a record of the form and size that it would have.
+document's name replaced, so that every question has a record of the form and size that it would have. Its last thousand
+are cut off, as if the run had been killed there: the same command asks these and no others.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tests.bench import processes
@@ -21,6 +23,8 @@ from tests.bench.servers import REPOSITORY, control
 PER_DOCUMENT = 5
 ASKED_FEW, ASKED_MANY = "1,000 questions asked", "200,000 questions asked"
 AGAIN_MANY, AGAIN_MILLION = "finished run of 200,000 started again", "finished run of 1,000,000 started again"
+RESUMED = "run of 1,000,000 killed before its last 1,000, started again"
+KILLED_BEFORE = 1_000
 FEW, MANY, MILLION = 200, 40_000, 200_000
 LINKS = 20_000
 """Names of one file: ext4 allows 65,000."""
@@ -28,7 +32,7 @@ LIMIT_S = 900.0
 
 
 def measure_records(rounds: int, address: str) -> list[Repeated]:
-    """All four; the 200,000 are asked in one round and the million in two at most, since each takes a minute."""
+    """All of them; the 200,000 are asked in one round and the million in two at most, since each takes a minute."""
     with tempfile.TemporaryDirectory(prefix="vqa-client-bench-") as name:
         for documents in (FEW, MANY, MILLION):  # before any run starts: files written later would be hashed again
             _make(Path(name) / str(documents), documents)
@@ -38,23 +42,36 @@ def measure_records(rounds: int, address: str) -> list[Repeated]:
             _repeated(many, ASKED_MANY, 1, address),
             _repeated(many, AGAIN_MANY, rounds, address),
         ]
-        _write_million(many, million)
-        return [*found, _repeated(million, AGAIN_MILLION, min(rounds, 2), address)]
+        killed_bytes = _write_million(many, million)
+        resumed, again = Repeated(what=RESUMED), Repeated(what=AGAIN_MILLION)
+        for _ in range(min(rounds, 2)):
+            os.truncate(_beside(million, "records.jsonl"), killed_bytes)
+            for measured in (resumed, again):
+                _measure(measured, million, address)
+        return [*found, resumed, again]
 
 
 def _repeated(folder: Path, what: str, rounds: int, address: str, more: tuple[str, ...] = ()) -> Repeated:
     found = Repeated(what=what)
     for _ in range(rounds):
-        control(address, "/reset?latency_ms=0")
-        words = [*_command(folder, address), *more]
-        log = folder / "log.txt"
-        usage = processes.run(words, environment=os.environ, log=log, limit_s=LIMIT_S, folder=REPOSITORY)
-        if usage.exit_code:
-            raise RuntimeError(f"{what} ended with {usage.exit_code}:\n{log.read_text()[-1500:]}")
-        found.usages.append(usage)
-        found.requests.append(control(address, "/stats")["requests"])
-        say(f"{what}: {usage}, {found.requests[-1]} requests")
+        _measure(found, folder, address, more)
     return found
+
+
+def _measure(into: Repeated, folder: Path, address: str, more: tuple[str, ...] = ()) -> None:
+    """One run of the command; raises RuntimeError with what it printed where it fails."""
+    control(address, "/reset?latency_ms=0")
+    words, log = [*_command(folder, address), *more], folder / "log.txt"
+    started_s = time.monotonic()
+    usage = processes.run(words, environment=os.environ, log=log, limit_s=LIMIT_S, folder=REPOSITORY)
+    if usage.exit_code:
+        raise RuntimeError(f"{into.what} ended with {usage.exit_code}:\n{log.read_text()[-1500:]}")
+    stats = control(address, "/stats")
+    into.usages.append(usage)
+    into.requests.append(stats["requests"])
+    if stats["requests"]:
+        into.first_request_s.append(time.monotonic() - started_s - stats["since_first_s"])
+    say(f"{into.what}: {usage}, {stats['requests']} requests")
 
 
 def _command(folder: Path, address: str) -> list[str]:
@@ -88,18 +105,22 @@ def _name(number: int) -> str:
     return f"{number:024x}"
 
 
-def _write_million(asked: Path, million: Path) -> None:
-    """Make the finished run of a million from the one of 200,000."""
+def _write_million(asked: Path, million: Path) -> int:
+    """Make the finished run of a million from the one of 200,000; gives the log's size before its last thousand."""
     _report(million).parent.mkdir()
+    last_bytes = [0] * KILLED_BEFORE
     with open(_beside(million, "records.jsonl"), "wb") as out:
         for first in range(0, MILLION, MANY):
             with open(_beside(asked, "records.jsonl"), "rb") as lines:
-                out.writelines(_renamed(line, first) for line in lines)
+                for number, line in enumerate(lines):
+                    last_bytes[number % KILLED_BEFORE] = out.write(_renamed(line, first))
+        size_bytes = out.tell()
     run_file = json.loads(_beside(asked, "run.json").read_text(encoding="utf-8"))
     with open(million / "data.json", "rb") as data:
         data_sha256 = hashlib.file_digest(data, "sha256")  # not in one piece: what is held here shows in the clients
     run_file["described"] |= {"data_sha256": data_sha256.hexdigest(), "expected": MILLION * PER_DOCUMENT}
     _beside(million, "run.json").write_text(json.dumps(run_file), encoding="utf-8")
+    return size_bytes - sum(last_bytes)
 
 
 def _renamed(line: bytes, first: int) -> bytes:

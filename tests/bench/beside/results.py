@@ -82,11 +82,12 @@ class Sent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """A command measured by itself, and the requests it made."""
+    """A command measured by itself, the requests it made, and the seconds from its start to the first of them."""
 
     what: str
     usages: list[Usage] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
+    first_request_s: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
