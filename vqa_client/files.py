@@ -12,7 +12,7 @@ import msgspec
 
 from vqa_client.errors import UsageError
 
-BUFFER_BYTES = 1 << 20
+BUFFER_BYTES = 1 << 18
 _HINT = "make room or allow writing there, or choose another --output"
 
 
