@@ -4,7 +4,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -115,8 +115,13 @@ def read(path: Path) -> Results:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write them, in lines that a person can read too."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
+    """Write them, a client's rounds or a command in a line each."""
+    members = []
+    for of in fields(results):
+        value = getattr(results, of.name)
+        lines = b",\n".join(map(msgspec.json.encode, value)) if isinstance(value, list) else b""
+        members.append(b'"%b": %b' % (of.name.encode(), b"[\n%b\n]" % lines if lines else msgspec.json.encode(value)))
+    path.write_bytes(b"{\n" + b",\n".join(members) + b"\n}\n")
 
 
 def row(measured: Measured) -> Row:
