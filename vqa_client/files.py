@@ -12,7 +12,7 @@ import msgspec
 
 from vqa_client.errors import UsageError
 
-BUFFER_BYTES = 1 << 18
+BUFFER_BYTES = 1 << 18  # a report has three files open at once
 _HINT = "make room or allow writing there, or choose another --output"
 
 

@@ -133,7 +133,7 @@ class RecordLog:
         return None if number < 0 else self._read(number)
 
     def read(self, key: Key) -> Record:
-        """The same of a question that has a record; KeyError for another."""
+        """The last record of a question; KeyError where there is none, UsageError as in `get`."""
         found = self.get(key)
         if found is None:
             raise KeyError(key)

@@ -65,6 +65,19 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
     assert tally.line() == "50/100 · 0.0 q/s · accuracy 100.0 % · 1 in flight"
 
 
+def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
+    tally = Tally()
+    tally.begin("mc clean", 100)
+    for _ in range(50):
+        tally.earlier(record())
+    clock.now_s += 60  # connecting, checking the server
+    for _ in range(20):
+        tally.asking()
+        clock.now_s += 0.1
+        tally.finished(record())
+    assert tally.line() == "70/100 · 10.0 q/s · 3 s left · accuracy 100.0 % · 100 tokens/s · 0 in flight"
+
+
 def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -277,3 +277,17 @@ def test_a_needle_result_has_the_published_fields(tmp_path: Path) -> None:
         "num_images",
         "status",
     ]
+
+
+def test_the_records_are_walked_over_once(tmp_path: Path) -> None:
+    """A million of them take seconds each time."""
+    walks: list[str] = []
+
+    def walk(task: str, question: Question, record: Record) -> list[tuple[Question, Record]]:
+        walks.append(task)
+        return [(question, record)]
+
+    one = needle("d1", 0, right=True, depth="0-20%")
+    write_niah(tmp_path / "niah.json", run_of(), lambda: walk("niah", needle_question("d1", 0), one))
+    write_mc(tmp_path / "mc.json", run_of(), lambda: walk("mc", mc_question("q1"), answered("q1")))
+    assert walks == ["niah", "mc"]

@@ -36,9 +36,10 @@ class Tally(Progress):
     def earlier(self, record: Record) -> None:  # noqa: D102
         self._count(record)
         self._earlier = self.done
-        self._marks.clear()
 
     def asking(self) -> None:  # noqa: D102
+        if not self.in_flight and self.done == self._earlier:  # the first one: looking at kept answers was no asking
+            self._marks = [(time.monotonic(), self.done, self.tokens)]
         self.in_flight += 1
 
     def finished(self, record: Record) -> None:  # noqa: D102
@@ -64,7 +65,7 @@ class Tally(Progress):
         asks = self.in_flight or self.done > self._earlier
         if asks:
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
-        if rate and self.done < self.total:
+        if asks and rate and self.done < self.total:
             parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
             parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
@@ -77,7 +78,7 @@ class Tally(Progress):
 
     def _rates(self) -> tuple[float, float]:
         now_s = time.monotonic()
-        if not self._marks or now_s - self._marks[-1][0] >= 1:
+        if now_s - self._marks[-1][0] >= 1:
             self._marks.append((now_s, self.done, self.tokens))
         while len(self._marks) > 2 and now_s - self._marks[1][0] > RATE_WINDOW_S:
             self._marks.pop(0)

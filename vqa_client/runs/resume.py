@@ -108,22 +108,22 @@ class Unchanged:
     """Whether a question is still the one that was asked: the same prompt and the same image files.
 
     Names and sizes decide, and the digest where a file was written after `since_ns`, the run's first start in
-    nanoseconds since the epoch. Questions on one document are neighbours, so its files are looked at once.
+    nanoseconds since the epoch. Files are looked at once for neighbours that had the same images.
     """
 
     def __init__(self, since_ns: int) -> None:
         self._since_ns = since_ns
-        self._last: tuple[tuple[str, ...], tuple[SentImage, ...], bool] = ((), (), True)
+        self._seen: tuple[tuple[SentImage, ...], tuple[str, ...]] = (), ()
+        self._same = True
 
     def __call__(self, record: Record, prompt: str, shown: tuple[str, ...]) -> bool:
         """`shown` are the paths that would be sent now."""
         if record.prompt != kept_prompt(prompt):
             return False
-        paths, images, same = self._last
-        if paths != shown or images != record.images:
-            same = self._same_files(record.images, shown)
-            self._last = shown, record.images, same
-        return same
+        seen = record.images, shown
+        if seen != self._seen:
+            self._seen, self._same = seen, self._same_files(*seen)
+        return self._same
 
     def _same_files(self, images: tuple[SentImage, ...], shown: tuple[str, ...]) -> bool:
         try:

@@ -85,13 +85,13 @@ def load(
     count = 0
     unscorable: list[str] = []
 
-    def chosen(row: _Row) -> None:
+    def note(row: _Row) -> None:
         nonlocal count
-        scorable = [index for index, _ in row.scorable()]
+        scorable = {index for index, _ in row.scorable()}
         count += len(scorable)
         unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in scorable)
 
-    selection = select(data_json, _Row, wanted, hint=_HINT, chosen=chosen)
+    selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=note)
     return Loaded(
         questions=_Questions(selection=selection),
         count=count,

@@ -86,11 +86,11 @@ def select(
     wanted: Wanted,
     *,
     hint: str,
-    chosen: Callable[[AnyRow], None] | None = None,
+    on_chosen: Callable[[AnyRow], None] | None = None,
 ) -> Selection[AnyRow]:
     """Check every record of a file and choose; raises DataError that names the file, the record and the field.
 
-    `chosen` is given each record that is asked, on the one walk over the file.
+    `on_chosen` is given each record that is asked, as it is read: the file may still turn out to be wrong.
     """
     file = read_index(data_json)
     indices, lengths, shown = array("I"), bytearray(), ShownPages()
@@ -113,8 +113,8 @@ def select(
         lengths.append(number)
         indices.append(index)
         shown.append(row.name, images)
-        if chosen is not None:
-            chosen(row)
+        if on_chosen is not None:
+            on_chosen(row)
     _settle(lengths, file, indices, unsettled)
     return Selection(
         file=file,

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 
 from tests.bench import processes
@@ -46,8 +47,10 @@ def measure_records(rounds: int, address: str) -> list[Repeated]:
         resumed, again = Repeated(what=RESUMED), Repeated(what=AGAIN_MILLION)
         for _ in range(min(rounds, 2)):
             os.truncate(_beside(million, "records.jsonl"), killed_bytes)
-            for measured in (resumed, again):
+            for measured, asked in ((resumed, KILLED_BEFORE), (again, 0)):
                 _measure(measured, million, address)
+                if measured.requests[-1] != asked:
+                    raise RuntimeError(f"{measured.what}: {measured.requests[-1]} requests, not {asked}")
         return [*found, resumed, again]
 
 
@@ -108,19 +111,19 @@ def _name(number: int) -> str:
 def _write_million(asked: Path, million: Path) -> int:
     """Make the finished run of a million from the one of 200,000; gives the log's size before its last thousand."""
     _report(million).parent.mkdir()
-    last_bytes = [0] * KILLED_BEFORE
+    starts: deque[int] = deque(maxlen=KILLED_BEFORE)
     with open(_beside(million, "records.jsonl"), "wb") as out:
         for first in range(0, MILLION, MANY):
             with open(_beside(asked, "records.jsonl"), "rb") as lines:
-                for number, line in enumerate(lines):
-                    last_bytes[number % KILLED_BEFORE] = out.write(_renamed(line, first))
-        size_bytes = out.tell()
+                for line in lines:
+                    starts.append(out.tell())
+                    out.write(_renamed(line, first))
     run_file = json.loads(_beside(asked, "run.json").read_text(encoding="utf-8"))
     with open(million / "data.json", "rb") as data:
         data_sha256 = hashlib.file_digest(data, "sha256")  # not in one piece: what is held here shows in the clients
     run_file["described"] |= {"data_sha256": data_sha256.hexdigest(), "expected": MILLION * PER_DOCUMENT}
     _beside(million, "run.json").write_text(json.dumps(run_file), encoding="utf-8")
-    return size_bytes - sum(last_bytes)
+    return starts[0]
 
 
 def _renamed(line: bytes, first: int) -> bytes:

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from vqa_client.json_stream import Spool, place, write_json_list, write_json_streamed
+from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent
 from vqa_client.reports.longbench.choices import choices_taken
 from vqa_client.reports.longbench.groups import (
@@ -36,7 +36,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
 
     `added` is what a run says besides, of its choices' order for instance.
     """
-    with Spool(path) as results:
+    with SpooledList(path) as results:
         summary = summarise(_mc_records(pairs(), results), crossings=[("difficulty", "length")])
         detailed = {
             "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
@@ -51,7 +51,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
 
 def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
-    with Spool(path) as results, Spool(path, "{}") as instances:
+    with SpooledList(path) as results, SpooledMembers(path) as instances:
         records = _niah_records(pairs(), results, instances)
         summary = summarise(records, crossings=[("context_length", "needle_depth")])
         detailed = {
@@ -70,22 +70,24 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     return summary
 
 
-def _mc_records(pairs: Iterable[tuple[Question, Record]], results: Spool) -> Iterator[Record]:
+def _mc_records(pairs: Iterable[tuple[Question, Record]], results: SpooledList) -> Iterator[Record]:
     """Give the records, and lay their results by on the way: they stand behind what all of them add up to."""
     for question, record in pairs:
-        results.item(mc_result(question, record))
+        results.append(mc_result(question, record))
         yield record
 
 
-def _niah_records(pairs: Iterable[tuple[Question, Record]], results: Spool, instances: Spool) -> Iterator[Record]:
+def _niah_records(
+    pairs: Iterable[tuple[Question, Record]], results: SpooledList, instances: SpooledMembers
+) -> Iterator[Record]:
     """The same, with each document's share; its questions are neighbours in the data file."""
     for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
         total = correct = 0
         for question, record in neighbours:
-            results.item(niah_result(question, record))
+            results.append(niah_result(question, record))
             total, correct = total + 1, correct + (record.score >= 1.0)
             yield record
-        instances.member(document, share(total, correct))
+        instances.add(document, share(total, correct))
 
 
 def _published_head(run: Run, summary: Summary) -> dict[str, Any]:

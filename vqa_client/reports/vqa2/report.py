@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 
 from vqa_client import __version__
 from vqa_client.files import encode, replacing
-from vqa_client.json_stream import Spool, place, write_json_streamed
+from vqa_client.json_stream import SpooledList, place, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
@@ -46,7 +46,7 @@ def writer(setup: Setup) -> Write:
 
     def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
         watch = Watch()
-        with Spool(path) as results:
+        with SpooledList(path) as results:
             records = watch.watching(_laid_by(pairs(), results))
             summary = _summary(run, summarise(records), watch)
             write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
@@ -57,10 +57,10 @@ def writer(setup: Setup) -> Write:
     return write
 
 
-def _laid_by(pairs: Iterable[tuple[Question, Record]], results: Spool) -> Iterator[tuple[Question, Record]]:
+def _laid_by(pairs: Iterable[tuple[Question, Record]], results: SpooledList) -> Iterator[tuple[Question, Record]]:
     """The same pairs; their results stand behind what all of them add up to."""
     for question, record in pairs:
-        results.item(question_result(question, record))
+        results.append(question_result(question, record))
         yield question, record
 
 
