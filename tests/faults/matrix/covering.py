@@ -228,7 +228,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "NaN or ZeroDivisionError": (
         f"{_REPORT}::test_a_group_without_questions_has_no_accuracy",
         f"{_REPORT}::test_a_run_of_nothing_exits_with_0",
-        "test_files.py::test_no_nan_and_no_infinity_reach_a_file",
+        "test_json_stream.py::test_no_nan_and_no_infinity_reach_a_file",
     ),
     "missing metadata values": (
         f"{_REPORT}::test_a_value_that_is_missing_or_new_is_a_group_like_any_other",
