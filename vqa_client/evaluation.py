@@ -186,15 +186,22 @@ async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Pl
 def _connector(
     settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given
 ) -> Callable[[], Awaitable[Session]]:
-    """Connects at the first call; a run in which everything is answered needs no server."""
+    """Connects at the first call, and waits for a server once; a run in which all is answered needs none."""
     sessions: list[Session] = []
+    failed: list[ServerUnusable] = []
 
     async def connect() -> Session:
+        if failed:
+            raise failed[0]
         if not sessions:
             opening = open_session(
                 settings, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
             )
-            session = await _unless(given.stop, stack.enter_async_context(opening))
+            try:
+                session = await _unless(given.stop, stack.enter_async_context(opening))
+            except ServerUnusable as error:
+                failed.append(error)
+                raise
             if settings.check and settings.shows_images:
                 session = await _unless(given.stop, check_before(session, given.progress.note))
             sessions.append(session)
@@ -211,6 +218,8 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
         except Interrupted:
             raise Interrupted(reports) from None
         if stage.stop.is_set() and (reports[-1].incomplete or plan is not plans[-1]):
+            if later := plans[len(reports) :]:
+                stage.progress.note(f"not begun: {', '.join(plan.title for plan in later)}")
             raise Interrupted(reports)
     return reports
 

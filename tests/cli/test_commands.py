@@ -83,7 +83,8 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
     server = fault_process("error(422)")
     done = command(*sample.arguments(server.base_url))
     assert done.returncode == 3
-    assert "0.0" not in done.stdout.split("95 %")[0]
+    assert "0.0" not in done.stdout
+    assert "error: no question at all got a reply: 8 rejected" in done.stderr
 
 
 @pytest.mark.parametrize(

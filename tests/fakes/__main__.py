@@ -8,23 +8,41 @@ import argparse
 import json
 import os
 import signal
+import sys
 import threading
 
 from tests.fakes.dialects import KINDS
+from tests.fakes.line import Play
 from tests.fakes.server import FaultServer
+from tests.fakes.words import __all__ as words
 from tests.fakes.words import script_of
 
 PARENT_CHECK_S = 0.2
 
 
+def script(text: str) -> Play:
+    """A script from the command line; raises ArgumentTypeError."""
+    try:
+        return script_of(text if "(" in text else f"{text}()")
+    except (NameError, SyntaxError, TypeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}; the words are {', '.join(sorted(words))}") from None
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fakes", description="A server that misbehaves as told.")
-    parser.add_argument("--script", default="()", help="a word, or several composed: 'first_n(2, error(500))'")
-    parser.add_argument("--kind", default="vllm", choices=sorted(KINDS))
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--tls", action="store_true")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fakes",
+        description="An OpenAI-compatible server that misbehaves as told; tests/fakes/README.md has examples.",
+        epilog=f"The words of a script: {', '.join(sorted(words))}.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument(
+        "--script", type=script, default="()", help="a word, or several composed: 'first_n(2, error(500))'"
+    )
+    parser.add_argument("--kind", default="vllm", choices=sorted(KINDS), help="whose words its errors are in")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to serve at")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--tls", action="store_true", help="serve https with a certificate made on the way")
     parser.add_argument("--start-after-s", type=float, default=0.0, help="refuse connections for that long")
     parser.add_argument("--idle-close-s", type=float, default=None, help="close idle connections")
     parser.add_argument("--model", action="append", dest="models", help="a served model's id; may be repeated")
@@ -36,12 +54,18 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Serve until told to stop."""
     given = arguments()
-    text = given.script if "(" in given.script else f"{given.script}()"
+    try:
+        _serve(given)
+    except OSError as error:
+        sys.exit(f"{given.host}:{given.port} can't be served at: {error.strerror}")
+
+
+def _serve(given: argparse.Namespace) -> None:
     parent, stopping = os.getppid(), threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     with FaultServer(
-        script_of(text),
+        given.script,
         kind=given.kind,
         host=given.host,
         port=given.port,

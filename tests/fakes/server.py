@@ -213,3 +213,9 @@ class FaultServer:
         self._started.set()
         await self._stopping.wait()
         await self._listening.close()
+
+
+if __name__ == "__main__":
+    from tests.fakes.__main__ import main
+
+    main()

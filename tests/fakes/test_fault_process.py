@@ -32,9 +32,30 @@ def test_a_word_alone_is_a_script_and_tls_can_be_asked_for(fault_process: Starts
 
 
 def test_a_script_that_is_none_is_told_at_once(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="doesn't start"):
-        FaultProcess("no_such_word").start()
-    assert "no_such_word" in capfd.readouterr().err
+    for script in ("no_such_word", "error(", "error()"):
+        with pytest.raises(RuntimeError, match="doesn't start"):
+            FaultProcess(script).start()
+        told = capfd.readouterr().err
+        assert f"'{script}" in told
+        assert "the words are " in told
+        assert "Traceback" not in told
+
+
+def test_a_port_that_is_taken_is_told_in_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(RuntimeError, match="doesn't start"):
+            FaultProcess("delay(0)", "--port", str(port)).start()
+    assert capfd.readouterr().err == f"127.0.0.1:{port} can't be served at: Address already in use\n"
+
+
+@pytest.mark.parametrize("module", ["tests.fakes", "tests.fakes.server"])
+def test_the_help_names_the_words(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "first_n" in done.stdout
+    assert "retry_after" in done.stdout
 
 
 def test_a_process_ends_with_its_parent() -> None:

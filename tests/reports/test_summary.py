@@ -37,9 +37,14 @@ def test_nothing_at_all_has_no_accuracy() -> None:
 
 
 def test_where_nothing_was_answered_there_is_no_accuracy() -> None:
-    summary = summarise([failed("a"), failed("b")])
+    summary = summarise([failed("a"), failed("b")], crossings=[("difficulty", "length")])
     assert (summary.overall.accuracy, summary.overall.interval, summary.overall.accuracy_answered) == (None, None, None)
     assert summary.overall.total == 2
+    assert (summary.without_truncated.n, summary.without_truncated.value) == (2, None)
+    tallies = [tally for of in summary.breakdowns.values() for tally in of.values()]
+    tallies += [tally for of in summary.crossings["difficulty", "length"].values() for tally in of.values()]
+    assert len(tallies) >= 2
+    assert {(tally.accuracy, tally.interval) for tally in tallies} == {(None, None)}
 
 
 def test_groups_add_up_to_the_whole() -> None:

@@ -12,7 +12,7 @@ from tests.fakes.completions import usage_block
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, at, blind, body_of, error, hang, oracle
+from tests.fakes.words import answer, at, blind, body_of, error, hang, only_model, oracle
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
@@ -120,6 +120,27 @@ async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
     (report,) = await vqa_client.arun(of.settings(server.base_url, check=True), progress=notes)
     assert report.summary.overall.correct == 4
     assert len(notes.about(told)) == 1
+
+
+async def test_the_reason_stands_in_the_note(tmp_path: Path, fault_server: StartsServers) -> None:
+    of, notes = Sample(tmp_path, 4), Notes()
+    server = fault_server(apart(error(503, "no workers left"), oracle(of.replies())))
+    await vqa_client.arun(of.settings(server.base_url, check=True), progress=notes)
+    (told,) = notes.about("no usable reply")
+    assert "HTTP 503" in told
+    assert "no workers left" in told
+
+
+async def test_a_model_that_the_server_neither_lists_nor_knows_ends_the_run_before_the_first_question(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(only_model("tiny-vlm"))
+    with pytest.raises(ServerUnusable, match=r"other at .*HTTP 404") as caught:
+        await vqa_client.arun(of.settings(server.base_url, check=True, model="other"))
+    assert caught.value.hint == "it lists tiny-vlm"
+    assert all(of_check(chat) for chat in server.chats)
+    assert not of.output.exists()
 
 
 async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -23,6 +23,7 @@ from tests.fakes.words import (
     reset,
     retry_after,
 )
+from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, IdentityError, ServerUnusable, UsageError
 
@@ -226,6 +227,17 @@ async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, 
     assert not of.report()["incomplete"]
 
 
+async def test_what_a_stop_left_untouched_is_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    from vqa_client.evaluation import Interrupted
+
+    of, notes, stop = sample(tmp_path, 40, folders=("adv_dpi_56", "adv_jpeg_10", "clean")), Notes(), asyncio.Event()
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    asyncio.get_running_loop().call_later(0.2, stop.set)
+    with pytest.raises(Interrupted):
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stop, progress=notes)
+    assert notes.about("not begun") == ["not begun: mc adv_jpeg_10, mc clean"]
+
+
 async def test_every_folder_of_pages_gets_a_report_of_its_own(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 3, folders=("clean", "adv_dpi_56"))
     server = fault_server(oracle(of.replies()))
@@ -325,6 +337,20 @@ async def test_kept_replies_are_read_again_without_any_server(
     )
     assert report.summary.overall.accuracy == 0.25
     assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}
+
+
+async def test_a_server_that_is_gone_is_waited_for_once_for_all_folders(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.05)
+    of, notes = Sample(tmp_path, 2, folders=("adv_dpi_56", "adv_jpeg_10", "clean")), Notes()
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    nowhere = of.settings("http://127.0.0.1:9/v1", wait_for_server=0.2)
+    reports = await vqa_client.arun(nowhere, progress=notes)
+    assert [report.summary.overall.correct for report in reports] == [2, 2, 2]
+    assert len(notes.about("waiting up to")) == 1
+    assert len(notes.about("going on with the kept answers")) == 3
 
 
 async def test_records_without_their_run_file_are_not_taken_for_this_run(

@@ -1,6 +1,7 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -42,7 +43,17 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         raise
     show(reports, as_json=settings.json, tables=tables)
     _write_pages(settings, reports)
-    return exit_code(reports)
+    code = exit_code(reports)
+    if code == EXIT_SERVER:
+        say(f"error: no question at all got a reply: {_statuses(reports)}")
+    return code
+
+
+def _statuses(reports: Sequence[Report]) -> str:
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report.summary.status_counts)
+    return ", ".join(f"{number:,} {status}" for status, number in counts.most_common() if number)
 
 
 def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:

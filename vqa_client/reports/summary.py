@@ -73,9 +73,7 @@ def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]]
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
     statuses = counts.numbers(lambda kind: kind.status)
     overall = _tallies(counts, lambda kind: "").get("", _tally(0, {}))
-    if not overall.answered:  # no reply at all says nothing of the model
-        overall = replace(overall, accuracy=None, interval=None)
-    return Summary(
+    summary = Summary(
         overall=overall,
         status_counts={status: statuses.get(status, 0) for status in STATUSES},
         n_truncated=counts.numbers(lambda kind: kind.cut)[True],
@@ -86,6 +84,29 @@ def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]]
         prompt_tokens=counts.prompt_tokens,
         completion_tokens=counts.completion_tokens,
     )
+    return summary if overall.answered else without_scores(summary)  # no reply at all says nothing of the model
+
+
+def without_scores(summary: Summary) -> Summary:
+    """The same summary without accuracies: there is none where nobody knows the answers, and not one of zero."""
+    return replace(
+        summary,
+        overall=_unscored(summary.overall),
+        without_truncated=replace(summary.without_truncated, value=None, interval=None),
+        breakdowns={field: _all_unscored(tallies) for field, tallies in summary.breakdowns.items()},
+        crossings={
+            pair: {value: _all_unscored(tallies) for value, tallies in crossed.items()}
+            for pair, crossed in summary.crossings.items()
+        },
+    )
+
+
+def _all_unscored(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {value: _unscored(tally) for value, tally in tallies.items()}
+
+
+def _unscored(tally: Tally) -> Tally:
+    return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
 
 
 def _tallies(counts: KindCounts, group_of: Callable[[Kind], Group]) -> dict[Group, Tally]:

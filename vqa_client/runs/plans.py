@@ -85,7 +85,7 @@ def _tell(plan: Plan, note: Note) -> None:
         note(f"{plan.title}: {len(ids)} left out ({reason.replace('_', ' ')}): {shown}")
     if plan.missing_pages:
         document, numbers = next(iter(plan.missing_pages.items()))
-        note(f"{plan.title}: {len(plan.missing_pages)} documents have gaps, {document} lacks page {numbers[0]}")
+        note(f"{plan.title}: documents with gaps: {len(plan.missing_pages)}; {document} lacks page {numbers[0]}")
 
 
 def _check_place(report: Path) -> None:

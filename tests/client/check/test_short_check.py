@@ -45,4 +45,4 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
         raise OSError("gone")
 
     found = await short_check(endpoint_playing(play), model())
-    assert found == Fingerprint(model="tiny-vlm")
+    assert found == Fingerprint(model="tiny-vlm", reason="gone")

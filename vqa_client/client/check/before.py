@@ -17,7 +17,7 @@ LATE_S = 2.0
 """A check that takes longer is told of."""
 WAY_OUT = "vqa-client check tells more; --no_check asks all the same"
 DOUBTS: dict[Sight, str] = {
-    "same": "says the same of a red and of a blue picture: does it see images?",
+    "same": "says the same of a red and of a blue picture; the run begins all the same (vqa-client check tells more)",
     "differs": "names the colours of two pictures wrongly, but not alike",
     "unknown": "gave no usable reply to two small pictures; the run begins all the same",
 }
@@ -27,14 +27,18 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     """The same session with the server's fingerprint; two or three small requests.
 
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
-    model's. Whatever else it does is a note at most.
+    model's; or where it neither lists nor knows the model. Whatever else it does is a note at most.
     """
     found = session.chat.routes.seen or await _checked(session, note)
     name = f"{session.model.model_name} at {session.server['base_url']}"
     if found.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
+    listed = session.server.get("models", [])
+    if found.reason.startswith("HTTP 404") and listed and session.model.model_name not in listed:
+        raise ServerUnusable(f"{name}: {found.reason}", hint=f"it lists {', '.join(listed[:5])}")
     if doubt := DOUBTS.get(found.sight):
-        note(f"the check before the run: {name} {doubt}")
+        said = f": {found.reason}" if found.reason else ""
+        note(f"the check before the run: {name} {doubt}{said}")
     if found.sight in ("colours", "text"):
         session.chat.trust_sight()
     kept = {"fingerprint": msgspec.to_builtins(found)}

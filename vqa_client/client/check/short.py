@@ -32,5 +32,6 @@ async def short_check(endpoint: Endpoint, model: ModelSettings, *, timeout_s: fl
         version=version,
         model=model.model_name,
         sight=sight,
+        reason=endpoint.redacted(colours[0].told) if sight == "unknown" else "",
         picture_tokens=colours[0].prompt_tokens,
     )

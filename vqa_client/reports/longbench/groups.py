@@ -41,4 +41,5 @@ def _values(listed: Sequence[str], met: Iterable[str]) -> list[str]:
 
 
 def _group(tally: Tally | None) -> dict[str, Any]:
-    return share(tally.total, tally.correct) if tally else share(0, 0)
+    found = share(tally.total, tally.correct) if tally else share(0, 0)
+    return found if tally is None or tally.accuracy is not None else found | {"accuracy": None}

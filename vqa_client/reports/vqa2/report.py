@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from vqa_client import __version__
 from vqa_client.files import encode, replacing
@@ -18,7 +18,7 @@ from vqa_client.json_stream import SpooledList, place, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
-from vqa_client.reports.summary import Summary, Tally, summarise
+from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.reports.vqa2.figures import Vqa2Summary, Watch, kind_figures
 from vqa_client.reports.vqa2.results import question_result
 from vqa_client.scoring.vqa2 import VERSION
@@ -88,7 +88,7 @@ def write_submission(path: Path, pairs: Iterable[tuple[Question, Record]]) -> No
 def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
     scored = watch.labelled > 0 or not summary.overall.total
     if not scored:
-        summary = _without_scores(summary)
+        summary = without_scores(summary)
     return Vqa2Summary(
         **asdict(summary),
         name=model_name(run.config, run.model),
@@ -99,23 +99,6 @@ def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
         sentences=watch.sentences,
         shown=tuple(watch.shown),
     )
-
-
-def _without_scores(summary: Summary) -> Summary:
-    """Where nobody knows the answers there is no accuracy: not one of zero."""
-    return replace(
-        summary,
-        overall=_unscored(summary.overall),
-        without_truncated=replace(summary.without_truncated, value=None, interval=None),
-        breakdowns={
-            field: {value: _unscored(tally) for value, tally in tallies.items()}
-            for field, tallies in summary.breakdowns.items()
-        },
-    )
-
-
-def _unscored(tally: Tally) -> Tally:
-    return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
 
 
 def _content(setup: Setup, run: Run, summary: Vqa2Summary) -> dict[str, Any]:
