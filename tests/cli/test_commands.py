@@ -98,6 +98,10 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
         (["mc", "--data_json", "x", "-o", "out", "--parser", "lenient"], "parser"),
         (["mc", "--data_json", "x", "-o", "out", "--config", "qwen3"], "qwen3-vl"),
         (["mcc"], "mcc"),
+        (["niah"], "error: --output is missing\nhint: "),
+        (["mc", "--input", "x", "-o", "out"], "--data-json is missing, and --input is no option of this command"),
+        (["niah", "-o", "out", "--max_tokens", "50"], 'hint: "max_tokens" belongs to the model'),
+        (["niah", "-o", "out", "--max_worker", "50"], "Did you mean --max-workers?"),
     ],
 )
 def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(words: list[str], told: str, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 
 from vqa_client import __version__
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
@@ -71,7 +71,9 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """The exit code of a command line; every expected error ends as one line and its hint."""
     prepare_streams()
-    return _guarded(lambda: int(app(arguments, result_action="return_value") or EXIT_OK))
+    return _guarded(
+        lambda: int(app(arguments, result_action="return_value", print_error=False, exit_on_error=False) or EXIT_OK)
+    )
 
 
 def _guarded(command: Callable[[], int]) -> int:
@@ -81,6 +83,10 @@ def _guarded(command: Callable[[], int]) -> int:
         return _complain(error, EXIT_SERVER)
     except VqaClientError as error:
         return _complain(error, EXIT_USAGE)
+    except CycloptsError as error:
+        from vqa_client.cli.command_line import usage_error
+
+        return _complain(usage_error(error), EXIT_USAGE)
     except KeyboardInterrupt:
         say("stopped")
         return 130

@@ -5,7 +5,10 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 
-import pytest
+try:
+    import pytest
+except ImportError:
+    sys.exit("the matrix runs tests: install what they need by pip install -e '.[dev]'")
 
 from tests.faults.matrix.cases import FILE, Case, handed
 from tests.faults.matrix.covering import held_by

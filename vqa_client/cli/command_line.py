@@ -1,0 +1,24 @@
+"""What is wrong with a command line, as this program says it."""
+
+from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError
+
+from vqa_client.errors import UsageError
+
+OF_A_CONFIG = ("max_tokens", "temperature", "prompt_template", "extra_body")
+"""Settings of a model that people look for among the options."""
+
+
+def usage_error(error: CycloptsError) -> UsageError:
+    """One line, and the way out where there is one to tell."""
+    if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument is not None:
+        unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
+        more = f", and {unknown[0]} is no option of this command" if unknown else ""
+        return UsageError(f"{error.argument.name} is missing{more}", hint="--help lists all options")
+    text = str(error).strip()
+    if isinstance(error, UnknownOptionError):
+        option = error.token.keyword or error.token.value
+        name = option.lstrip("-").replace("-", "_")
+        if name in OF_A_CONFIG:
+            hint = f'"{name}" belongs to the model\'s settings: give a file that has it as --config'
+            return UsageError(f"unknown option {option}", hint=hint)
+    return UsageError(text)
