@@ -21,6 +21,9 @@ class Progress:
     def serving(self, text: str) -> None:
         """How the servers stand, by their own figures, in a few words."""
 
+    def pulse(self, paused_s: float) -> None:
+        """A sign of life, a few times a second while questions are asked; all servers are paused for so long yet."""
+
     def finished(self, record: Record) -> None:
         """A question taken up has its record."""
 

@@ -78,6 +78,32 @@ def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
     assert tally.line() == "70/100 · 10.0 q/s · 3 s left · accuracy 100.0 % · 100 tokens/s · 0 in flight"
 
 
+def test_a_pause_is_told_with_what_is_left_of_it(clock: Clock) -> None:
+    tally = Tally()
+    tally.begin("mc clean", 100)
+    tally.asking()
+    clock.now_s += 10
+    tally.finished(record())
+    tally.pulse(95.0)
+    assert tally.line() == "1/100 · paused, 1 min 35 s left · accuracy 100.0 % · 1 tokens/s · 0 in flight"
+    tally.pulse(0.0)
+    assert "0.1 q/s · 16 min 30 s left" in tally.line()
+
+
+def test_a_log_file_gets_a_sign_of_life_where_no_question_ends(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = PlainDisplay()
+    plain.begin("mc clean", 100)
+    plain.asking()
+    for quarter in range(4 * 100):
+        clock.now_s += 0.25
+        plain.pulse(600 - quarter / 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "mc clean: 0/100 · paused, 9 min 30 s left · 1 in flight"
+
+
 def test_the_servers_own_figures_stand_behind_a_plain_line_and_below_a_live_one(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,6 +18,7 @@ from tests.fakes.words import (
     engine_dead,
     error,
     every_nth,
+    first_n,
     first_n_of_each,
     oracle,
     reset,
@@ -26,6 +27,7 @@ from tests.fakes.words import (
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, IdentityError, ServerUnusable, UsageError
+from vqa_client.progress import Progress
 
 
 @pytest.fixture(autouse=True)
@@ -207,6 +209,19 @@ async def test_a_pause_that_the_server_asks_for_loses_nothing(tmp_path: Path, fa
     server = fault_server(every_nth(5, retry_after(429, ms=150), oracle(of.replies())))
     (report,) = await vqa_client.arun(of.settings(server.base_url, max_retries=0))
     assert report.summary.overall.correct == 12
+
+
+async def test_whoever_watches_hears_how_long_a_pause_still_lasts(tmp_path: Path, fault_server: StartsServers) -> None:
+    class Hears(Progress):
+        paused_s: ClassVar[list[float]] = []
+
+        def pulse(self, paused_s: float) -> None:
+            self.paused_s.append(paused_s)
+
+    of, hears = sample(tmp_path, 4), Hears()
+    server = fault_server(first_n(1, retry_after(429, ms=900), oracle(of.replies())))
+    await vqa_client.arun(of.settings(server.base_url, max_workers=1), progress=hears)
+    assert 0.0 < max(hears.paused_s) < 0.9
 
 
 async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, fault_server: StartsServers) -> None:

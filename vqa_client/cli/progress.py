@@ -43,6 +43,13 @@ class PlainDisplay(Tally):
 
     def finished(self, record: Record) -> None:  # noqa: D102
         super().finished(record)
+        self._say_now_and_then()
+
+    def pulse(self, paused_s: float) -> None:  # noqa: D102
+        super().pulse(paused_s)
+        self._say_now_and_then()
+
+    def _say_now_and_then(self) -> None:
         since_s = time.monotonic() - self._said_s
         step = self.done * STEPS // max(self.total, 1)
         if self.done == self.total:  # the end says it
@@ -52,6 +59,7 @@ class PlainDisplay(Tally):
             self._said_s, self._step = time.monotonic(), step
 
     def end(self) -> None:  # noqa: D102
+        super().end()
         if self.total:
             say(f"{self.title}: {self.line()}")
 
@@ -79,6 +87,7 @@ class LiveDisplay(Tally):
         self._live.start()
 
     def end(self) -> None:  # noqa: D102
+        super().end()
         if self._live is not None:
             self.served = ""  # what is left on the screen is of the whole run
             self._live.stop()

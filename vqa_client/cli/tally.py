@@ -23,6 +23,7 @@ class Tally(Progress):
         self.done = 0
         self.in_flight = 0
         self.tokens = 0
+        self.paused_s = 0.0
         self.served = ""
         self.measure = ""
         self.score_sum = 0.0
@@ -47,6 +48,12 @@ class Tally(Progress):
         self.tokens += record.completion_tokens or 0
         self._count(record)
 
+    def pulse(self, paused_s: float) -> None:  # noqa: D102
+        self.paused_s = paused_s
+
+    def end(self) -> None:  # noqa: D102
+        self.paused_s = 0.0
+
     def serving(self, text: str) -> None:  # noqa: D102
         self.served = f"server: {text}"
 
@@ -63,9 +70,11 @@ class Tally(Progress):
         rate, tokens_rate = self._rates()
         parts = [f"{self.done:,}/{self.total:,}"]
         asks = self.in_flight or self.done > self._earlier
-        if asks:
+        if self.paused_s:
+            parts.append(f"paused, {duration(self.paused_s)} left")
+        elif asks:
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
-        if asks and rate and self.done < self.total:
+        if asks and rate and self.done < self.total and not self.paused_s:
             parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
             parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")

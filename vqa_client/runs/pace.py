@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from vqa_client.client.routes import Routes
@@ -33,8 +34,11 @@ class Pace:
         """A question taken up has its record."""
         self._taken -= 1
 
-    async def watch(self, routes: Routes, workers: int) -> None:
-        """Until cancelled, note how late the loop comes to each tick, and count the workers at each look."""
+    async def watch(self, routes: Routes, workers: int, pulse: Callable[[float], None]) -> None:
+        """Until cancelled, note how late the loop comes to each tick, and count the workers at each look.
+
+        `pulse` is told at each look for how many seconds yet all servers are paused.
+        """
         self._most = workers
         self._began = _clocks()
         while True:
@@ -46,6 +50,7 @@ class Pace:
             self._ticks += 1
             if self._ticks % TICKS_A_LOOK == 0:
                 self._look(routes)
+                pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
     def _look(self, routes: Routes) -> None:
         at_server = min(self._taken, sum(route.outstanding for route in routes.all))

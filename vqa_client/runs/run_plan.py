@@ -170,7 +170,9 @@ async def _go_on(
     file.identity = served | file.identity
     file.described["server"] = session.server
     servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
-    watch_pace = partial(figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting))
+    watch_pace = partial(
+        figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting), stage.progress.pulse
+    )
     chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
     file.start(figures.described([], servers.described()))
     file.write(plan.paths.run)
