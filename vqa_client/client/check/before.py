@@ -17,9 +17,9 @@ LATE_S = 2.0
 """A check that takes longer is told of."""
 WAY_OUT = "vqa-client check tells more; --no_check asks all the same"
 DOUBTS: dict[Sight, str] = {
-    "same": "says the same of a red and of a blue picture; the run begins all the same (vqa-client check tells more)",
+    "same": "is asked, though it says the same of a red and of a blue picture (vqa-client check tells more)",
     "differs": "names the colours of two pictures wrongly, but not alike",
-    "unknown": "gave no usable reply to two small pictures; the run begins all the same",
+    "unknown": "is asked, though it gave no usable reply to two small pictures",
 }
 
 
