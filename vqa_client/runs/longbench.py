@@ -10,6 +10,7 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.reports.longbench import report as longbench
 from vqa_client.reports.names import report_name
 from vqa_client.reports.run import Write
+from vqa_client.runs.page_counts import PageCounts
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.longbench import McSettings, NiahSettings
@@ -28,10 +29,9 @@ def mc_plans(settings: McSettings, config: str | None, model: ModelSettings | No
         note(f"--choice_mode {mode}: the config's prompt_template is kept; it should ask for the letter alone")
     task = mc.task(prompt_template=template, parser=settings.parser, choice_mode=mode, text_only=settings.text_only)
     folders = _folders(settings.images_dir, "--images_dir", text_only=settings.text_only)
-    return [
-        _plan(settings, task, folder, settings.data_json, settings.output / report_name(_name(folder), "mc"))
-        for folder in folders
-    ]
+    return _plans(
+        settings, task, folders, settings.data_json, lambda name: settings.output / report_name(name, "mc"), note
+    )
 
 
 def _mode(task: Task) -> dict[str, Any]:
@@ -53,16 +53,8 @@ def niah_plans(settings: NiahSettings, config: str | None, model: ModelSettings 
             f"--output {settings.output} is one file and {images} has {len(folders)} folders of page images",
             hint="give a folder as --output, or one folder of pages as --images",
         )
-    return [
-        _plan(
-            settings,
-            task,
-            folder,
-            data,
-            settings.output if one_file else settings.output / report_name(_name(folder), "niah"),
-        )
-        for folder in folders
-    ]
+    place = (lambda _: settings.output) if one_file else (lambda name: settings.output / report_name(name, "niah"))
+    return _plans(settings, task, folders, data, place, note)
 
 
 FORMS: dict[str, tuple[Callable[..., Loaded], Write]] = {
@@ -72,15 +64,34 @@ FORMS: dict[str, tuple[Callable[..., Loaded], Write]] = {
 """How a task's data is read and its report written."""
 
 
+def _plans(
+    settings: McSettings | NiahSettings,
+    task: Task,
+    folders: list[PageFolder] | list[None],
+    data: Path,
+    report_path: Callable[[str], Path],
+    note: Note,
+) -> list[Plan]:
+    counts = PageCounts()
+    plans = [_plan(settings, task, folder, data, report_path(_name(folder)), counts) for folder in folders]
+    counts.tell(note)
+    return plans
+
+
 def _plan(
-    settings: McSettings | NiahSettings, task: Task, folder: PageFolder | None, data: Path, report_path: Path
+    settings: McSettings | NiahSettings,
+    task: Task,
+    folder: PageFolder | None,
+    data: Path,
+    report_path: Path,
+    counts: PageCounts,
 ) -> Plan:
     load, write = FORMS[task.name]
     index = PageIndex(folder.path) if folder else None
     loaded = load(
         data,
         variant=_name(folder),
-        pages=index.pages if index else None,
+        pages=counts.counted(_name(folder), index.pages) if index else None,
         blacklist=settings.blacklist,
         limit=settings.limit,
         text_only=settings.text_only,

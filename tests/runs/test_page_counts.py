@@ -1,0 +1,33 @@
+"""Documents that two folders of one command show on other numbers of pages."""
+
+from pathlib import Path
+
+import vqa_client
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+from tests.faults.questions import Notes
+from tests.runs.sample import Sample
+from vqa_client.runs.page_counts import PageCounts
+
+
+async def test_pages_that_one_folder_lacks_at_a_document_s_end_are_told(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = Sample(tmp_path, 4, pages=2, folders=("adv_jpeg_10", "clean")), Notes()
+    for name in ("q1", "q3"):
+        (of.pages_dir / "clean" / "images" / f"{name}_page_002.png").unlink()
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url), progress=notes)
+    told = "clean and adv_jpeg_10 differ in pages, documents: 2; q1 has 1 in clean, 2 in adv_jpeg_10"
+    assert notes.about("differ in pages") == [told]
+
+
+def test_a_document_that_is_not_there_is_left_to_those_who_name_it() -> None:
+    counts, said = PageCounts(), list[str]()
+    pages = {"a": ("1", "2"), "b": (), "c": ("1",)}
+    others = {"a": ("1", "2"), "b": ("1",), "c": ()}
+    for folder, of in (("first", pages), ("other", others)):
+        look = counts.counted(folder, lambda name, of=of: of[name])  # type: ignore[misc]
+        assert [look(name) for name in "abc"] == list(of.values())
+    counts.tell(said.append)
+    assert said == []
