@@ -48,6 +48,6 @@ class PageCounts:
         """Say of each folder how many documents differ, and of one how; other type may be the reason, or lost files."""
         for folder, of in self._uneven.items():
             note(
-                f"{folder} and {self._first} differ in pages, documents: {of.documents}; "
-                f"{of.document} has {of.here} in {folder}, {of.first} in {self._first}"
+                f"documents with other numbers of pages in {folder} than in {self._first}: {of.documents} "
+                f"({of.document} has {of.here}, not {of.first})"
             )
