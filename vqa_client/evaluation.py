@@ -186,7 +186,7 @@ async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Pl
 def _connector(
     settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given
 ) -> Callable[[], Awaitable[Session]]:
-    """Connects at the first call, and waits for a server once; a run in which all is answered needs none."""
+    """Connects at the first call, and fails as it did then; a run in which everything is answered needs no server."""
     sessions: list[Session] = []
     failed: list[ServerUnusable] = []
 
@@ -199,11 +199,11 @@ def _connector(
             )
             try:
                 session = await _unless(given.stop, stack.enter_async_context(opening))
+                if settings.check and settings.shows_images:
+                    session = await _unless(given.stop, check_before(session, given.progress.note))
             except ServerUnusable as error:
                 failed.append(error)
                 raise
-            if settings.check and settings.shows_images:
-                session = await _unless(given.stop, check_before(session, given.progress.note))
             sessions.append(session)
         return sessions[0]
 

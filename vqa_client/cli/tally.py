@@ -74,8 +74,8 @@ class Tally(Progress):
             parts.append(f"paused, {duration(self.paused_s)} left")
         elif asks:
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
-        if asks and rate and self.done < self.total and not self.paused_s:
-            parts.append(f"{duration((self.total - self.done) / rate)} left")
+            if rate and self.done < self.total:
+                parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
             parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:

@@ -73,12 +73,12 @@ def _plans(
     note: Note,
 ) -> list[Plan]:
     counts = PageCounts()
-    plans = [_plan(settings, task, folder, data, report_path(_name(folder)), counts) for folder in folders]
+    plans = [_plan_of_folder(settings, task, folder, data, report_path(_name(folder)), counts) for folder in folders]
     counts.tell(note)
     return plans
 
 
-def _plan(
+def _plan_of_folder(
     settings: McSettings | NiahSettings,
     task: Task,
     folder: PageFolder | None,

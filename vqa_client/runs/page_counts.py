@@ -37,7 +37,7 @@ class PageCounts:
             found, place = pages(document_id), place + 1
             if is_first:
                 self._counts.append(len(found))
-            elif 0 < len(found) != self._counts[place] > 0:
+            elif found and self._counts[place] and len(found) != self._counts[place]:
                 uneven = _Uneven(document=document_id, here=len(found), first=self._counts[place])
                 self._uneven.setdefault(folder, uneven).documents += 1
             return found

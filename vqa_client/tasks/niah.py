@@ -85,13 +85,13 @@ def load(
     count = 0
     unscorable: list[str] = []
 
-    def note(row: _Row) -> None:
+    def count_scorable(row: _Row) -> None:
         nonlocal count
         scorable = {index for index, _ in row.scorable()}
         count += len(scorable)
         unscorable.extend(question_id(row.name, i) for i in range(len(row.questions)) if i not in scorable)
 
-    selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=note)
+    selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=count_scorable)
     return Loaded(
         questions=_Questions(selection=selection),
         count=count,
