@@ -1,4 +1,4 @@
-"""What was read to be hashed is sent from memory, goes after its last sending, and is never needed."""
+"""What was read to be hashed is sent from memory, and is never needed there."""
 
 from pathlib import Path
 
@@ -16,28 +16,33 @@ def nothing_held() -> None:
     HELD.clear()
 
 
-def test_bytes_go_after_their_last_sending() -> None:
-    held = HeldFiles()
-    held.keep("a", b"123")
-    held.expect("a")
-    held.expect("a")
-    held.sent("a")
-    assert held.find("a") == b"123"
-    held.sent("a")
-    assert held.find("a") is None
-
-
-def test_the_oldest_give_way_and_a_file_above_the_limit_is_not_kept() -> None:
+def test_the_least_recently_used_give_way() -> None:
     held = HeldFiles(limit_bytes=5)
-    for name in "abc":
-        held.keep(name, b"12")
-    assert [held.find(name) for name in "abc"] == [None, b"12", b"12"]
-    held.keep("d", b"123456")
-    assert [held.find(name) for name in "abcd"] == [None] * 4
+    held.keep("a", b"12")
+    held.keep("b", b"12")
+    assert held.find("a") == b"12"
+    held.keep("c", b"12")
+    assert [held.find(name) for name in "abc"] == [b"12", None, b"12"]
+
+
+def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
+    held = HeldFiles(limit_bytes=5, largest_bytes=3)
+    held.keep("a", b"12")
+    held.keep("large", b"1234")
+    assert (held.find("a"), held.find("large")) == (b"12", None)
+
+
+def test_after_clearing_the_whole_place_is_free() -> None:
+    held = HeldFiles(limit_bytes=4)
+    held.keep("a", b"1234")
+    held.clear()
+    assert held.find("a") is None
+    held.keep("b", b"1234")
+    assert held.find("b") == b"1234"
 
 
 @pytest.mark.anyio
-async def test_questions_on_one_page_send_what_was_hashed_though_it_is_gone_and_the_next_reads_the_file(
+async def test_neighbours_send_what_was_hashed_though_the_file_has_changed_and_without_it_that_is_noticed(
     tmp_path: Path,
 ) -> None:
     path, data = tmp_path / "a.png", encoded(spotted(), "PNG")
@@ -47,6 +52,7 @@ async def test_questions_on_one_page_send_what_was_hashed_though_it_is_gone_and_
     expected = b"".join(encoded_pieces(image))
     path.write_bytes(b"gone")
     assert b"".join(encoded_pieces(again)) == expected
+    HELD.clear()
     with pytest.raises(QuestionFailed, match="changed while it was being sent"):
         b"".join(encoded_pieces(again))
     preparer.close()

@@ -5,8 +5,10 @@ three times the CPU a request (tests/bench measures both); this one does what a 
 """
 
 import asyncio
+import os
 import ssl
 import time
+from asyncio.trsock import TransportSocket
 from collections import deque
 from collections.abc import Awaitable
 from types import TracebackType
@@ -36,6 +38,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport
+        self._bare: TransportSocket | None = None
         self.alive = False
         self.idle_since_s = 0.0
         self._drained: asyncio.Future[None] | None = None
@@ -63,6 +66,24 @@ class Connection(asyncio.Protocol):
         if self._drained is not None:
             await self._drained
 
+    def write(self, before: bytearray, piece: bytes) -> None:
+        """Write both, in one system call where that can be: asyncio makes two, or copies them."""
+        written = self._written_at_once(before, piece)
+        if written < len(before):
+            self.transport.write(before[written:])
+        rest = memoryview(piece)[max(0, written - len(before)) :]
+        if rest:
+            self.transport.write(rest)
+
+    def _written_at_once(self, *pieces: bytes | bytearray) -> int:
+        """How many bytes the socket itself took; none where others wait before them, or have to be encrypted."""
+        if self._bare is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
+            return 0
+        try:
+            return os.writev(self._bare.fileno(), pieces)
+        except OSError:  # full, or broken, which the transport finds and tells
+            return 0
+
     def reusable(self) -> bool:
         """The reply is read whole and the server means to go on."""
         return self.alive and self._keep
@@ -70,6 +91,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # noqa: D102
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self._bare = None if transport.get_extra_info("sslcontext") else transport.get_extra_info("socket")
         self.alive = True
 
     def pause_writing(self) -> None:  # noqa: D102
@@ -214,15 +236,14 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         if not isinstance(request.stream, Upload):
             connection.transport.write(head + await request.aread())
             return
-        write, pending, since_yield = connection.transport.write, bytearray(head), 0
+        pending, since_yield = bytearray(head), 0
         async with _Place(self._uploads) as place:
             for piece in request.stream.pieces():
                 if len(pending) + len(piece) <= COALESCE_BYTES:
                     pending += piece
                     continue
                 since_yield += len(pending) + len(piece)
-                write(pending)
-                write(piece)
+                connection.write(pending, piece)
                 pending, piece = bytearray(), b""  # whoever waits for the socket holds no more than it does
                 if connection.full:
                     await place.lend_while(connection.drained())
@@ -232,7 +253,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                     since_yield = 0
                 if connection.reply.done():
                     return
-            write(pending)
+            connection.transport.write(pending)
         await connection.drained()
 
     async def _connect(self, url: httpx2.URL) -> Connection:

@@ -96,7 +96,7 @@ def _bytes_of(image: Image) -> bytes:
         return image.data
     data = HELD.find(image.sha256)
     HELD.clear()
-    if data is None:  # a file larger than all that is held
+    if data is None:  # a file larger than what is held
         with contextlib.suppress(OSError):
             data = Path(image.path).read_bytes()
     if data is None or sha256(data).hexdigest() != image.sha256:

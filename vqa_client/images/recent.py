@@ -30,6 +30,11 @@ class Recent(Generic[Key, Value]):
             self._values.move_to_end(key)
         return value
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._values.clear()
+        self._held = 0
+
     def put(self, key: Key, value: Value) -> None:
         """Keep a value, in the place of an older one under the same key."""
         if key in self._values:

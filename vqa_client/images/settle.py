@@ -63,7 +63,7 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
     """Read a file and decide on it; None as the verdict where that takes a decoder and `decode` is off.
 
     The key is of the bytes that were read, whatever lay at `path` before; None where nothing could be read. `hold`
-    keeps the bytes of a file that is sent unchanged at hand for its first sendings.
+    keeps the bytes of a file that is sent unchanged at hand.
     """
     try:
         key, data = _read(path)
@@ -108,9 +108,9 @@ def _read(path: str) -> tuple[FileKey, bytes]:
 
 
 def _whole(descriptor: int, size_bytes: int) -> bytes:
-    """All there is to read, in one piece where the size holds."""
+    """All there is to read; where the size holds, asking for one byte more shows the end at once."""
     data = os.read(descriptor, size_bytes + 1)
-    while more := os.read(descriptor, size_bytes + 1):
+    while len(data) != size_bytes and (more := os.read(descriptor, size_bytes + 1)):
         data += more
     return data
 

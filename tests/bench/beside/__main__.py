@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=REPOSITORY / "docs", help="gets speed.json, speed.md, speed.svg")
     parser.add_argument("--draw", action="store_true", help="only make page and plot again from speed.json")
     chosen = parser.parse_args()
+    chosen.into.mkdir(parents=True, exist_ok=True)
     kept = chosen.into / f"{NAME}.json"
     if not chosen.draw:
         make_workloads(CHECKED)
