@@ -76,7 +76,9 @@ async def test_an_endless_reply_is_given_up_at_the_limit() -> None:
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])
 @pytest.mark.parametrize(
-    ("body", "status"), [(CODED["gzip"], "ok"), (packed(REPLY_LIMIT_BYTES + 1), "connection"), (SAID, "connection")]
+    ("body", "status"),
+    [(CODED["gzip"], "ok"), (packed(REPLY_LIMIT_BYTES + 1), "connection"), (SAID, "connection")],
+    ids=["packed", "bomb", "no gzip"],
 )
 async def test_a_bomb_costs_one_question_and_not_the_run(
     body: bytes, status: str, engine: str, tmp_path: Path, fault_server: StartsServers

@@ -123,6 +123,6 @@ def test_5_000_explanations_with_3_references_each_take_a_few_seconds() -> None:
     text = [" ".join(rng.choices(words, k=11)) for _ in range(20_000)]
     said = {str(number): text[number] for number in range(5_000)}
     references = {str(number): text[5_000 + 3 * number : 5_003 + 3 * number] for number in range(5_000)}
-    started = time.perf_counter()
+    started = time.process_time()
     score_explanations(said, references)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

@@ -121,7 +121,7 @@ def test_the_common_length_is_that_of_the_table_of_all_prefixes(first: list[str]
 
 def test_two_texts_of_100_000_words_are_compared_in_seconds() -> None:
     words = [f"w{number * 7919 % 5003}" for number in range(100_000)]
-    started = time.perf_counter()
+    started = time.process_time()
     assert common_length(words, words[::-1]) > 0
     assert common_length(words, words) == 100_000
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20

@@ -76,6 +76,6 @@ def test_plain_words_are_left_as_they_are(words: list[str]) -> None:
 
 @pytest.mark.parametrize("unit", ["a,", "a.b1,", "word ", "<a ", "a'", "1.", "a@", "(", "a/", "&a;", '<a b="', "x-y."])
 def test_time_is_linear_in_the_length(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     ptb_tokens(unit * 5_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -19,10 +19,11 @@ TIMEOUT_S = 900
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A server's start counts to the test that asks for it first."""
+    """A server's start counts to the test that asks for it first; two of each kind would be more than a laptop has."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+            item.add_marker(pytest.mark.xdist_group("real servers"))
 
 
 @pytest.fixture(scope="session")
