@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import httpx2
 
-from vqa_client.client.check.findings import Fingerprint
+from vqa_client.client.check.short import ShortCheck
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage, Pause
@@ -60,15 +60,15 @@ class Route:
 class Routes:
     """All servers of a run.
 
-    `outage` is waited for where none is left, `on_lost` hears of one that is drained, and `seen` is how they took two
-    small pictures, where several were looked at for being alike.
+    `outage` is waited for where none is left, `on_lost` hears of one that is drained, and `check` is of the
+    first one, where several were looked at for being alike.
     """
 
     def __init__(self, routes: Sequence[Route], *, outage: Outage) -> None:
         self.all = tuple(routes)
         self.outage = outage
         self.on_lost: Callable[[Route, str], None] | None = None
-        self.seen: Fingerprint | None = None
+        self.check: ShortCheck | None = None
         self._only = self.all[0] if len(self.all) == 1 else None
         self._homes: dict[str, Route] = {}
 

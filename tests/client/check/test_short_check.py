@@ -8,13 +8,13 @@ from tests.client.check.playing import endpoint_playing, model, seeing
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, blind, error
 from vqa_client.client.check.findings import Fingerprint
-from vqa_client.client.check.short import short_check
+from vqa_client.client.check.short import ShortCheck, short_check
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.url import candidates
 
 
-async def shortly(base_url: str) -> Fingerprint:
+async def shortly(base_url: str) -> ShortCheck:
     base = candidates(base_url)[0]
     async with DirectTransport(None) as transport:
         return await short_check(Endpoint(base, transport, headers_for(base, None)), model())
@@ -25,7 +25,7 @@ async def test_a_seeing_server_takes_two_requests_and_nothing_else(
     kind: str, named: str, fault_server: StartsServers
 ) -> None:
     server = fault_server(seeing(), kind=kind)
-    found = await shortly(server.base_url)
+    found = (await shortly(server.base_url)).fingerprint
     assert (found.kind, found.sight, found.picture_tokens) == (named, "colours", 84)
     assert found.version
     assert len(server.requests) == len(server.chats) == 2
@@ -36,7 +36,7 @@ async def test_what_a_bad_server_does_is_told_and_never_raised(
     play: Any, sight: str, fault_server: StartsServers
 ) -> None:
     server = fault_server(play)
-    assert (await shortly(server.base_url)).sight == sight
+    assert (await shortly(server.base_url)).fingerprint.sight == sight
     assert len(server.chats) <= 4
 
 
@@ -45,4 +45,4 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
         raise OSError("gone")
 
     found = await short_check(endpoint_playing(play), model())
-    assert found == Fingerprint(model="tiny-vlm", reason="gone")
+    assert found == ShortCheck(fingerprint=Fingerprint(model="tiny-vlm"), told="gone")

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
-from vqa_client.client.check.findings import Fingerprint, Sight
-from vqa_client.client.check.short import TIMEOUT_S, short_check
+from vqa_client.client.check.findings import Sight
+from vqa_client.client.check.short import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 
@@ -29,15 +30,16 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
     model's; or where it neither lists nor knows the model. Whatever else it does is a note at most.
     """
-    found = session.chat.routes.seen or await _checked(session, note)
+    check = session.chat.routes.check or await _checked(session, note)
+    found = check.fingerprint
     name = f"{session.model.model_name} at {session.server['base_url']}"
     if found.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     listed = session.server.get("models", [])
-    if found.reason.startswith("HTTP 404") and listed and session.model.model_name not in listed:
-        raise ServerUnusable(f"{name}: {found.reason}", hint=f"it lists {', '.join(listed[:5])}")
+    if check.http_status == HTTPStatus.NOT_FOUND and listed and session.model.model_name not in listed:
+        raise ServerUnusable(f"{name}: {check.told}", hint=f"it lists {', '.join(listed[:5])}")
     if doubt := DOUBTS.get(found.sight):
-        said = f": {found.reason}" if found.reason else ""
+        said = f": {check.told}" if check.told else ""
         note(f"the check before the run: {name} {doubt}{said}")
     if found.sight in ("colours", "text"):
         session.chat.trust_sight()
@@ -45,7 +47,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     return msgspec.structs.replace(session, server=session.server | kept)
 
 
-async def _checked(session: Session, note: Callable[[str], None]) -> Fingerprint:
+async def _checked(session: Session, note: Callable[[str], None]) -> ShortCheck:
     timeout_s = min(TIMEOUT_S, session.model.timeout_s)
     told = f"checking the server first, for up to {timeout_s:.0f} s a request"
     late = asyncio.get_running_loop().call_later(LATE_S, note, told)

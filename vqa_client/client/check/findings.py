@@ -47,14 +47,12 @@ class Fingerprint(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `picture_tokens` are the prompt tokens of one fixed picture and question: they change with the model's processor
     and its limits on pixels. `parameters` says of request fields whether they are honoured, ignored or refused.
-    `reason` is what came in the place of a reply, where `sight` is "unknown".
     """
 
     kind: str = "unknown"
     version: str | None = None
     model: str = ""
     sight: Sight = "unknown"
-    reason: str = ""
     picture_tokens: int | None = None
     context_length: int | None = None
     image_limit: int | None = None

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from vqa_client.client.check.findings import Fingerprint
-from vqa_client.client.check.short import short_check
+from vqa_client.client.check.short import ShortCheck, short_check
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Served
 from vqa_client.model_config import ModelSettings
@@ -13,7 +13,12 @@ class Nature(Struct, frozen=True, kw_only=True):
     """What a server lists, and how it took two small pictures."""
 
     served: Served
-    seen: Fingerprint
+    check: ShortCheck
+
+    @property
+    def seen(self) -> Fingerprint:
+        """What it is."""
+        return self.check.fingerprint
 
     @property
     def version(self) -> str:
@@ -23,7 +28,7 @@ class Nature(Struct, frozen=True, kw_only=True):
 
 async def nature_of(endpoint: Endpoint, served: Served, model: ModelSettings) -> Nature:
     """Ask two or three small questions; never raises for what the server does."""
-    return Nature(served=served, seen=await short_check(endpoint, model))
+    return Nature(served=served, check=await short_check(endpoint, model))
 
 
 def difference(one: Nature, other: Nature, model: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from vqa_client.client.check.findings import Fingerprint
+from vqa_client.client.check.short import ShortCheck
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import wait_for_server
 from vqa_client.client.routes import Route, Routes
@@ -25,7 +25,7 @@ async def several_routes(
     look = _Look(found, model, note)
     await look.compare()
     routes = Routes(tuple(found), outage=Outage(lambda: recovery.first_back(patience_s)))
-    routes.seen = look.seen
+    routes.check = look.check
     recovery = Recovery(routes, look.at, note)
     routes.on_lost = recovery.lost
     try:
@@ -48,9 +48,9 @@ class _Look:
         self._first: Nature
 
     @property
-    def seen(self) -> Fingerprint:
+    def check(self) -> ShortCheck:
         """What the first one made of the pictures."""
-        return self._first.seen
+        return self._first.check
 
     async def compare(self) -> None:
         served = [(route, one.served) for route, one in self._found.items() if not one.lost]
