@@ -4,11 +4,13 @@ import contextlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Self, TypeVar
 
 from vqa_client.files import BUFFER_BYTES, encode, indented, replacing, unwritable
+
+Source = TypeVar("Source")
 
 _TOKEN = secrets.token_hex(8)  # so that no text of a report can be taken for a place
 
@@ -63,6 +65,12 @@ class SpooledList(_Spool):
     def append(self, item: Any) -> None:
         """Add an item."""
         self._add(encode(item))
+
+    def passing(self, sources: Iterable[Source], item_of: Callable[[Source], Any]) -> Iterator[Source]:
+        """Give the sources on, and add the item of each on the way: one walk does for both."""
+        for source in sources:
+            self.append(item_of(source))
+            yield source
 
 
 class SpooledMembers(_Spool):

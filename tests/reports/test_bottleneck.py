@@ -43,6 +43,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ),
     (start(at_server=31), "server", "31.0 of 32 requests waited for it, and it tells no more"),
     (start(at_server=31, questions=32), "too few questions", "all 32"),
+    (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers sat out"),
     (start(at_server=10), "last replies", "22.0 of 32 workers had no question left"),
 ]
 

@@ -79,8 +79,15 @@ def _server_limit(start: Start) -> str:
     return "KV cache" if start.kv_full else "too few workers"
 
 
+def _limit_of_the_last(start: Start) -> str:
+    """What the others waited for that had no question left."""
+    workers = start.workers
+    busy = max(workers.preparing, workers.sending or 0.0, workers.at_server)
+    return "rate limit" if workers.paused > busy else "last replies"
+
+
 _LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
-    "idle": lambda start: "last replies",
+    "idle": _limit_of_the_last,
     "preparing": lambda start: "preparing images",
     "paused": lambda start: "rate limit",
     "sending": lambda start: "upload",

@@ -37,7 +37,8 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
     `added` is what a run says besides, of its choices' order for instance.
     """
     with SpooledList(path) as results:
-        summary = summarise(_mc_records(pairs(), results), crossings=[("difficulty", "length")])
+        laid_by = results.passing(pairs(), lambda pair: mc_result(*pair))
+        summary = summarise((record for _, record in laid_by), crossings=[("difficulty", "length")])
         detailed = {
             "by_difficulty": grouped(summary, "difficulty", DIFFICULTIES),
             "by_length": grouped(summary, "length", LENGTHS),
@@ -70,17 +71,10 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
     return summary
 
 
-def _mc_records(pairs: Iterable[tuple[Question, Record]], results: SpooledList) -> Iterator[Record]:
-    """Give the records, and lay their results by on the way: they stand behind what all of them add up to."""
-    for question, record in pairs:
-        results.append(mc_result(question, record))
-        yield record
-
-
 def _niah_records(
     pairs: Iterable[tuple[Question, Record]], results: SpooledList, instances: SpooledMembers
 ) -> Iterator[Record]:
-    """The same, with each document's share; its questions are neighbours in the data file."""
+    """Give the records; lay by their results and each document's share, whose questions are neighbours in the data."""
     for document, neighbours in groupby(pairs, key=lambda pair: pair[1].cluster):
         total = correct = 0
         for question, record in neighbours:

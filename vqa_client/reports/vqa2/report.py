@@ -4,7 +4,7 @@ Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` 
 enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def writer(setup: Setup) -> Write:
     def write(path: Path, run: Run, pairs: Pairs) -> Vqa2Summary:
         watch = Watch()
         with SpooledList(path) as results:
-            records = watch.watching(_laid_by(pairs(), results))
+            records = watch.watching(results.passing(pairs(), lambda pair: question_result(*pair)))
             summary = _summary(run, summarise(records), watch)
             write_json_streamed(path, _content(setup, run, summary), {QUESTION_RESULTS: results})
         if not summary.scored:
@@ -55,13 +55,6 @@ def writer(setup: Setup) -> Write:
         return summary
 
     return write
-
-
-def _laid_by(pairs: Iterable[tuple[Question, Record]], results: SpooledList) -> Iterator[tuple[Question, Record]]:
-    """The same pairs; their results stand behind what all of them add up to."""
-    for question, record in pairs:
-        results.append(question_result(question, record))
-        yield question, record
 
 
 def model_name(config: str | None, served: str) -> str:
