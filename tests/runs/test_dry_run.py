@@ -159,3 +159,16 @@ def test_the_command_prints_it_for_people_and_for_machines(tmp_path: Path) -> No
     assert row["seconds"] == 60
     assert row["dollars_prompts"] == row["image_tokens"] + row["text_tokens"]
     assert not of.output.exists()
+
+
+def test_several_folders_are_summed_up_at_the_end(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 3, pages=2, folders=("clean", "blurred"))
+    config = of.config(prices={"input": 1_000_000, "output": 0.5})
+    told = ran(of.arguments(NOWHERE, "--config", config, "--dry_run", "--rate", "0.05"))
+    rows = json.loads(ran(of.arguments(NOWHERE, "--config", config, "--dry_run", "--json")).out)
+    heading, sizes, tokens, time, dollars = told.out.splitlines()[-5:]
+    assert (heading, time) == ("all 2 together", "  2 min 00 s at 0.05 questions/s")
+    assert "  6 requests · 12 images · " in sizes
+    assert f"about {sum(row['image_tokens'] for row in rows):,} image tokens" in tokens
+    assert f"and {sum(row['text_tokens'] for row in rows):,} text tokens" in tokens
+    assert dollars == f"  at most ${sum(row['dollars_prompts'] + row['dollars_replies_at_most'] for row in rows):,.2f}"

@@ -1,7 +1,7 @@
 """`--dry_run` of a benchmark command: what it would take, for people and for machines."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import anyio
@@ -28,7 +28,10 @@ def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) 
         rows = [_row(run, expected, settings) for run in runs for expected in run.plans]
         emit(json.dumps(rows, indent=2) + "\n")
     else:
-        lines = (line for run in runs for expected in run.plans for line in _lines(run, expected, settings, corrupted))
+        planned = [(run, expected) for run in runs for expected in run.plans]
+        lines = [line for run, expected in planned for line in _lines(run, expected, settings, corrupted)]
+        if len(planned) > 1:
+            lines += _total(planned, settings)
         emit("\n".join(lines) + "\n")
     return EXIT_OK
 
@@ -65,11 +68,31 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
     yield from _too_long(run, expected)
     if expected.unreadable:
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
-    yield _time(expected, settings)
+    yield _time(expected.requests, settings.rate)
     if dollars := _dollars(run, expected):
         prompts, replies = dollars
         total = f"  at most ${prompts + replies:,.2f}"
         yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
+
+
+def _total(planned: Sequence[tuple[DryRun, Expected]], settings: RunSettings) -> Iterator[str]:
+    """What all of them come to; dollars only where every model has prices."""
+    all_of = [expected for _, expected in planned]
+    requests = sum(one.requests for one in all_of)
+    yield f"all {len(all_of)} together"
+    yield (
+        f"  {count(requests, 'request')} · {count(sum(one.images for one in all_of), 'image')} · "
+        f"{sum(one.sent_bytes for one in all_of) / MEGABYTE:,.1f} MB to send"
+    )
+    yield (
+        f"  about {sum(one.image_tokens for one in all_of):,} image tokens and "
+        f"{sum(one.text_tokens for one in all_of):,} text tokens"
+    )
+    if settings.rate is not None:
+        yield _time(requests, settings.rate)
+    dollars = [_dollars(run, expected) for run, expected in planned]
+    if None not in dollars:
+        yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
 
 def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
@@ -85,10 +108,10 @@ def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
     yield f"  {count(len(expected.overflows), 'question')} beyond {length}, the longest reply included: {ids}"
 
 
-def _time(expected: Expected, settings: RunSettings) -> str:
-    if settings.rate is None:
+def _time(requests: int, rate: float | None) -> str:
+    if rate is None:
         return "  --rate QUESTIONS_PER_SECOND tells the time"
-    return f"  {duration(expected.requests / settings.rate)} at {settings.rate:g} questions/s"
+    return f"  {duration(requests / rate)} at {rate:g} questions/s"
 
 
 def _dollars(run: DryRun, expected: Expected) -> tuple[float, float] | None:
