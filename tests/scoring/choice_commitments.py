@@ -6,7 +6,7 @@ from tests.scoring.choice_replies import Row
 
 COMMITTED: Final[tuple[Row, ...]] = (
     ("A: no. B: no. C: yes. D: no.", None),
-    ("A) wrong; B) wrong; C) right", None),
+    ("A) wrong; B) wrong; C) right", "C"),
     ("B. blue car. It is not C: that one is red.", "B"),
     ("Answer: B.\n\nNote: option D might be considered, but the answer D is wrong.", "B"),
     ("C is right, D is wrong", "C"),

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.scoring import choice_commitments, choice_label_sets, choice_phrasings, choice_prose, choice_replies
+from tests.scoring import (
+    choice_commitments,
+    choice_denials,
+    choice_label_sets,
+    choice_phrasings,
+    choice_prose,
+    choice_replies,
+)
 from tests.scoring.choice_replies import VEHICLES, Row
 from vqa_client.scoring.choice import RULES, read_choice
 from vqa_client.scoring.cues import CUES, ROWS
@@ -69,6 +76,16 @@ def test_a_committed_reply_is_read(reply: str, letter: str | None) -> None:
 def test_a_reply_without_commitment_is_not_guessed_at(reply: str, letter: str | None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status == "ok") == (letter, False)
+
+
+@rows(choice_denials.DENIALS)
+def test_a_denied_letter_is_not_taken_and_a_judged_right_one_is(reply: str, letter: str | None) -> None:
+    assert read(reply).text == letter
+
+
+@rows(choice_denials.CUT)
+def test_a_reply_that_was_cut_off_at_an_article_has_no_answer(reply: str, letter: str | None) -> None:
+    assert read(reply, finish_reason="length").text == letter
 
 
 @rows(choice_prose.PROSE)

@@ -5,8 +5,9 @@ kinds in `cues.CUES` ("The answer is B"), an answer that markup sets apart (\\bo
 the letter; of several declarations the last counts.
 """
 
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from vqa_client.scoring import undeclared
@@ -17,6 +18,8 @@ from vqa_client.scoring.reply import Peeled, peel
 from vqa_client.types import Answer, Completion, Status
 
 TRUNCATED: Final = frozenset({"length", "max_tokens", "model_length"})
+_ARTICLE: Final = re.compile(r"(?<=\w) [aeiouy]\Z")
+"""The last word of a reply that was cut off: its noun is missing, and it is no label."""
 STOPPED: Final = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
 
 
@@ -39,6 +42,8 @@ def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
     if not completion.text.strip():
         return _from_reasoning(completion, choices, cut=cut)
     peeled = peel(completion.text)
+    if cut:
+        peeled = replace(peeled, text=_ARTICLE.sub("", peeled.text))
     reply = reply_of(peeled.text, choices)
     rules = (rule.find(reply) for rule in RULES if peeled.text and (rule.explicit or not cut))
     found = next(filter(None, rules), None)

@@ -71,8 +71,8 @@ class Texts:
                     return labels, start + len(literal)
         return (), 0
 
-    def anywhere(self, text: str) -> list[tuple[int, tuple[str, ...]]]:
-        """Where in `text` (folded) a choice's text stands that does not belong to a longer one."""
+    def anywhere(self, text: str) -> list[tuple[int, int, tuple[str, ...]]]:
+        """From where to where in `text` (folded) a choice's text stands that does not belong to a longer one."""
         taken: list[tuple[int, int]] = []
         found = []
         for literal, labels in self.owners.items():
@@ -81,7 +81,7 @@ class Texts:
                     start < other_end and other_start < end for other_start, other_end in taken
                 ):
                     taken.append((start, end))
-                    found.append((start, labels))
+                    found.append((start, end, labels))
         return found
 
 

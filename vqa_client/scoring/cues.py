@@ -8,9 +8,9 @@ from typing import Final
 from vqa_client.scoring.boundary import JOINER, joins
 
 _ANSWERS = """
-    answer|ans|ans.|solution|verdict|conclusion
-    antwort|lösung|réponse|reponse|respuesta|resposta|risposta|antwoord|odpowiedź|odpověď|cevap|svar|jawaban|đáp án
-    ответ|відповідь|απάντηση|الإجابة|الجواب|תשובה|उत्तर|คำตอบ
+    answer|ans|ans.|solution|verdict|conclusion|my guess|best guess
+    antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowiedź|odpověď|cevap|svar|svaret
+    vastaus|válasz|răspuns|răspunsul|jawaban|đáp án|ответ|відповідь|απάντηση|الإجابة|الجواب|תשובה|התשובה|उत्तर|উত্তর|คำตอบ
     答案|正解|回答|解答|答え|答|정답|답변|해답|답
 """
 _OPTIONS = """
@@ -26,8 +26,9 @@ _CORRECT = """
     richtig|korrekt|bonne|exact|correcta|correcto|corretta|corretto|верн|правильн|正确|正確|正しい|맞
 """
 _COMMITMENTS = """
-    choose|chose|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for|opting for
-    settle on|settle for|vote for|guess|my guess|i'd say|i would say|i say|lean toward|lean towards|leaning towards
+    choose|chose|chosen|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for
+    opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|lean toward|lean towards|leaning toward
+    leaning towards
     wähle|entscheide mich für|nehme|choisis|choisirais|elijo|escojo|escolho|scelgo|выбираю|выбрал|выберу
     故选|应选|應選|选择|選擇|选|選|選びます
 """
@@ -40,22 +41,30 @@ _REFERENCES = """
     describes|refers to|favors|favours
 """
 _REMAINDERS = """
-    corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|which is|i.e.|namely
+    corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|left with|which is
+    i.e.|namely
 """
 _CONCLUSIONS = """
-    therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately
+    therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately|presumably
+    process of elimination
     donc|daher|deshalb|somit|por lo tanto|por tanto|portanto|следовательно|поэтому|итак
     因此|所以|故|따라서|よって|したがって
 """
 _CORRECTIONS = """
-    wait|actually|correction|scratch that|i mean|on second thought|no,|sorry
-    change my answer to|change it to|switch to|revised to|corrected to
+    wait|actually|correction|scratch that|strike that|i mean|i meant|make that|on second thought|on reflection|rather,
+    no,|no:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to|corrected to
 """
-_CONTRASTS = "not|nicht|pas|no es|no la|не|不是"
+_CONTRASTS = "not|nicht|pas|no es|no la|não é|non è|не|不是"
+_REPLACEMENTS = "아니라|ではなく|じゃなくて|じゃなく|而是"
+_FIELDS = "output|label|decision|classification|key|reply"
 
-_VERBS = "is|are|was|be|ist|lautet|wäre|sei|sind|est|serait|soit|sont|es|sería|sea|son|seria|é|è|jest|является|это"
+_VERBS = (
+    "is|are|was|be|ist|lautet|wäre|sei|sind|est|serait|soit|sont|es|sería|sea|son|seria|é|è"
+    "|jest|je|este|är|er|là|adalah|είναι|является|это|هي|هو|היא|הוא"
+)
 CONNECTION: Final = (
-    rf"(?:[:=→|]|[-=]{{1,2}}>|-{{1,3}}|\b(?:{_VERBS})\b|'s\b|應為|应为|应该是|应是|是|为|為|は|が|은|는|이|가)"
+    rf"(?:[:=→]|\|(?! *(?:\n|$))|[-=]{{1,2}}>|-{{1,3}}|\b(?:{_VERBS})\b|'s\b"
+    r"|應為|应为|应该是|应是|是|为|為|คือ|は|が|은|는|이|가)"
 )
 LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?){CONNECTION}"
 """From a noun to its answer: "... to the question is", ":", "->"; whatever lies before the connection is `fill`."""
@@ -66,19 +75,21 @@ MENDING: Final = (
     r"(?P<fill>)(?:[\s,:;-]|\b(?:no|wait|actually|hmm|oops|sorry|i meant|i mean|i think|make that|rather|it's|it is"
     r"|it must be|it should be|should be|must be|is)\b){0,12}+"
 )
+FIELD: Final = r"(?P<fill>)[ \"'\x03]{0,3}[:=]"
 NEVER: Final = r"(?P<fill>)(?!)"
 BUT: Final = (
     r"(?P<fill>)[\s\"'(\x02]*(?:option |choice )?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
-    r"(?:but|rather|it's|it is|sondern|mais|sino|а|而是)(?: rather| instead)?"
+    r"(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|а|而是|应为|應為|是)(?: rather| instead)?"
 )
 """From "not" over the letter that it denies to the one that is meant: "not A but B"."""
 
-OPENERS: Final = r"[✅☑✔✓👉➡→⇒∴\s\"'()<>*_#~|=:\x02-\x05-]{0,16}+"
+OPENERS: Final = r"[✅☑✔✓👉➡→⇒∴\s\"'()<>*_#~=:\x02-\x05-]{0,16}+"
 """What may stand around a label in front of it."""
 _FILLERS = (
     "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
     "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
-    "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|für|buchstabe|antwort|l'option|l'opzione|lettre|réponse"
+    "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|a letra|für|buchstabe|antwort"
+    "|l'option|l'opzione|lettre|réponse"
     "|opción|opcion|letra|respuesta|вариант|буква|ответ"
 )
 _UNSPACED_FILLERS = "选项|選項|選択肢|选择|选|보기|番号"
@@ -123,8 +134,10 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="right", words="right|stimmt|zutreffend|juste", link=NEVER, subject=True),
     Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
     Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),
+    Cue(name="field", words=_FIELDS, link=FIELD, alone=True),
     Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True),
     Cue(name="contrast", words=_CONTRASTS, link=BUT, denies=True),
+    Cue(name="replacement", words=_REPLACEMENTS, link=NOTHING, denies=True),
 )
 
 

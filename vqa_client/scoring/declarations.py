@@ -14,6 +14,7 @@ from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
 from vqa_client.scoring.reply import MARKED
 from vqa_client.scoring.undeclared import mentioned
+from vqa_client.scoring.verdicts import judged_right
 
 CUES_READ: Final = 500
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
@@ -26,9 +27,19 @@ _WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _HEDGE = re.compile(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _BAD_FILL = re.compile(
-    r"\b(?:not|never|no|cannot|if|unless|why|how|options|choices|nicht|kein\w*|pas|не)\b|n't\b|不|没", re.IGNORECASE
+    r"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices|nicht|kein\w*|pas|não|nao|non|не)\b|n't\b|不|没|难道"
+    r"|難道",
+    re.IGNORECASE,
 )
-_PARENTHESIS = re.compile(r"\([^()]{0,40}\)")
+_ASIDE = re.compile(
+    r"\([^()]{0,40}\)|\"[^\"\n]{0,120}\"|'[^'\n]{8,120}'(?!\w)"
+    r"|(?:among|amongst|from|of|out of|based on|given|between|within)"
+    r"(?: all)?(?: of)?(?: the| these| those)?(?: \w+){0,2}"
+    r" (?:options|choices|alternatives|answers)(?: (?:provided|given|listed|above|below|available))?\b"
+    r"|, (?:if|unless) i\b[^,]{0,40},",
+    re.IGNORECASE,
+)
+"""What may stand between a cue and its answer and says nothing of it."""
 _COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
 _UNKNOWN = re.compile(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
@@ -40,7 +51,8 @@ _ENDS = re.compile(
     r"[ \"')*\x03\x05]*(?:$|[.,;:!?)\n|&/]|(?:are|both|together|and|or|und|sind|et|sont|y|son)\b|[^\x00-\u02ff])"
 )
 _RETRACTED = re.compile(
-    r"(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
+    r"but (?:that|this|it) (?:can't|cannot|can not|could not|couldn't|isn't|is not)(?: be)? (?:right|correct)"
+    r"|(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
     r"(?:wrong|incorrect|not right|not correct)|scratch that|i was wrong|never ?mind that|i take that back"
 )
 
@@ -59,7 +71,8 @@ class Declaration:
 def declarations(reply: Reply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     found = sorted(
-        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply)), key=lambda declaration: declaration.at
+        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply)),
+        key=lambda declaration: declaration.at,
     )
     kept: list[Declaration] = []
     for declaration in found:
@@ -68,6 +81,12 @@ def declarations(reply: Reply) -> list[Declaration]:
     if kept and _RETRACTED.search(reply.lower, kept[-1].end):
         kept.append(Declaration(at=len(reply.text), end=len(reply.text), labels=(), rule="retraction"))
     return kept
+
+
+def _verdicts(reply: Reply) -> Iterator[Declaration]:
+    if judged := judged_right(reply):
+        label, end = judged
+        yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
 
 
 def _marked(reply: Reply) -> Iterator[Declaration]:
@@ -159,7 +178,7 @@ def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
         return None
     if refuted(found["head"]) or not reply.means(found, offset=at - len(before)):
         return None
-    other = patterns.joined.search(found["head"])
+    other = patterns.joined.search(found["head"]) or patterns.counted.search(found["head"])
     labels = dict.fromkeys((reply.label(other), reply.label(found)) if other else (reply.label(found),))
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
@@ -197,7 +216,7 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
 
 def _denied(reply: Reply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
-    fill = _PARENTHESIS.sub("", reply.text[start:end])
+    fill = _ASIDE.sub("", reply.text[start:end])
     return _BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None
 
 

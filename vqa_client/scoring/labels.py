@@ -16,7 +16,7 @@ WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
 
 _REASONS = """because since as due based given which whereas while but not rather according is are was over
     instead though weil da denn und sondern nicht ist car parce puisque et mais pas est porque ya pues pero es sino no
-    потому так поскольку а и не perché perche mas"""
+    потому так поскольку а и не perché perche mas है"""
 _GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
     correct explanation reason or to than when seems appears fits matches best describes remains must should
     il elle la le les der die das el los en por pour par"""
@@ -30,11 +30,14 @@ _ATTACHED = re.compile(rf"[+#%^@°<\\]|[-/&=']{JOINER}|\.[A-Za-z]\.|[.,:]\d")
 _OUT = re.compile(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
-    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|out)"
+    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
     r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
     r"|(?:ist|est|es|è|é|is|-) "
     r"(?:nicht|falsch|pas|fausse|incorrecte?a?|falsa|errata|неверн\w*|неправильн\w*|fout|onjuist))\b"
-    r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은)?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|틀)",
+    r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"
+    r"|아닌|틀|吗|(?:では|じゃ)(?:ない|なく|ありません)|(?:是|が|は)?正解では(?:ない|なく|ありません)"
+    r"|정답(?:이|은)? ?(?:아니|아닙|아닌))"
+    r"|\? (?:no|nope|nein|non)\b",
     re.IGNORECASE,
 )
 
@@ -98,12 +101,17 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
     if text[at : at + len(own_text)].lower() == own_text != "":
         return True
     following = text[at : at + 1]
-    if following == "?" or _OUT.match(text, end):
+    if following == "?" or excluded(text, end):
         return False
     if not following.isalnum() or not joins(following):
         return True
     word = _WORD.match(text, at)
     return _goes_on(word[0] if word else "", token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
+
+
+def excluded(text: str, end: int) -> bool:
+    """Whether the words behind a label or a choice's text, which ends at `end`, exclude it."""
+    return _OUT.match(text, end) is not None
 
 
 def _goes_on(word: str, token: str, own_text: str, *, closed: bool, alone: bool) -> bool:

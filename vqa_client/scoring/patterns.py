@@ -21,6 +21,9 @@ _ADVERBS: Final = (
     "the|clearly|likely|most|only|probably|therefore|also|thus|an?|one|single|my|our|definitely|indeed|obviously|choice"
     "|option|best|correct|final|der|die|das|la|le|el|richtige|korrekte|bonne|right"
 )
+_COUNTED: Final = (
+    r"\b(?:none|neither|no|not one|all|any|each|every|one|two|three|some|both|ningun\w*|aucun\w*|kein\w*|alle|tod\w+)\b"
+)
 _IS: Final = (
     r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|to be|remains|ist|wäre|sind|est|sont|es|son"
     rf"|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
@@ -29,6 +32,9 @@ _UNSPACED_IS: Final = (
     r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
+RIGHT_SIGNS: Final = r"[☑✅✔✓]|\(\s?[xX✓✔]\s?\)"
+SAYS_RIGHT: Final = "correct|true|right"
+_WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
 _TICK: Final = r"(?:[☑✅✔✓]|\(\s?[xX✓✔]\s?\))"
 
 
@@ -37,8 +43,9 @@ class Patterns:
     """All patterns of one set of labels; the group `label` is the label as the reply writes it.
 
     `linked`: a cue's link up to the label, by the name of the cue; `bare`: a label that follows at once; `further`: one
-    more label after a label; `joined`: a label that leads on to another; `line` and `whole_reply`: a label alone;
-    `leading`: a label that opens a line; `ticked`: a label with a tick; the subjects: "B is", "makes B the", "B是".
+    more label after a label; `joined`: a label that leads on to another; `counted`: the same in "none of A, B"; `line`
+    and `whole_reply`: a label alone; `leading`: a label that opens a line; `ticked`: a label with a tick; `verdicts`:
+    one that is judged; the subjects: "B is", "makes B the", "B是".
     """
 
     labels: Labels
@@ -46,10 +53,12 @@ class Patterns:
     bare: re.Pattern[str]
     further: re.Pattern[str]
     joined: re.Pattern[str]
+    counted: re.Pattern[str]
     line: re.Pattern[str]
     whole_reply: re.Pattern[str]
     leading: re.Pattern[str]
     ticked: re.Pattern[str]
+    verdicts: tuple[re.Pattern[str], ...]
     subjects: tuple[re.Pattern[str], re.Pattern[str]]
     unspaced_subject: re.Pattern[str]
 
@@ -73,6 +82,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
             rf"(?i:{cues.SEPARATORS}){lead_in}{exact}|[ ](?P<spaced>{written})(?=[^\w\n]*(?:\n|$))",
         ),
         joined=re.compile(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{cues.CONJUNCTIONS}){option}\Z"),
+        counted=re.compile(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
         line=re.compile(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
         whole_reply=re.compile(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{_ENDING}"),
         leading=re.compile(f"^{opening}{exact}", re.MULTILINE),
@@ -81,6 +91,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
             rf"|^\W{{0,6}}(?P<before>{written})[^\n]{{0,300}}{_TICK}\W{{0,4}}$",
             re.MULTILINE,
         ),
+        verdicts=_verdicts(written),
         subjects=(
             re.compile(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),
             re.compile(
@@ -91,3 +102,16 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         ),
         unspaced_subject=re.compile(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL),
     )
+
+
+def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
+    """The judgement of a label: at the end of its line, right behind it, or in a box before it."""
+    judgement = rf"(?<!n't )(?:(?P<right>{RIGHT_SIGNS}|\b(?i:{SAYS_RIGHT})\b)|(?P<wrong>{_WRONG}))"
+    label = f"(?i:(?:option|choice) )?(?P<label>{written})"
+    line, clause = r"^[^\w\n]{0,8}", r"(?:^[^\w\n]{0,8}|[.;|] )"
+    sources = (
+        rf"{line}{label}[^\w\n](?:[^\n]{{0,300}}?[^\w\n])??(?:is )?{judgement}[^\w\n]*$",
+        rf"{clause}{label}[ :|).\x03-]{{1,4}}(?:is )?{judgement}(?=[^\w\n]*$|[\x03)]*[.:;,|])",
+        rf"{judgement}[ \x02]{{0,3}}{label}(?=[ ).:\x03]|[^\w\n]*$)",
+    )
+    return tuple(re.compile(source, re.MULTILINE) for source in sources)

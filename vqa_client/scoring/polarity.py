@@ -12,7 +12,7 @@ from typing import Final, Literal
 from vqa_client.scoring.containment import folded
 
 Polarity = Literal["yes", "no"]
-_YES: Final = r"(?:yes|yeah|yep|yup|correct|true)"
+_YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
 _LOOSE_YES: Final = (
     r"(?<!\bthe )(?<!\bto )(?<!\bon )(?<!\bmy )(?<!\byour )(?<!\bits )(?<!\bhis )(?<!\bher )(?<!\btheir )"

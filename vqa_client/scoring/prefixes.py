@@ -7,11 +7,22 @@ SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
 _END = re.compile(r"(?<!\b\w)[.](?=\s)|[!?;\n]")
 
+_GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
+"""After these words a denial is over, or never was one: "not only", "no doubt"."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|cannot|neither|nor|without|nicht|kein\w*|pas|jamais|ne|не|ни|нельзя|no (?:creo|es|puede))\b"
+    r"(?:\b(?:not|no|never|cannot|neither|nor|without|nobody|lack\w*|missing|absent|nicht|kein\w*|pas|jamais|ne|não|nao|non"
+    r"|ningun\w*|не|ни|нельзя)\b"
     r"|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
     r"|contrary|compared|versus|than|against|instead of)\b|不|没|非|ない|아니)"
-    r"(?:(?!\b(?:but|sure|certain|only|sondern|mais|sino|question)\b)[^,:;().]){0,24}$",
+    rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )doubt(?:s|ed|ful|ing)?\b"
+    r"|\b(?:unlikely|improbable)\b|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|convinced|confident|clear)\b"
+    r"|\bno (?:evidence|reason|proof|indication|sign)\b"
+    r"|\bwrong to\b)"
+    r"(?:(?!\b(?:but|so|therefore|thus|hence)\b)[^,:;().]){0,40}$",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -23,12 +34,13 @@ _ATTRIBUTED = re.compile(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+)\b(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
     r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
-    r"|\b(?:thought|believed|assumed|initially|originally|at first)\b(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
+    r"|\b(?:(?<!second )thought|believed|assumed|initially|originally|at first)\b"
+    r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
 _DISQUALIFIED = re.compile(
     r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
-    r"|falsche|mauvaise|неправильный|неверный|错误|不正确)(?: the)? ?$",
+    r"|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
     re.IGNORECASE,
 )
 
@@ -44,10 +56,10 @@ def refuted(before: str, word: str = "") -> bool:
     """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others."""
     said = before + word
     return _DISQUALIFIED.search(before) is not None or any(
-        words.search(said) for words in (_NEGATED, _SUPPOSED, _ATTRIBUTED)
+        words.search(said) for words in (_NEGATED, _DOUBTED, _SUPPOSED, _ATTRIBUTED)
     )
 
 
 def negated(before: str) -> bool:
     """Whether the words `before`, up to a letter or a text, exclude it."""
-    return _NEGATED.search(before) is not None
+    return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choice_text import folded, telling
-from vqa_client.scoring.labels import WORDS, stands
+from vqa_client.scoring.labels import WORDS, excluded, stands
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
 from vqa_client.scoring.reply import EMPHASIS
@@ -138,8 +138,12 @@ def contained_text(reply: Reply) -> Found | None:
     text = folded(reply.text)
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
-    places = reply.texts.anywhere(text)
-    labels = {label for at, owners in places if not negated(sentence_before(text, at)) for label in owners}
+    labels = {
+        label
+        for start, end, owners in reply.texts.anywhere(text)
+        if not negated(sentence_before(text, start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
+        for label in owners
+    }
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
@@ -171,6 +175,8 @@ _ITEM, _ITEM_ENDS = re.compile(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
 _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+_UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
+"""A question may ask which statement is not."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
 _PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = re.compile(r"\((?:option |choice |answer )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")

@@ -1,0 +1,40 @@
+"""A reply that judges the choices one by one: a table, boxes with ticks, "A: Incorrect. B: Correct." """
+
+import re
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.patterns import RIGHT_SIGNS, SAYS_RIGHT
+from vqa_client.scoring.reading import Reply
+
+PLACES_READ: Final = 200
+"""Judgements that are looked at, a bound on the time that a runaway reply can take."""
+_RIGHT = re.compile(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT})\b", re.IGNORECASE)
+
+
+def judged_right(reply: Reply) -> tuple[str, int] | None:
+    """The one label that is called right among several that are judged, and where the line of the last one ends."""
+    if not _RIGHT.search(reply.text):
+        return None
+    for pattern in reply.patterns.verdicts:
+        found = list(islice(pattern.finditer(reply.text), PLACES_READ))
+        judged = {reply.label(each): each["right"] for each in found}
+        if len(judged) < 2 or not _opens_its_line(reply.text, found[0].start()):
+            continue
+        right = [label for label, sign in judged.items() if sign is not None]
+        if len(right) != 1 or any(_echoed(reply, each) for each in found):
+            return None
+        end = reply.text.find("\n", found[-1].end())
+        return right[0], end if end >= 0 else len(reply.text)
+    return None
+
+
+def _opens_its_line(text: str, at: int) -> bool:
+    """Whether only signs stand before it: in "A ❌ B ✅" the signs are of the labels before them."""
+    return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
+
+
+def _echoed(reply: Reply, judgement: re.Match[str]) -> bool:
+    """Whether "True" is no judgement but the text of the choice."""
+    said = judgement["right"] or judgement["wrong"]
+    return said.lower() == reply.texts.own[reply.label(judgement)]
