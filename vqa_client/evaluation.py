@@ -101,6 +101,8 @@ async def arun(
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     planned = await _unless(stop, in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
+    if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
+        await in_daemon_thread(partial(_move_aside, [plan for _, plans in planned for plan in plans]))
     workers = affordable_workers(settings.max_workers, progress.note)
     given = _Given(
         settings=dataclasses.replace(settings, max_workers=workers),
@@ -144,15 +146,15 @@ def _planned(
     """Each model's settings and plans; all are checked before any question is asked."""
     note = _once(note)
     models = [load_model(name) if name else None for name in settings.configs]
-    planned = [
+    return [
         (model, make_plans(settings, config, model, note, corrupted=corrupted))
         for config, model in zip(settings.configs, models, strict=True)
     ]
-    if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
-        for _, plans in planned:
-            for plan in plans:
-                move_aside(plan.paths)
-    return planned
+
+
+def _move_aside(plans: list[Plan]) -> None:
+    for plan in plans:
+        move_aside(plan.paths)
 
 
 def _once(note: Callable[[str], None]) -> Callable[[str], None]:

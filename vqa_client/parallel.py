@@ -7,6 +7,7 @@ import pickle
 import reprlib
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 _SPAWN = multiprocessing.get_context("spawn")
 _AHEAD = 4  # jobs a worker that may be done before the oldest one is: a slow job doesn't stop the others
 _FAREWELL_S = 2.0
+_STARTING = threading.Lock()
+"""What is changed in this process while another one starts must be changed by one thread at a time."""
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers: int) -> Generator[Result, None, None]:
@@ -70,6 +73,7 @@ class Processes(Generic[Job, Result]):
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="processes")
         self._workers: list[_Worker] = []
         self._idle: list[_Worker] = []
+        self._hiring = threading.Lock()
         self._closed = False
 
     def submit(self, job: Job) -> "Future[Result]":
@@ -77,7 +81,10 @@ class Processes(Generic[Job, Result]):
         return self._threads.submit(self._done, job)
 
     def _done(self, job: Job) -> Result:
-        worker = self._idle.pop() if self._idle else self._hire()
+        try:
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self._hire()
         worker.give(0, job)
         succeeded, result = worker.take()
         self._idle.append(worker)
@@ -86,15 +93,17 @@ class Processes(Generic[Job, Result]):
         return cast(Result, result)
 
     def _hire(self) -> "_Worker":
-        if self._closed:
-            raise CancelledError
-        worker = _Worker(self._work)
-        self._workers.append(worker)
-        return worker
+        with self._hiring:  # so that closing finds every process that was started
+            if self._closed:
+                raise CancelledError
+            worker = _Worker(self._work)
+            self._workers.append(worker)
+            return worker
 
     def close(self) -> None:
         """Give up what is queued and what is being done."""
-        self._closed = True
+        with self._hiring:
+            self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         _end(self._workers)
 
@@ -107,7 +116,9 @@ class _Worker:
         self.process: SpawnProcess = _SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
         self.number = -1
         self.job: Any = None
-        with _ctrl_c_later(), _main_left_out():
+        self._waiting = threading.Lock()  # of two threads that wait for one process, one finds it waited for
+        self._code: int | None = None
+        with _STARTING, _ctrl_c_later(), _main_left_out():
             self.process.start()
         theirs.close()
 
@@ -125,10 +136,22 @@ class _Worker:
         return outcome
 
     def _lost(self) -> VqaClientError:
-        self.process.join(_FAREWELL_S)
-        code = self.process.exitcode or 0
+        with self._waiting:
+            if self._code is None:
+                self.process.join(_FAREWELL_S)
+            code = (self.process.exitcode if self._code is None else self._code) or 0
         ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         return ProcessLost(ending, self.job)
+
+    def end(self, until_s: float) -> None:
+        """Wait for the process, which was told to end, until then; then kill it."""
+        with self._waiting:
+            self.process.join(max(0.0, until_s - time.monotonic()))
+            self.process.kill()
+            self.process.join()
+            self._code = self.process.exitcode
+            self.process.close()
+        self.wire.close()
 
 
 class _Crew:
@@ -183,11 +206,7 @@ def _end(workers: Sequence[_Worker]) -> None:
         worker.process.terminate()
     until_s = time.monotonic() + _FAREWELL_S
     for worker in workers:
-        worker.process.join(max(0.0, until_s - time.monotonic()))
-        worker.process.kill()
-        worker.process.join()
-        worker.process.close()
-        worker.wire.close()
+        worker.end(until_s)
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """The record log: one line a question, appended as it ends, repaired and read back when a run goes on."""
 
+import contextlib
 import fcntl
 import os
 import stat
@@ -172,7 +173,15 @@ class RecordLog:
         self.close()
 
     def _open(self) -> None:
-        """Open for appending and, with an offset of its own that appending does not move, for reading; and lock."""
+        """Open for appending and, with an offset of its own that appending does not move, for reading; and lock.
+
+        Another process may put a new file in this one's place between opening and locking; then that one is opened.
+        """
+        while not self._opened():
+            pass
+
+    def _opened(self) -> bool:
+        """Whether what was opened and locked is still what lies at the path; it is closed where it isn't."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -182,10 +191,15 @@ class RecordLog:
             if not stat.S_ISREG(os.fstat(self._fd).st_mode):  # a pipe would be waited for without end
                 raise UsageError(f"{self.path} is no file", hint="move it away, or give another --output")
             _lock(self._fd, self.path)
-            self._file = self.path.open("rb")
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._fd), os.stat(self.path)):
+                    self._file = self.path.open("rb")
+                    return True
         except BaseException:
             os.close(self._fd)
             raise
+        os.close(self._fd)
+        return False
 
     def _close(self) -> None:
         self._file.close()

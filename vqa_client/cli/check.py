@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER
-from vqa_client.cli.streams import emit, say
+from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import new_console, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.client.check.examine import examine
@@ -28,7 +28,10 @@ def check(settings: CheckSettings) -> int:
     """Examine the server and print what was found, also where it can't be reached at all."""
     model = load_model(settings.config) if settings.config else None
     checked = asyncio.run(_checked(settings, model))
-    emit(as_json_text(checked) if settings.json else as_text(checked))
+    if settings.json:
+        emit_json(as_json(checked))
+    else:
+        emit(as_text(checked))
     return EXIT_SERVER if checked.worst else EXIT_OK
 
 
@@ -53,15 +56,14 @@ def verdict(checked: Checked) -> str:
     return (f"usable, with {count(warnings, 'warning')}" if warnings else "usable") + f": {where}"
 
 
-def as_json_text(checked: Checked) -> str:
+def as_json(checked: Checked) -> dict[str, Any]:
     """One JSON object: the verdict, every finding, and what a run would keep."""
-    told = {
+    return {
         "usable": not checked.worst,
         "verdict": verdict(checked),
         **msgspec.to_builtins(checked),
         "fingerprint": msgspec.to_builtins(fingerprint(checked)),
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
 
 
 def as_text(checked: Checked) -> str:

@@ -1,13 +1,10 @@
 """`vqa-client compare`: is one run better than another, by how much, and on which questions."""
 
-import msgspec
-
 from vqa_client.cli.compare_tables import as_compare_tables
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, emit_json
 from vqa_client.compare.content import content
 from vqa_client.compare.write import compare_runs, write_comparison
-from vqa_client.files import encode
 from vqa_client.settings.compare import CompareSettings
 
 
@@ -20,7 +17,7 @@ def compare(settings: CompareSettings) -> int:
             settings.output, sides, compared, html_images=settings.html_images, csv_safe=settings.csv_safe
         )
     if settings.json:
-        emit(msgspec.json.format(encode(content(sides, compared)), indent=2).decode() + "\n")
+        emit_json(content(sides, compared))
     else:
         emit(as_compare_tables(compared, list(map(str, paths))))
     failed = any(not kept.answered for _, matched in compared for pair in matched.pairs for kept in (pair.a, pair.b))

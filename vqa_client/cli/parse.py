@@ -3,12 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 
-import msgspec
-
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.text import safe
-from vqa_client.files import encode
 from vqa_client.runs.reading_trace import Explained, explain_reading
 from vqa_client.scoring.choice_trace import ChoiceView, RuleView
 from vqa_client.settings.compare import ParseSettings
@@ -23,7 +20,7 @@ def parse(settings: ParseSettings) -> int:
     """Explain and print; foreign text is shown letter by letter and never obeyed."""
     found = explain_reading(settings.run, settings.explain, settings.variant)
     if settings.json:
-        emit(msgspec.json.format(encode(found), indent=2).decode() + "\n")
+        emit_json(found)
     else:
         emit("\n".join(safe(line) for line in _lines(found)) + "\n")
     return EXIT_OK

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.tables import new_console, new_table, percent, printed
 from vqa_client.cli.text import count, safe
-from vqa_client.files import encode
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.runs.rescored import Change, Reading, Rescored
 from vqa_client.runs.rescored import rescore as score_again
@@ -28,7 +25,7 @@ def rescore(settings: RescoreSettings) -> int:
         if not settings.json:
             emit(_tables(done[-1]))
     if settings.json:
-        emit(msgspec.json.format(encode(done), indent=2).decode() + "\n")
+        emit_json(done)
     return EXIT_FAILED_QUESTIONS if any(found.failed for found in done) else EXIT_OK
 
 

@@ -1,10 +1,8 @@
 """The score-explanations command: explanations in a file against those of people, without a server."""
 
-import msgspec
-
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.explain_table import explanation_text
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.scorefiles.explanations.report import ExplanationReport, score_explanation_files
@@ -14,8 +12,10 @@ from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 def score_explanations(settings: ScoreExplanationsSettings) -> int:
     """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
     report = score_explanation_files(settings)
-    text = msgspec.json.format(msgspec.json.encode(report.as_json()), indent=2).decode() + "\n"
-    emit(text if settings.json else as_text(report))
+    if settings.json:
+        emit_json(report.as_json())
+    else:
+        emit(as_text(report))
     return EXIT_FAILED_QUESTIONS if report.counts.n_failed else EXIT_OK
 
 

@@ -2,10 +2,11 @@
 
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from vqa_client.cli.text import safe
 from vqa_client.errors import UsageError
+from vqa_client.files import indented
 
 
 def prepare_streams() -> None:
@@ -38,6 +39,11 @@ def emit(text: str) -> None:
         raise UsageError(
             f"standard output can't be written: {error.strerror}", hint="the report files are complete all the same"
         ) from None
+
+
+def emit_json(value: Any) -> None:
+    """The same for what machines read; names of files that are not UTF-8 are written as reports write them."""
+    emit(indented(value).decode() + "\n")
 
 
 def _lead_nowhere(stream: TextIO) -> None:

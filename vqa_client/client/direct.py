@@ -108,14 +108,14 @@ class Connection(asyncio.Protocol):
             self._count_head(len(data))
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError as error:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(httpx2.RemoteProtocolError(f"the server does not speak HTTP: {error}"))
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: D102
         self.alive = False
         self.resume_writing()
-        if self._until_close():
+        if exc is None and self._until_close():  # a reset may have cut it
             self.on_message_complete()
         when = "in the middle of its reply" if self.answered else "without a reply"
         self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))

@@ -13,7 +13,7 @@ from vqa_client import __version__
 from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
-from vqa_client.client.url import CHAT, join
+from vqa_client.client.url import CHAT, join, root_of
 from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
@@ -35,6 +35,10 @@ class Endpoint:
     def at(self, base: httpx2.URL) -> "Endpoint":
         """The same server under another base address."""
         return Endpoint(base, self._transport, self.headers)
+
+    def at_root(self) -> "Endpoint":
+        """The same server under what stands before /v1."""
+        return self.at(root_of(self.base))
 
     def chat_request(self, stream: httpx2.AsyncByteStream, size_bytes: int) -> httpx2.Request:
         """A POST of a JSON body of known length."""

@@ -42,6 +42,11 @@ def join(base: httpx2.URL, path: str) -> httpx2.URL:
     return base.copy_with(path=_path(base).rstrip("/") + path)
 
 
+def root_of(base: httpx2.URL) -> httpx2.URL:
+    """What stands before /v1: there servers have /metrics, /health and the like."""
+    return base.copy_with(path=_path(base).rstrip("/").removesuffix("/v1") or "/")
+
+
 def _path(url: httpx2.URL) -> str:
     """The path as it is sent: its escapes may stand for what may not stand there itself."""
     return url.raw_path.partition(b"?")[0].decode("ascii")

@@ -3,13 +3,14 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.records import RecordLog
+from vqa_client.records import Key, RecordLog
 from vqa_client.runner import kept_prompt, read_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.tasks.task import Task
@@ -42,14 +43,13 @@ class RunPaths(Struct, frozen=True):
 
 def move_aside(paths: RunPaths) -> None:
     """Rename the files of an earlier run to the first free `*.old-N`."""
-    if paths.log.exists():
-        RecordLog(paths.log).close()  # raises where another run is writing it
     number = 1
     while any(_old(path, number).exists() for path in (paths.report, paths.run, paths.log)):
         number += 1
-    for path in (paths.log, paths.run, paths.report):
-        if path.exists():
-            path.rename(_old(path, number))
+    with RecordLog(paths.log) if paths.log.exists() else nullcontext():  # raises where another run is writing it
+        for path in (paths.log, paths.run, paths.report):
+            if path.exists():
+                path.rename(_old(path, number))
 
 
 def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile | None:
@@ -94,14 +94,14 @@ def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> No
 
 
 def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task) -> Iterator[Record]:
-    left = {(record.question_id, record.variant) for record in log}
+    seen: set[Key] = set()
     for question in questions:
         key = (question.id, question.variant)
-        if key in left:
-            left.discard(key)
+        if key in log:
+            seen.add(key)
             yield read_again(log.read(key), question, task)
-    for key in left:  # asked under another --limit or --blacklist: kept as they are
-        yield log.read(key)
+    if len(seen) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
+        yield from (record for record in log if (record.question_id, record.variant) not in seen)
 
 
 class Unchanged:

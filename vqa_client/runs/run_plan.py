@@ -214,17 +214,16 @@ async def _ask(
         if stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
-    beside = [
-        asyncio.create_task(_sync_now_and_then(log, stage.progress)),
-        *(asyncio.create_task(watch()) for watch in watches),
-    ]
+    workers = min(stage.settings.max_workers, waiting)
     try:
-        workers = min(stage.settings.max_workers, waiting)
-        await answer_all(_waiting(plan, log, stage), answer, keep, workers=workers, stop=stage.stop)
-    finally:
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
+            beside = [group.create_task(_sync_now_and_then(log, stage.progress))]
+            beside += [group.create_task(watch()) for watch in watches]
+            await answer_all(_waiting(plan, log, stage), answer, keep, workers=workers, stop=stage.stop)
+            for task in beside:
+                task.cancel()
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
 def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:

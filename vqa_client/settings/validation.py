@@ -1,7 +1,8 @@
 """What a setting may be, whoever gives it: the command line or code."""
 
+from math import inf
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from vqa_client.errors import UsageError
 
@@ -29,35 +30,47 @@ AT_LEAST = {
 AT_MOST = {"image_quality": 100, "quality": 100}
 
 
+class _Rule(NamedTuple):
+    """What a setting's annotation says: a path, a whole number, or one of some words."""
+
+    path: bool
+    whole: bool
+    words: tuple[str, ...]
+
+
 def check(settings: Any) -> None:
     """Turn paths given as text into paths; raises UsageError for a value that a setting can't have."""
-    for name, (path, choices) in _rules(type(settings)).items():
+    for name, rule in _rules(type(settings)).items():
         value = getattr(settings, name)
-        if path and isinstance(value, str):  # as people write them in Python
+        if rule.path and isinstance(value, str):  # as people write them in Python
             object.__setattr__(settings, name, Path(value))
-        if choices and value is not None and value not in choices:
-            raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(choices)}")
-        _check_range(name, value)
+        if rule.words and value is not None and value not in rule.words:
+            raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
+        if value is not None and name in AT_LEAST:
+            _check_range(name, value, whole=rule.whole)
     timeout = getattr(settings, "timeout", None)
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not 0 < timeout < inf:
         raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
 
 
-def _rules(settings: type[Any]) -> dict[str, tuple[bool, tuple[str, ...]]]:
-    """Of each setting, from its annotation: whether it is a path, and the words that it may be."""
+def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     for name, hint in get_type_hints(settings).items():
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
-        rules[name] = (get_origin(hint) is not tuple and Path in kinds, words[0] if words else ())
+        rules[name] = _Rule(
+            path=get_origin(hint) is not tuple and Path in kinds,
+            whole=int in kinds and float not in kinds,
+            words=words[0] if words else (),
+        )
     return rules
 
 
-def _check_range(name: str, value: Any) -> None:
-    least, most = AT_LEAST.get(name), AT_MOST.get(name)
-    if value is None or least is None:
+def _check_range(name: str, value: Any, *, whole: bool) -> None:
+    least, most = AT_LEAST[name], AT_MOST.get(name, inf)
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if number and least <= value <= most and value < inf:
         return
-    if not isinstance(value, int | float) or value < least:
-        raise UsageError(f"--{name} is {value!r}; it must be a number of at least {least}")
-    if most is not None and value > most:
-        raise UsageError(f"--{name} is {value!r}; it must be a number from {least} to {most}")
+    kind = "a whole number" if whole else "a number"
+    within = f"of at least {least}" if most == inf else f"from {least} to {most}"
+    raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}")

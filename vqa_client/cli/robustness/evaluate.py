@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import msgspec
-
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.robustness.tables import as_evaluation_tables
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, emit_json
 from vqa_client.reports.robustness.evaluation import content, write_evaluation
 from vqa_client.runs.robustness.found import notes_on, read_runs
 from vqa_client.scoring.robustness_pool import evaluate as judge
@@ -23,8 +21,7 @@ def evaluate(settings: EvaluateSettings) -> int:
     if settings.output:
         paths = write_evaluation(settings.output, found, runs, notes, csv_safe=settings.csv_safe)
     if settings.json:
-        text = msgspec.json.format(msgspec.json.encode(content(found, runs, notes)), indent=2).decode() + "\n"
+        emit_json(content(found, runs, notes))
     else:
-        text = as_evaluation_tables(found, notes, paths)
-    emit(text)
+        emit(as_evaluation_tables(found, notes, paths))
     return EXIT_FAILED_QUESTIONS if any(curves.n_failed for curves in models.values()) else EXIT_OK

@@ -54,9 +54,7 @@ class Asker:
 
     async def get(self, path: str, *, at_root: bool = False) -> Got:
         """GET a path under the base address, or under what stands before /v1."""
-        endpoint = self.endpoint
-        if at_root:
-            endpoint = endpoint.at(endpoint.base.copy_with(path=endpoint.base.path.rstrip("/").removesuffix("/v1")))
+        endpoint = self.endpoint.at_root() if at_root else self.endpoint
         try:
             response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)
         except (httpx2.TransportError, OSError):

@@ -10,7 +10,7 @@ import msgspec
 
 from vqa_client.client.check.replies import json_object
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
-from vqa_client.client.url import join
+from vqa_client.client.url import join, root_of
 
 BEFORE: Final = ("", " ", "\n", "(")
 """What may stand before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
@@ -30,11 +30,9 @@ async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[st
 
 async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
     """The tokens of a text; none where that isn't told."""
-    base = endpoint.base
-    root = base.copy_with(path=base.path.rstrip("/").removesuffix("/v1"))
     body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
     headers = {**endpoint.headers, "Content-Type": "application/json", "Content-Length": str(len(body))}
-    request = httpx2.Request("POST", join(root, "/tokenize"), headers=headers, content=body)
+    request = httpx2.Request("POST", join(root_of(endpoint.base), "/tokenize"), headers=headers, content=body)
     try:
         async with asyncio.timeout(GET_TIMEOUT_S):
             response = await endpoint.send(request)

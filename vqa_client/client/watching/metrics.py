@@ -32,9 +32,7 @@ class ServerWatch:
 
     async def look(self, timeout_s: float) -> None:
         """Take one reading; raises httpx2.TransportError or OSError. A server that tells nothing is silent for good."""
-        base = self.route.endpoint.base
-        root = base.copy_with(path=base.path.rstrip("/").removesuffix("/v1") or "/")
-        response = await self.route.endpoint.at(root).get("/metrics", timeout_s=timeout_s)
+        response = await self.route.endpoint.at_root().get("/metrics", timeout_s=timeout_s)
         body, status = response.content, response.status_code
         reading = read_metrics(body) if status == HTTPStatus.OK and len(body) <= LARGEST_BYTES else None
         if reading is not None:

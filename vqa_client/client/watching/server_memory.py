@@ -33,10 +33,9 @@ _UNITS: Final = {
 
 async def ask_memory_bytes(endpoint: Endpoint) -> int | None:
     """Ask the server once, about a second for each of two paths at most; None where it doesn't tell or is gone."""
-    root = endpoint.base.copy_with(path=endpoint.base.path.rstrip("/").removesuffix("/v1") or "/")
     for path in _PATHS:
         try:
-            response = await endpoint.at(root).get(path, timeout_s=ASK_S)
+            response = await endpoint.at_root().get(path, timeout_s=ASK_S)
         except (httpx2.TransportError, OSError):
             continue
         found = memory_bytes(response.content) if response.status_code == HTTPStatus.OK else None

@@ -26,9 +26,9 @@ class EsnliveRow(NleRow, frozen=True, kw_only=True):
     filename: str | None = None
 
     def gold(self) -> str:
-        """The label, or "" where the record has none of the three."""
-        given = next((each for each in (self.answers, self.label, self.gold_label, self.relation) if each), "")
-        return given.strip().lower() if given.strip().lower() in LABELS else ""
+        """The label, or "" where none of its names has one that is known."""
+        given = (self.answers, self.label, self.gold_label, self.relation)
+        return next((label for each in given if each and (label := each.strip().lower()) in LABELS), "")
 
     def name(self) -> str:
         """The image's file."""
