@@ -6,13 +6,14 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, QuestionFailed, VqaClientError
-from vqa_client.parallel import in_processes
+from vqa_client.parallel import Processes, in_processes
 
 ROOT = Path(__file__).parent.parent
 
@@ -200,3 +201,28 @@ def test_ctrl_c_ends_all_at_once_without_orphans_or_a_traceback_storm(tmp_path: 
 
 def test_there_is_at_least_one_processor() -> None:
     assert usable_cpus() >= 1
+
+
+def _slow(job: float) -> float:
+    time.sleep(job)
+    return job
+
+
+def test_closing_in_the_middle_of_jobs_raises_nothing_and_ends_all() -> None:
+    for _ in range(3):
+        processes = Processes(_slow, 2)
+        jobs = [processes.submit(30.0) for _ in range(4)]
+        while len(processes._workers) < 2:
+            time.sleep(0.01)
+        processes.close()
+        for job in jobs:
+            assert job.cancelled() or isinstance(job.exception(timeout=10), VqaClientError | CancelledError)
+
+
+def test_many_processes_that_start_at_once_leave_the_main_module_as_it_was() -> None:
+    main = sys.modules["__main__"]
+    before = main.__spec__, main.__dict__.get("__file__")
+    processes = Processes(_slow, 4)
+    assert [job.result(timeout=30) for job in [processes.submit(0.2) for _ in range(4)]] == [0.2] * 4
+    processes.close()
+    assert (main.__spec__, main.__dict__.get("__file__")) == before

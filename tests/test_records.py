@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client import records
 from vqa_client.errors import UsageError
 from vqa_client.records import RecordLog
 from vqa_client.types import FAILED, Record, Status
@@ -209,3 +210,23 @@ def test_a_record_takes_a_few_bytes_of_memory(path: Path) -> None:
         held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held / 10_000 < 30
+
+
+def test_a_log_that_is_replaced_while_another_opens_it_is_opened_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path, record("old"))
+    lock, replaced = records._lock, []
+
+    def replace_first(descriptor: int, of: Path) -> None:
+        if not replaced:
+            replaced.append(path.with_suffix(".new"))
+            fill(replaced[0], record("new"))
+            replaced[0].replace(path)
+        lock(descriptor, of)
+
+    monkeypatch.setattr(records, "_lock", replace_first)
+    with RecordLog(path) as log:
+        log.append(record("later"))
+    with RecordLog(path) as log:
+        assert [each.question_id for each in log] == ["new", "later"]

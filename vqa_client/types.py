@@ -106,7 +106,8 @@ class Choosing(Struct, frozen=True, kw_only=True):
 class Completion(Struct, frozen=True, kw_only=True):
     """A server's reply to one question; token counts are None where the server does not say.
 
-    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for.
+    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for; `model` is
+    the server's own name for what answered, "" where it gives none.
     """
 
     text: str
@@ -115,6 +116,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     first_token: dict[str, float] | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    model: str = ""
     latency_s: float = 0.0
     attempts: int = 1
     request_bytes: int = 0

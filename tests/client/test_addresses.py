@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from vqa_client.client.proxy import proxy_for
-from vqa_client.client.url import CHAT, candidates, join, without_secrets
+from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets
 from vqa_client.errors import UsageError
 
 BASE = "http://h:1/v1"
@@ -94,3 +94,41 @@ def test_a_socks_proxy_without_support_names_its_variable(monkeypatch: pytest.Mo
     monkeypatch.setenv("ALL_PROXY", "socks5://10.0.0.1:9")
     with pytest.raises(UsageError, match="ALL_PROXY"):
         proxy_for(httpx2.URL("https://host.example/v1"))
+
+
+@pytest.mark.parametrize(
+    ("base", "root"),
+    [
+        ("http://h:1/v1", "http://h:1/"),
+        ("http://h:1/api/v1/?k=1", "http://h:1/api?k=1"),
+        ("http://h:1/a%3Fb/v1", "http://h:1/a%3Fb"),
+        ("http://h:1/other", "http://h:1/other"),
+    ],
+)
+def test_the_root_of_a_server_is_what_stands_before_v1(base: str, root: str) -> None:
+    assert str(root_of(httpx2.URL(base))) == root
+
+
+@pytest.mark.parametrize(
+    ("host", "proxy"),
+    [
+        ("0.0.0.0", None),
+        ("[::ffff:127.0.0.1]", None),
+        ("[::]", None),
+        ("127.0.0.1", None),
+        ("example.invalid", "http://user:pw@proxy:3128"),
+    ],
+)
+def test_this_machine_has_no_proxy_and_a_proxy_needs_no_scheme(
+    host: str, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "user:pw@proxy:3128")
+    assert proxy_for(httpx2.URL(f"http://{host}:8000/v1")) == proxy
+
+
+@pytest.mark.parametrize("junk", ["htp://user:SECRET@proxy", "http://user:SECRET@proxy:notaport", "http://"])
+def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", junk)
+    with pytest.raises(UsageError, match="HTTP_PROXY is no proxy's address") as refused:
+        proxy_for(httpx2.URL("http://example.invalid/v1"))
+    assert "SECRET" not in str(refused.value)

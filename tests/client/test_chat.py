@@ -285,3 +285,12 @@ async def test_a_key_that_the_server_echoes_is_not_kept() -> None:
     failed = await failure(server)
     assert "SECRET-KEY-1" not in f"{failed} {failed.body}"
     assert "<key>" in str(failed)
+
+
+async def test_replies_that_name_another_model_than_before_are_doubted_once() -> None:
+    names = ["model-a", "model-a", None, "model-b", "model-b", "model-c"]
+    server = Server(lambda n, _: httpx2.Response(200, json=GOOD | ({"model": names[n]} if names[n] else {})))
+    client = server.client()
+    for _ in names:
+        await client.complete(Request(text="?"))
+    assert server.notes == ["replies name model-b, and model-a before: is it still the same model?"]

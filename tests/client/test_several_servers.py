@@ -279,3 +279,20 @@ async def test_a_run_goes_on_with_other_servers_and_other_ways_of_sending(
     again = fault_server("C")
     await run(of, [again, fault_server("C")])
     assert not asked(again)
+
+
+async def test_the_only_server_that_comes_back_with_another_model_stops_the_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 40)
+    dying = FaultServer((delay(0.03), knowing(of)), models=("model-a",)).start()
+    notes = Notes(4, dying.stop)
+    settings = of.settings(dying.base_url, max_workers=2, model="model-a", wait_for_server=20.0)
+    running = asyncio.create_task(vqa_client.arun(settings, progress=notes))
+    while notes._left > 0:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)  # long enough to be missed
+    with FaultServer("red", port=dying.port, models=("model-b",)) as other:
+        with pytest.raises(ServerUnusable, match="is back without model-a: it lists model-b"):
+            await running
+        assert not asked(other)

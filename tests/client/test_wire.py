@@ -11,7 +11,11 @@ from vqa_client.types import Completion
 def reply(**message: object) -> bytes:
     finish = message.pop("finish_reason", "stop")
     usage = message.pop("usage", {"prompt_tokens": 7, "completion_tokens": 2})
-    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
+    return (
+        json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
+        .replace("Infinity", "1e999")
+        .encode()
+    )
 
 
 def read(body: bytes, status: int = 200, content_type: str = "application/json") -> Completion:
@@ -37,6 +41,8 @@ def test_a_plain_reply_gives_text_and_counts() -> None:
         ({}, (None, None)),
         ({"prompt_tokens": 7180, "total_tokens": 7193}, (7180, None)),
         ({"prompt_tokens": "many", "completion_tokens": -1}, (None, None)),
+        ({"prompt_tokens": 1e300, "completion_tokens": 10**12}, (None, None)),
+        ({"prompt_tokens": float("inf"), "completion_tokens": 7}, (None, 7)),
         ("free", (None, None)),
     ],
 )

@@ -1,12 +1,15 @@
 """Both wires over real sockets: every form a reply may take, and every way a connection may end."""
 
 import asyncio
+import socket
+import struct
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import httpx2
 import pybase64
 import pytest
 
@@ -34,6 +37,7 @@ from tests.fakes.words import (
     wrong_content_length,
 )
 from vqa_client.client.chat import ChatClient
+from vqa_client.client.direct import DirectTransport
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -210,3 +214,33 @@ async def test_the_address_is_found_from_what_people_type(
     server = fault_server(answer("B"))
     assert (await ask(server, base_url=form(server.port))).text == "B"
     assert {chat.path for chat in server.chats} == {"/v1/chat/completions"}
+
+
+async def test_a_reply_of_no_known_length_that_a_reset_cuts_is_a_lost_connection() -> None:
+    half = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"choices": [{"mess'
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(half)
+        await writer.drain()
+        linger = struct.pack("ii", 1, 0)  # closing resets the connection then
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, DirectTransport() as transport:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(httpx2.ReadError, match="in the middle of its reply"):
+            await transport.handle_async_request(httpx2.Request("GET", f"http://127.0.0.1:{port}/v1/models"))
+
+
+async def test_a_switch_of_protocols_is_an_error_of_the_wire() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, DirectTransport() as transport:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(httpx2.RemoteProtocolError, match="does not speak HTTP"):
+            await transport.handle_async_request(httpx2.Request("GET", f"http://127.0.0.1:{port}/v1/models"))

@@ -86,15 +86,17 @@ async def test_a_long_wish_stops_all_workers_says_so_and_loses_no_question(
     assert len(records) == 12
 
 
-async def test_a_wish_beyond_all_patience_is_not_waited_for(
-    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_a_wish_beyond_all_patience_stops_the_run_and_loses_nothing(
+    status: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.chat.RATE_LIMIT_PATIENCE_S", 0.1)
-    of = Questions(tmp_path, 1)
-    started_s = time.monotonic()
-    (record,) = (await of.ask(fault_server(retry_after(429, "0.25")), max_retries=4)).values()
-    assert record["status"] == "rate_limited"
-    assert time.monotonic() - started_s < 0.7
+    of = Questions(tmp_path, 6)
+    limited = fault_server(first_n(3, answer("B"), then=retry_after(status, "4000")))
+    with pytest.raises(ServerUnusable, match="asks for a pause of 4,000 s") as stopped:
+        await of.ask(limited, max_workers=1)
+    assert stopped.value.hint == "the same command goes on after that time"
+    assert [record["status"] for record in of.outcomes().values()] == ["ok"] * 3
+    assert len(await of.ask(fault_server(answer("B")))) == 6
 
 
 @pytest.mark.parametrize("kind", ["vllm", "llamacpp"])

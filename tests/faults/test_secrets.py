@@ -1,12 +1,15 @@
 """A key is sent to the server and stands nowhere else, whatever fails and whoever repeats it."""
 
 import base64
+import json
 import signal
 import subprocess
 import sys
 import traceback
 from pathlib import Path
+from urllib.parse import quote
 
+import httpx2
 import pytest
 
 import vqa_client
@@ -15,7 +18,9 @@ from tests.fakes.line import Play
 from tests.fakes.words import answer, at, body_of, echo_authorization_in_400, first_n, hang, oracle, require_key
 from tests.faults.commands import ROOT, TIMEOUT_S, environment, ran, running, wait_for, wait_until
 from tests.faults.questions import Notes, Questions
-from vqa_client.errors import VqaClientError
+from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.url import without_secrets
+from vqa_client.errors import UsageError, VqaClientError
 
 KEY = "SECRET-XYZ-0123456789"
 BASIC = base64.b64encode(f"user:{KEY}".encode()).decode()
@@ -216,3 +221,30 @@ async def test_a_key_with_a_line_feed_from_a_file_is_used_or_named(tmp_path: Pat
         told = f"{error} {error.hint}"
     assert leaks(told) == []
     assert told or server.chats[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n", f" {KEY}\r\n", f'{KEY}"x', f"{KEY}\\x", f"{KEY}/%x"])
+def test_no_form_in_which_a_key_is_repeated_is_kept(key: str) -> None:
+    base = httpx2.URL("http://h/v1")
+    headers = headers_for(base, key)
+    assert headers["Authorization"] == f"Bearer {key.strip()}"
+    endpoint = Endpoint(base, httpx2.MockTransport(lambda request: httpx2.Response(200)), headers)
+    said = f"{key} {json.dumps({'key': key})} {quote(key.strip(), safe='')}"
+    assert not leaks(endpoint.redacted(said))
+
+
+@pytest.mark.parametrize(
+    "address", [f"http://bob:{KEY}@h/v1", f"http://h/v1?api-key={KEY}&v=1", f"http://h/v1?code={KEY}"]
+)
+def test_a_key_in_the_address_is_not_repeated(address: str) -> None:
+    base = httpx2.URL(address)
+    endpoint = Endpoint(base, httpx2.MockTransport(lambda request: httpx2.Response(200)), headers_for(base, None))
+    assert endpoint.redacted(f"Cannot POST /v1/chat/completions?key={KEY} for {KEY}").count("<key>") == 2
+    assert not leaks(without_secrets(base))
+
+
+@pytest.mark.parametrize("key", ["kéy-with-accent", "two\nlines", "a\x00b"])
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(UsageError, match="a character that no header can") as refused:
+        headers_for(httpx2.URL("http://h/v1"), key)
+    assert key not in str(refused.value)

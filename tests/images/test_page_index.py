@@ -239,3 +239,9 @@ def test_a_gap_between_pages_is_named(tmp_path: Path, files: tuple[str, ...], mi
     index = PageIndex(folder_with(tmp_path, *files))
     assert len(index.pages("a")) == len(files)
     assert index.missing == ({"a": missing} if missing else {})
+
+
+def test_a_link_that_leads_round_to_itself_is_no_folder(tmp_path: Path) -> None:
+    folder_with(tmp_path / "clean", "a_page_1.png")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert [folder.name for folder in page_folders(tmp_path)] == ["clean"]

@@ -119,15 +119,20 @@ def test_every_start_has_one_known_limit_and_words_for_it(session: dict[str, Any
     assert len(limits_of(session)) == 1
 
 
-OWN = {"preparing": "preparing images", "paused": "rate limit", "sending": "upload", "idle": "last replies"}
+OWN = {
+    "preparing": ["preparing images"],
+    "paused": ["rate limit"],
+    "sending": ["upload"],
+    "idle": ["last replies", "rate limit"],
+}
 
 
 @given(starts())
 def test_what_holds_more_than_half_of_the_workers_is_the_limit(session: dict[str, Any]) -> None:
     found = held(read(session))
-    for name, limit in OWN.items():
+    for name, limits in OWN.items():
         if getattr(found, name) > session["workers"]["most"] / 2:
-            assert limited_by(session) == {"limited_by": limit}
+            assert limited_by(session)["limited_by"] in limits
 
 
 @given(starts())

@@ -2,6 +2,9 @@
 
 import asyncio
 import hashlib
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +30,10 @@ from tests.fakes.words import (
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, IdentityError, ServerUnusable, UsageError
+from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
+from vqa_client.runs.pace import Pace
+from vqa_client.runs.plans import make_plans
 
 
 @pytest.fixture(autouse=True)
@@ -438,3 +444,38 @@ async def test_settings_are_taken_as_people_write_them_in_python(tmp_path: Path,
     for wrong in ({"image_format": "gif"}, {"limit": "3"}, {"timeout": 0}, {"parser": "x"}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             of.settings(server.base_url, **wrong)
+
+
+async def test_a_bug_in_what_watches_a_run_ends_it(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def watch(*given: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Pace, "watch", watch)
+    of = Sample(tmp_path, 3)
+    with pytest.raises(RuntimeError, match="a bug"):
+        await vqa_client.arun(of.settings(fault_server((delay(0.2), answer("B"))).base_url))
+
+
+async def test_a_stop_while_it_is_planned_moves_nothing_aside(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Sample(tmp_path, 3)
+    settings = of.settings(fault_server(answer("B")).base_url)
+    await vqa_client.arun(settings)
+    before = sorted(path.name for path in of.output.iterdir())
+    stop, planned = asyncio.Event(), threading.Event()
+
+    def slowly(*given: Any, **more: Any) -> Any:
+        time.sleep(0.3)
+        planned.set()
+        return make_plans(*given, **more)
+
+    monkeypatch.setattr("vqa_client.evaluation.make_plans", slowly)
+    asyncio.get_running_loop().call_later(0.05, stop.set)
+    with pytest.raises(Interrupted):
+        await vqa_client.arun(replace(settings, fresh=True), stop=stop)
+    await asyncio.to_thread(planned.wait, 5)
+    await asyncio.sleep(0.2)
+    assert sorted(path.name for path in of.output.iterdir()) == before

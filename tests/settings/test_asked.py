@@ -68,3 +68,20 @@ def test_a_sample_is_drawn_from_all_questions_unless_another_option_has_chosen()
 def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         mc(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"timeout": float("nan")}, "above 0 seconds"),
+        ({"timeout": float("inf")}, "above 0 seconds"),
+        ({"wait_for_server": float("nan")}, "a number of at least 0"),
+        ({"max_workers": 2.5}, "a whole number of at least 1"),
+        ({"max_workers": True}, "a whole number of at least 1"),
+        ({"max_retries": float("inf")}, "a whole number of at least 0"),
+        ({"image_quality": 101, "image_format": "jpeg"}, "a whole number from 1 to 100"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        RunSettings(**given)

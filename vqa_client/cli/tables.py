@@ -78,7 +78,8 @@ def as_tables(reports: Sequence[Report]) -> str:
         for line in remarks(report):
             console.print(line, soft_wrap=True)
     for report in reports:
-        console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
+        if report.path.exists():  # an interrupted run in which nothing was answered has none
+            console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)
 
 
@@ -161,7 +162,7 @@ def remarks(report: Report) -> list[str]:
     summary, said = report.summary, []
     for status, number in summary.status_counts.items():
         if number and status != "ok":
-            said.append(count(number, "question") + " " + status.replace("_", " ") + _example(report, status))
+            said.append(f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}")
     said += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
     if report.cut_documents:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
@@ -179,13 +180,14 @@ def _drawn(sample: Sample) -> str:
     return f"{sample.size:,} of {sample.of:,} questions, drawn{by} with seed {sample.seed} (--sample)"
 
 
-def _example(report: Report, status: Status) -> str:
+def _example(report: Report, status: Status, number: int) -> str:
+    """Why the first of so many failed."""
     failure = report.failures.get(status)
     if failure is None:
         return ""
     words = safe(" ".join(failure.message.split()))
     shown = words if len(words) <= EXAMPLE_CHARACTERS else words[:EXAMPLE_CHARACTERS] + " ..."
-    return f": {shown}" + (f" ({failure.hint})" if failure.hint else "")
+    return f"{': ' if number == 1 else ', the first one: '}{shown}" + (f" ({failure.hint})" if failure.hint else "")
 
 
 def new_table(first: str, *columns: str) -> Any:

@@ -18,7 +18,7 @@ from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
-from vqa_client.errors import QuestionFailed
+from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Request, Status
 
@@ -69,6 +69,7 @@ class ChatClient:
         self.note = note
         self.chance = random.Random()
         self._told: set[str] = set()
+        self._named = ""
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
@@ -90,6 +91,15 @@ class ChatClient:
         self.template = RequestTemplate(self.model, dialect, self._encode)
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
+
+    def doubt_model(self, named: str) -> None:
+        """Say so once when replies name another model than before: a server may have been changed under the run."""
+        if named == self._named or not named:
+            return
+        if self._named and "renamed" not in self._told:
+            self._told.add("renamed")
+            self.note(f"replies name {named}, and {self._named} before: is it still the same model?")
+        self._named = self._named or named
 
     def trust_sight(self) -> None:
         """The server has been seen to see images: token counts are no reason to doubt it."""
@@ -195,6 +205,7 @@ class _Asking:
         content_type = response.headers.get("content-type", "")
         completion = read_reply(response.status_code, content_type, response.content, self._size_bytes)
         self._chat.doubt_sight(completion.prompt_tokens, self._request)
+        self._chat.doubt_model(completion.model)
         answered_s = time.monotonic()
         route.well(answered_s)
         return msgspec.structs.replace(
@@ -267,6 +278,9 @@ class _Asking:
             self._chat.routes.drain(route, reply.message)
             return
         wish_s = retry_after_s(response.headers, time.time()) if verdict.retry else None
+        if wish_s is not None and wish_s > RATE_LIMIT_PATIENCE_S:
+            self._too_long_a_pause(route, wish_s, reply.message)
+            return
         wait_s = self._put_off(route, verdict, wish_s)
         if wait_s is not None:
             self._put_off_s += min(wait_s, MOVE_S) if self._chat.routes.others(route) else wait_s
@@ -278,6 +292,14 @@ class _Asking:
         await self._again(
             route, verdict, reply.message, http_status=response.status_code, body=reply.body, wish_s=wish_s
         )
+
+    def _too_long_a_pause(self, route: Route, wish_s: float, message: str) -> None:
+        """Leave the server to itself; raises ServerUnusable where there is no other: nothing is charged."""
+        routes = self._chat.routes
+        said = f"asks for a pause of {wish_s:,.0f} s: {route.endpoint.redacted(message)[:BODY_CHARACTERS]}"
+        if not routes.others(route):
+            raise ServerUnusable(f"{routes.name(route)} {said}", hint="the same command goes on after that time")
+        routes.drain(route, said)
 
     def _goes_otherwise(self, route: Route, message: str) -> bool:
         """Whether it was the images' way that was refused; raises ServerUnusable where that can't be helped."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import base64
+import json
 import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx2
 
@@ -13,7 +15,7 @@ from vqa_client import __version__
 from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
-from vqa_client.client.url import CHAT, join, root_of
+from vqa_client.client.url import CHAT, join, root_of, secrets_in_query
 from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
@@ -31,6 +33,7 @@ class Endpoint:
         self._chat_url = join(base, CHAT)  # parsing an address costs more than sending a small request
         self._raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
         self._raw_headers.append((b"Content-Type", b"application/json"))
+        self._secrets = _secrets(base, headers)
 
     def at(self, base: httpx2.URL) -> "Endpoint":
         """The same server under another base address."""
@@ -52,8 +55,9 @@ class Endpoint:
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
-        secret = self.headers.get("Authorization", "").partition(" ")[2]
-        return text.replace(secret, "<key>") if len(secret) >= SECRET_CHARACTERS else text
+        for secret in self._secrets:
+            text = text.replace(secret, "<key>")
+        return text
 
     async def get(self, path: str, *, timeout_s: float = GET_TIMEOUT_S) -> httpx2.Response:
         """GET a path under the base, within a few seconds; raises httpx2.TransportError."""
@@ -76,6 +80,13 @@ _EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dic
 """The deadline of a question is kept by its asker: a read timeout starts anew at every byte."""
 
 
+def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
+    """Every form in which a server may echo what must not be shown, the longest first."""
+    known = {headers.get("Authorization", "").partition(" ")[2], base.password, *secrets_in_query(base)}
+    written = known | {json.dumps(secret)[1:-1] for secret in known} | {quote(secret, safe="") for secret in known}
+    return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
+
+
 def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
     """What every request to this server carries."""
     headers = {
@@ -84,8 +95,10 @@ def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
         "Accept-Encoding": "identity",
         "User-Agent": f"vqa-client/{__version__}",
     }
-    if api_key:
-        headers["Authorization"] = f"Bearer {api_key}"
+    if key := (api_key or "").strip():  # files and mounted secrets end with a line feed
+        if not key.isascii() or not key.isprintable():
+            raise UsageError("the API key holds a character that no header can", hint="look at where it comes from")
+        headers["Authorization"] = f"Bearer {key}"
     elif base.userinfo:
         headers["Authorization"] = "Basic " + base64.b64encode(base.userinfo).decode()
     return headers

@@ -15,6 +15,7 @@ from vqa_client.client.url import without_secrets
 from vqa_client.errors import UNDECODABLE, ServerUnusable
 
 POLL_S = 0.5
+_BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 IN_BATCHES = "mlx_vlm"
 """How the Server header begins of those that answer in batches."""
 
@@ -23,7 +24,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """What /models says: the ids, the one that is loaded, and the base address that answered.
 
     `models` is empty where the server has no such path; `context_length` is in tokens, None where it is not said;
-    `in_batches` of a server whose batches take the settings of one request and fail together.
+    `in_batches` of a server whose batches take the settings of one request and fail together; `instead` is what came
+    where no list of models did.
     """
 
     base: httpx2.URL
@@ -31,6 +33,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     loaded: str | None = None
     context_length: int | None = None
     in_batches: bool = False
+    instead: str = ""
 
 
 async def wait_for_server(
@@ -87,9 +90,11 @@ async def _probe(
         if response.status_code == HTTPStatus.OK and (served := _read_models(base, response.content)) is not None:
             in_batches = response.headers.get("server", "").startswith(IN_BATCHES)
             return msgspec.structs.replace(served, in_batches=in_batches), ""
-        missing = missing and response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-        reason = f"HTTP {response.status_code}: {_words(endpoint, response)}"
-    return (Served(base=bases[0]), "") if missing else (None, reason)
+        busy = response.status_code in _BUSY or response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if not reason or (busy and missing):  # the first one that may yet change
+            reason = f"HTTP {response.status_code}: {_words(endpoint, response)}"
+        missing = missing and not busy
+    return (Served(base=bases[0], instead=reason), "") if missing else (None, reason)
 
 
 def _words(endpoint: Endpoint, response: httpx2.Response) -> str:

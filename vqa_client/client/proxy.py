@@ -18,12 +18,27 @@ def proxy_for(url: httpx2.URL) -> str | None:
     proxies = urllib.request.getproxies_environment()
     scheme = url.scheme if url.scheme in proxies else "all"
     proxy = proxies.get(scheme)
+    if proxy and "://" not in proxy:  # as curl takes it
+        proxy = f"http://{proxy}"
     if proxy and proxy.startswith("socks") and find_spec("socksio") is None:
         raise UsageError(
             f"{scheme.upper()}_PROXY names a SOCKS proxy, {without_secrets(proxy)}",
             hint="pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
         )
+    if proxy and not _usable(proxy):
+        raise UsageError(
+            f"{scheme.upper()}_PROXY is no proxy's address: {without_secrets(proxy)}",
+            hint="such as http://proxy.example:3128; or add the server's host to NO_PROXY",
+        )
     return proxy or None
+
+
+def _usable(proxy: str) -> bool:
+    try:
+        url = httpx2.URL(proxy)
+    except httpx2.InvalidURL:
+        return False
+    return bool(url.host) and url.scheme in ("http", "https", "socks5", "socks5h")
 
 
 def is_loopback(host: str) -> bool:
@@ -31,9 +46,11 @@ def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host.strip("[]"))
     except ValueError:
         return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return bool(mapped.is_loopback or mapped.is_unspecified)  # 0.0.0.0 is what servers print as their address
 
 
 def _excepted(host: str) -> bool:

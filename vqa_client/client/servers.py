@@ -110,7 +110,12 @@ async def open_routes(
             route.uploads = await ways_of(one, model, settings, encode=encode, note=note)
     if len(found) == 1 or settings.dry_run:
         only = next(iter(routes))
-        yield Routes(tuple(routes), outage=Outage(lambda: _back_again(only.endpoint, settings.wait_for_server, note)))
+        before = routes[only].served
+
+        async def back() -> None:
+            await _back_again(only.endpoint, before, model.model_name, settings.wait_for_server, note)
+
+        yield Routes(tuple(routes), outage=Outage(back))
         return
     from vqa_client.client.several.opened import several_routes
 
@@ -118,9 +123,15 @@ async def open_routes(
         yield all_routes
 
 
-async def _back_again(endpoint: Endpoint, patience_s: float, note: Note) -> None:
+async def _back_again(endpoint: Endpoint, before: Served, model: str, patience_s: float, note: Note) -> None:
+    """Wait until the server answers again; raises ServerUnusable where it stays away, or is back without the model."""
     started_s = time.monotonic()
     await asyncio.sleep(0.1)  # one reset connection is no outage; a restarting server needs a moment anyway
-    await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
+    now = await wait_for_server(endpoint, [endpoint.base], patience_s=patience_s, note=note, model_is_named=True)
+    if model in before.models and now.models and model not in now.models:
+        raise ServerUnusable(
+            f"{without_secrets(endpoint.base)} is back without {model}: it lists {', '.join(now.models[:5])}",
+            hint="serve that model there again; the same command goes on, and what is answered is kept",
+        )
     if time.monotonic() - started_s > 1:
         note(f"the server is back after {time.monotonic() - started_s:.0f} s")

@@ -87,8 +87,8 @@ def _served_model(
     settled, served = named_model(settings, model), found[0].served
     if settled is None and served.loaded is None:
         raise ServerUnusable(
-            f"{without_secrets(served.base)} lists no models",
-            hint=f"name it with {settings.name_option}",
+            f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
+            hint=f"is that its --base_url? Where it is, name the model with {settings.name_option}",
         )
     settled = settled or _settled(settings, None, served.loaded or "")
     name = settled.model_name

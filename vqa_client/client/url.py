@@ -53,9 +53,15 @@ def _path(url: httpx2.URL) -> str:
 
 
 _PASSWORD = re.compile(r"://[^/?#\s]*@")
-_KEY_IN_QUERY = re.compile(r"([?&][^=&\s]*(?:key|token|secret|sig|password)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
+_SECRET = r"[^=&\s]*(?:key|token|secret|sig|passw|pwd|auth|cred)[^=&\s]*|code"
+_KEY_IN_QUERY = re.compile(rf"([?&](?:{_SECRET})=)[^&\s]*", re.IGNORECASE)
 
 
 def without_secrets(address: httpx2.URL | str) -> str:
     """An address, or a text with one in it, without a user's name and password and without keys in its query."""
     return _KEY_IN_QUERY.sub(r"\1<key>", _PASSWORD.sub("://", str(address)))
+
+
+def secrets_in_query(address: httpx2.URL) -> list[str]:
+    """The values in an address's query that are keys, by their names."""
+    return [value for name, value in address.params.multi_items() if re.fullmatch(_SECRET, name, re.IGNORECASE)]

@@ -39,11 +39,14 @@ class _Reply(Struct):
     usage: Any = None
     error: Any = None
     object: Any = None
+    model: Any = None
     code: Any = None
 
 
 _NO_LOGPROB = 1e6
 """What is no number, infinite or this far from 0 says nothing of a token."""
+_MOST_TOKENS = 1e9
+"""A count beyond it is no count."""
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
@@ -89,6 +92,7 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
         first_token=None if choice.logprobs is None else _first_token(choice.logprobs),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
+        model=reply.model if isinstance(reply.model, str) else "",
     )
 
 
@@ -160,4 +164,6 @@ def _added(one: float, other: float) -> float:
 
 
 def _count(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    """A number of tokens; None for anything that can't be one."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if number and 0 <= value < _MOST_TOKENS else None

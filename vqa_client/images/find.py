@@ -38,7 +38,7 @@ def page_folders(root: Path) -> list[PageFolder]:
     `root` comes first, then its folders in natural order; hidden ones (".x", "~x") are left out. Raises `DataError`
     where `root` is no folder, a folder can't be listed, or none holds an image.
     """
-    folders = sorted((entry.path for entry in _entries(root) if entry.is_dir()), key=natural_key)
+    folders = sorted((entry.path for entry in _entries(root) if _is_folder(entry)), key=natural_key)
     found: dict[str, PageFolder] = {}
     for path in (root, *(_with_pages(Path(folder)) for folder in folders)):
         if _holds_images(path):
@@ -178,6 +178,14 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
     except OSError as error:
         raise DataError(f"{folder}: {error.strerror}", hint="give the folder that holds the page images") from None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """A link that leads round to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _is_named_as_image(entry: os.DirEntry[str]) -> bool:

@@ -44,6 +44,8 @@ def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:
     gold = row.gold()
     if not gold:
         return "no_label"
+    if not row.hypothesis.strip():
+        return "no_hypothesis"
     name = os.path.basename(row.name())
     number = _NUMBER.search(name)
     columns = {

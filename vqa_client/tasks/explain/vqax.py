@@ -53,6 +53,8 @@ def _images(row: VqaxRow, split: str) -> tuple[str, ...]:
 def _question(sample_id: str, row: VqaxRow, path: str) -> Question | str:
     answers = row.given_answers()
     gold = most_frequent(answers)
+    if not row.question.strip():
+        return "no_question"
     if gold is None:
         return "no_answer"
     return Question(
