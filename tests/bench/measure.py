@@ -51,9 +51,9 @@ class Run:
     loop_stall_max_s: float | None
 
 
-def measure(client: str, case: Case, round_number: int, address: str, start: Usage | None = None) -> Run:
-    """Run a client twice, with one record and with all; raises ClientFailed. `start` spares the first of the two."""
-    start = start or ask(client, case, 1, address).usage
+def measure(client: str, case: Case, round_number: int, address: str) -> Run:
+    """Run a client twice, with one record and with all; raises ClientFailed."""
+    start = ask(client, case, 1, address).usage
     seen = ask(client, case, case.limit, address)
     return Run(
         client=client,

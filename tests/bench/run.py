@@ -63,15 +63,14 @@ def make_workloads(names: Iterable[str]) -> None:
 
 
 def measured_case(case: Case, clients: Sequence[str], rounds: int, address: str) -> list[Measured]:
-    """Measure the clients on one case, a round of all of them after the other; an evaluator's start-up only once."""
+    """Measure the clients on one case, a round of all of them after the other."""
     cases = {client: own_case(client, case) for client in clients if not case.only or client in case.only}
     for client in (client for client, own in cases.items() if own is None):
         say(f"{case.title}: {client} is left out: {why_not(client, case)}")
     runs: dict[str, tuple[Case, list[Run]]] = {client: (own, []) for client, own in cases.items() if own is not None}
     for round_number in range(rounds):
         for client, (own, own_runs) in runs.items():
-            start = own_runs[0].start if own_runs and client not in MODULES else None
-            own_runs.append(measure(client, own, round_number, address, start))
+            own_runs.append(measure(client, own, round_number, address))
             say(_progress(Measured(client=client, case=own, runs=own_runs[-1:])))
     return [Measured(client=client, case=own, runs=own_runs) for client, (own, own_runs) in runs.items() if own_runs]
 

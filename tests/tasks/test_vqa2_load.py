@@ -222,6 +222,8 @@ def test_the_digest_is_of_both_files(tmp_path: Path) -> None:
     [
         ({"question_id": None}, "question_id"),
         ({"image_id": [1]}, "image_id"),
+        ({"question": None}, "question"),
+        ({"question": 7}, "question"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str, Any], field: str) -> None:
@@ -229,6 +231,13 @@ def test_a_wrong_field_is_named_with_its_record(tmp_path: Path, broken: dict[str
     with pytest.raises(DataError, match=rf"record 1.*{field}") as caught:
         load(tmp_path)
     assert caught.value.hint
+
+
+def test_an_answer_that_is_no_text_is_named_before_anything_is_asked(tmp_path: Path) -> None:
+    broken = annotation(2) | {"answers": [{"answer": 7, "answer_id": 1}]}
+    write_split(tmp_path, [question(1), question(2)], [annotation(1), broken])
+    with pytest.raises(DataError, match=r"record 1.*answer"):
+        load(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -48,4 +48,4 @@ def _free(item: Item) -> dict[str, object]:
 
 _FORMS = {"mc": ("general_vmcq", "val", _choices), "niah": ("general_vqa", "test", _free)}
 
-PEER = Peer(name=NAME, prepare=prepare, questions={"small": 512, "document": 40})
+PEER = Peer(name=NAME, prepare=prepare, questions={"small": 512, "document": 60})

@@ -29,4 +29,4 @@ def prepare(asked: Asked) -> list[str]:
     return [*words, "--no-log-realtime", "--log-dir", str(asked.folder / "output")]
 
 
-PEER = Peer(name=NAME, prepare=prepare, questions={"small": 256, "document": 20}, environment={"MOCK_API_KEY": "none"})
+PEER = Peer(name=NAME, prepare=prepare, questions={"small": 256, "document": 60}, environment={"MOCK_API_KEY": "none"})

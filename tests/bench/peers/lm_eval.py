@@ -51,6 +51,6 @@ def prepare(asked: Asked) -> list[str]:
 PEER = Peer(
     name=NAME,
     prepare=prepare,
-    questions={"small": 256, "document": 10},
+    questions={"small": 256, "document": 20},
     environment={"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OPENAI_API_KEY": "none"},
 )

@@ -57,7 +57,7 @@ def prepare(asked: Asked) -> list[str]:
 PEER = Peer(
     name=NAME,
     prepare=prepare,
-    questions={"small": 512, "document": 20},
+    questions={"small": 512, "document": 60},
     environment={
         "HF_HUB_OFFLINE": "1",
         "HF_DATASETS_OFFLINE": "1",

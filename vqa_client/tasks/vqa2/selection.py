@@ -70,6 +70,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 class _AnswerId(Struct, gc=False):
+    answer: str
     answer_id: Id | None = None
 
 
@@ -88,6 +89,7 @@ class _Annotation(Struct, gc=False):
 class _Question(Struct, gc=False):
     question_id: Id
     image_id: Id
+    question: str
 
 
 def pair(questions: RecordList, annotations: RecordList | None) -> tuple[Pairing, Reasons]:
