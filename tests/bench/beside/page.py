@@ -50,7 +50,7 @@ how each is set up is said at the head of its file in [`tests/bench/peers/`](../
 
 * requests/s: questions over the time of the whole process, less its start-up (the same command on one record), or over
   the time from the first request to the last reply where noise makes that the longer.
-* CPU, of all its processes, is less start-up too. With 8 KB images an evaluator's start-up was measured once,
+* CPU, of all its processes, is less start-up too. After 50 and 500 ms an evaluator's start-up was measured once,
   and not in each round.
 * of ideal: the least time that latency and workers allow, over the time from the first request to the last reply.
 * in flight: requests that the server has in full and hasn't answered, averaged over the same time.
