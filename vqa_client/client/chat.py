@@ -98,7 +98,7 @@ class ChatClient:
             return
         if self._named and "renamed" not in self._told:
             self._told.add("renamed")
-            self.note(f"replies name {named}, and {self._named} before: is it still the same model?")
+            self.note(f"replies name {named[:80]}, and {self._named[:80]} before: is it still the same model?")
         self._named = self._named or named
 
     def trust_sight(self) -> None:

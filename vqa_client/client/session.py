@@ -88,7 +88,7 @@ def _served_model(
     if settled is None and served.loaded is None:
         raise ServerUnusable(
             f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
-            hint=f"is that its --base_url? Where it is, name the model with {settings.name_option}",
+            hint=f"is --base_url right? if it is, name the model with {settings.name_option}",
         )
     settled = settled or _settled(settings, None, served.loaded or "")
     name = settled.model_name

@@ -46,7 +46,6 @@ _REMAINDERS = """
 """
 _CONCLUSIONS = """
     therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately|presumably
-    process of elimination
     donc|daher|deshalb|somit|por lo tanto|por tanto|portanto|следовательно|поэтому|итак
     因此|所以|故|따라서|よって|したがって
 """
