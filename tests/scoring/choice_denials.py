@@ -5,6 +5,11 @@ from typing import Final
 from tests.scoring.choice_replies import Row
 
 DENIALS: Final[list[Row]] = [
+    ("I have no reason to doubt that the answer is B.", "B"),
+    ("The answer is B, no doubt.", "B"),
+    ("The answer is B since no other option shows a car.", "B"),
+    ("After ruling out A, B and D, C is correct.", "C"),
+    ("All things considered, B is correct.", "B"),
     ("There is no tram in the image.", None),
     ("No tram is visible.", None),
     ("No ferry.", None),

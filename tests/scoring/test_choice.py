@@ -88,6 +88,10 @@ def test_a_reply_that_was_cut_off_at_an_article_has_no_answer(reply: str, letter
     assert read(reply, finish_reason="length").text == letter
 
 
+def test_a_small_letter_at_a_cut_is_a_label_where_labels_are_small() -> None:
+    assert read("The answer is a", choice_label_sets.LOWER_CASE, finish_reason="length").text == "a"
+
+
 @rows(choice_prose.PROSE)
 def test_long_replies_are_read_to_their_conclusion(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter

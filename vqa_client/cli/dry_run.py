@@ -1,6 +1,5 @@
 """`--dry_run` of a benchmark command: what it would take, for people and for machines."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ import anyio
 import msgspec
 
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.streams import emit, say
+from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
@@ -26,7 +25,7 @@ def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) 
     runs = anyio.run(dry_run, settings, corrupted, say)
     if settings.json:
         rows = [_row(run, expected, settings) for run in runs for expected in run.plans]
-        emit(json.dumps(rows, indent=2) + "\n")
+        emit_json(rows)
     else:
         planned = [(run, expected) for run in runs for expected in run.plans]
         lines = [line for run, expected in planned for line in _lines(run, expected, settings, corrupted)]

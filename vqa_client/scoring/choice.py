@@ -18,8 +18,8 @@ from vqa_client.scoring.reply import Peeled, peel
 from vqa_client.types import Answer, Completion, Status
 
 TRUNCATED: Final = frozenset({"length", "max_tokens", "model_length"})
-_ARTICLE: Final = re.compile(r"(?<=\w) [aeiouy]\Z")
-"""The last word of a reply that was cut off: its noun is missing, and it is no label."""
+_ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
+"""The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
 STOPPED: Final = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
 
 
@@ -42,8 +42,8 @@ def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
     if not completion.text.strip():
         return _from_reasoning(completion, choices, cut=cut)
     peeled = peel(completion.text)
-    if cut:
-        peeled = replace(peeled, text=_ARTICLE.sub("", peeled.text))
+    if cut and (article := _ARTICLE.search(peeled.text)) and article[1] not in choices:
+        peeled = replace(peeled, text=peeled.text[: article.start()])
     reply = reply_of(peeled.text, choices)
     rules = (rule.find(reply) for rule in RULES if peeled.text and (rule.explicit or not cut))
     found = next(filter(None, rules), None)

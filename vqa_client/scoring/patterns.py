@@ -35,7 +35,7 @@ _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\(\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
-_TICK: Final = r"(?:[☑✅✔✓]|\(\s?[xX✓✔]\s?\))"
+_TICK: Final = f"(?:{RIGHT_SIGNS})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,11 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _DOUBTED = re.compile(
-    r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )doubt(?:s|ed|ful|ing)?\b"
+    r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )(?<!reason to )doubt(?:s|ed|ful|ing)?\b"
     r"|\b(?:unlikely|improbable)\b|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|convinced|confident|clear)\b"
     r"|\bno (?:evidence|reason|proof|indication|sign)\b"
     r"|\bwrong to\b)"
-    r"(?:(?!\b(?:but|so|therefore|thus|hence)\b)[^,:;().]){0,40}$",
+    r"(?:(?!\b(?:but|so|therefore|thus|hence|doubt)\b)[^,:;().]){0,40}$",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(

@@ -70,7 +70,7 @@ class Pairing(Struct, frozen=True, kw_only=True):
 
 
 class _AnswerId(Struct, gc=False):
-    answer: str
+    answer: str  # read to be checked, as `_Question.question` is: a bad record is found before anything is asked
     answer_id: Id | None = None
 
 
