@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 
 from vqa_client.errors import UsageError
 
+_DIGITS = re.compile(r"([0-9]{1,18})")
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
 _HINT = "make room or allow writing there, or choose another --output"
 
@@ -63,3 +65,9 @@ def encode(value: Any) -> bytes:
 def indented(value: Any) -> bytes:
     """Encode for people to read, without a line feed at the end."""
     return msgspec.json.format(encode(value), indent=2)
+
+
+def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
+    """Give a sort key under which page_2 comes before page_10, and 20-40% before 100%, whatever the case."""
+    parts = _DIGITS.split(text.casefold())
+    return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text

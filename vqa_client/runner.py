@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.tasks.task import Task
+from vqa_client.task import Task
 from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Request, Score, SentImage
 
 BLOCKED = frozenset({"content_filter", "refusal"})

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from vqa_client.errors import DataError
-from vqa_client.images.find import PageIndex, natural_key, page_folders
+from vqa_client.files import natural_key
+from vqa_client.images.find import PageIndex, page_folders
 
 
 def folder_with(root: Path, *names: str) -> Path:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.html.samples import record, write_run
 from vqa_client.errors import DataError
-from vqa_client.reports.log_reader import LogReader, find_logs, natural
+from vqa_client.files import natural_key
+from vqa_client.reports.log_reader import LogReader, find_logs
 from vqa_client.reports.logged_run import read_run
 
 
@@ -111,10 +112,10 @@ def test_a_run_file_with_odd_values_is_read(tmp_path: Path, odd: dict[str, objec
 
 @given(st.lists(st.text(max_size=30)), st.randoms())
 def test_any_ids_have_one_order(names: list[str], shuffle: random.Random) -> None:
-    ordered = sorted(names, key=natural)
+    ordered = sorted(names, key=natural_key)
     shuffle.shuffle(names)
-    assert sorted(names, key=natural) == ordered
+    assert sorted(names, key=natural_key) == ordered
 
 
 def test_an_id_of_thousands_of_digits_has_a_place() -> None:
-    assert natural("9" * 10_000) > natural("1" * 10_000)
+    assert natural_key("9" * 10_000) > natural_key("1" * 10_000)

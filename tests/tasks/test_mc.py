@@ -6,8 +6,8 @@ import pytest
 
 from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
 from vqa_client.errors import DataError, UsageError
+from vqa_client.task import Loaded
 from vqa_client.tasks import mc
-from vqa_client.tasks.task import Loaded
 from vqa_client.types import Completion, Question
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench"

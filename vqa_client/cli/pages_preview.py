@@ -6,8 +6,8 @@ from pathlib import Path
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
-from vqa_client.files import replacing
-from vqa_client.images.find import PageFolder, natural_key, page_folders
+from vqa_client.files import natural_key, replacing
+from vqa_client.images.find import PageFolder, page_folders
 from vqa_client.pages.pixels import png
 from vqa_client.pages.sheet import chosen, column, contact_sheet
 from vqa_client.settings.perturb import PagesPreviewSettings

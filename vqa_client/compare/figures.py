@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
-from vqa_client.reports.log_reader import natural
+from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import CLEAN, headline_of
 from vqa_client.reports.measures import measure_of
 from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
@@ -122,7 +122,7 @@ def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
 
 
 def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
-    variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural))
+    variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural_key))
     pairs = _of_variant(matched.pairs, variant)
     held = _held(pairs)
     between = _difference(pairs)
@@ -229,7 +229,7 @@ def _groups(by_field: Fields, *, partial: bool) -> Iterator[Group]:
         _group(field, value, held, partial=partial)
         for field, values in by_field.items()
         if len(values) > 1
-        for value, held in sorted(values.items(), key=lambda each: (each[0] != CLEAN, natural(each[0])))
+        for value, held in sorted(values.items(), key=lambda each: (each[0] != CLEAN, natural_key(each[0])))
     ]
     for group, p in zip(found, holm([group.p for group in found]), strict=True):
         yield replace(group, p_holm=p)

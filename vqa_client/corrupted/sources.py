@@ -7,7 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.images.find import IMAGE_SUFFIXES, natural_key
+from vqa_client.files import natural_key
+from vqa_client.images.find import IMAGE_SUFFIXES
 
 _HIDDEN = (".", "~")
 

@@ -10,6 +10,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from vqa_client.errors import DataError
+from vqa_client.files import natural_key
 from vqa_client.images.sorted_names import Row, SortedNames
 
 IMAGE_SUFFIXES = (
@@ -127,12 +128,6 @@ class PageIndex:
             earlier = names[:place].count(name)
             spelt.append(spellings[earlier] if earlier < len(spellings) else name)
         return spelt
-
-
-def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
-    """Give a sort key under which page_2 comes before page_10, whatever the case and the leading zeros."""
-    parts = _DIGITS.split(text.casefold())
-    return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
 
 
 def _numbered(wanted: str, rows: list[Row]) -> list[Page]:

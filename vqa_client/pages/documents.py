@@ -10,7 +10,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from vqa_client.errors import DataError
-from vqa_client.images.find import natural_key
+from vqa_client.files import natural_key
 from vqa_client.pages.characters import is_blank
 from vqa_client.tasks.data_file import DataFile, read_index
 from vqa_client.tasks.longbench import Row

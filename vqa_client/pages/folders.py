@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
-from vqa_client.images.find import IMAGE_SUFFIXES, natural_key
+from vqa_client.files import natural_key
+from vqa_client.images.find import IMAGE_SUFFIXES
 
 METADATA = "metadata.json"
 IMAGES = "images"

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.files import natural_key
 from vqa_client.types import Record
 
 LOG_ENDING = ".records.jsonl"
@@ -30,7 +31,7 @@ Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 def find_logs(place: Path) -> list[Path]:
     """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any."""
     if place.is_dir():
-        found = sorted(place.rglob(f"*{LOG_ENDING}"), key=lambda path: natural(str(path)))
+        found = sorted(place.rglob(f"*{LOG_ENDING}"), key=lambda path: natural_key(str(path)))
     else:
         found = [path for path in _candidates(place) if path.is_file()][:1]
     if not found:
@@ -66,7 +67,7 @@ class LogReader:
         except OSError as error:
             raise DataError(f"{path} can't be read: {error.strerror}", hint=WAY_OUT) from None
         self._order = sorted(self._places, key=_place)
-        self.variants = tuple(sorted({variant for _, variant in self._order}, key=natural))
+        self.variants = tuple(sorted({variant for _, variant in self._order}, key=natural_key))
 
     def __len__(self) -> int:
         return len(self._order)
@@ -104,11 +105,5 @@ class LogReader:
         self._places[record.question_id, record.variant] = place
 
 
-def natural(text: str) -> tuple[tuple[str | int, ...], str]:
-    """Give a sort key under which q2 comes before q10, and 20-40% before 100%."""
-    parts = _DIGITS.split(text.casefold())
-    return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
-
-
 def _place(key: Key) -> Place:
-    return (*natural(key[0]), *natural(key[1]))
+    return (*natural_key(key[0]), *natural_key(key[1]))

@@ -8,7 +8,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.reports.log_reader import natural
+from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
 from vqa_client.tasks.context_length import BUCKETS, UNKNOWN
@@ -159,7 +159,7 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 def in_natural_order(values: Sequence[str]) -> list[str]:
     """Put numbers in texts in their order, and "unknown" last."""
-    return sorted(values, key=lambda value: (value == UNKNOWN, natural(value)))
+    return sorted(values, key=lambda value: (value == UNKNOWN, natural_key(value)))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from vqa_client.files import natural_key
 from vqa_client.reports.additions import additions, interval, percent
-from vqa_client.reports.log_reader import natural
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.averages import Average
@@ -61,7 +61,7 @@ def head(run: Run) -> dict[str, Any]:
 def tallies(summary: Summary) -> dict[str, Tally]:
     """Give each form's accuracy, repeat/2 before repeat/10."""
     found = summary.breakdowns.get(VARIANT, {})
-    return {variant: found[variant] for variant in sorted(found, key=natural)}
+    return {variant: found[variant] for variant in sorted(found, key=natural_key)}
 
 
 def by_variant(summary: Summary) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from vqa_client.runs.page_counts import PageCounts
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.task import Loaded, Task
 from vqa_client.tasks import mc, niah
-from vqa_client.tasks.task import Loaded, Task
 
 TEXT_ONLY = "text_only"
 

@@ -10,7 +10,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
-from vqa_client.tasks.task import Loaded, Task
+from vqa_client.task import Loaded, Task
 from vqa_client.types import Failure, Question, Record, Status
 
 Note = Callable[[str], None]

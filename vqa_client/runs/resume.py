@@ -13,7 +13,7 @@ from vqa_client.errors import IdentityError, UsageError
 from vqa_client.records import Key, RecordLog
 from vqa_client.runner import kept_prompt, read_again
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.tasks.task import Task
+from vqa_client.task import Task
 from vqa_client.types import Question, Record, SentImage
 
 ASIDE = "give another --output, or --fresh to move it aside"

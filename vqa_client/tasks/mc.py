@@ -7,10 +7,10 @@ from msgspec import Struct
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.choice_published import READINGS
+from vqa_client.task import Loaded, Task
 from vqa_client.tasks import choice_modes, longbench, template
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.tasks.task import Loaded, Task
 from vqa_client.types import Answer, ChoiceMode, Completion, Question, Score
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"

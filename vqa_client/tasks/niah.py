@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from vqa_client.scoring.choice import TRUNCATED
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
+from vqa_client.task import Loaded, Task
 from vqa_client.tasks import longbench, template
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.tasks.task import Loaded, Task
 from vqa_client.types import Answer, Completion, Question, Score
 
 DEFAULT_TEMPLATE = "{question}"

@@ -6,10 +6,10 @@ from typing import Any, Final
 from vqa_client.errors import UsageError
 from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.task import Task
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.prompts import EXAMPLES, prompt
 from vqa_client.tasks.explain.table import FREE, benchmark_of
-from vqa_client.tasks.task import Task
 from vqa_client.types import Answer, Completion, Question, Score
 
 SCORING_VERSION = "1"

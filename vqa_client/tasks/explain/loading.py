@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
+from vqa_client.task import Loaded
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.image_files import ImageFiles
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
 from vqa_client.tasks.explain.table import FREE, benchmark_of, split_read
-from vqa_client.tasks.task import Loaded
 from vqa_client.types import Question
 
 _LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"

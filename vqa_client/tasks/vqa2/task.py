@@ -13,9 +13,9 @@ from vqa_client.scoring.choice import STOPPED, TRUNCATED
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import peel, spoken
 from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.task import Loaded, Task
 from vqa_client.tasks import template
 from vqa_client.tasks.context_length import UNKNOWN
-from vqa_client.tasks.task import Loaded, Task
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files
 from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of

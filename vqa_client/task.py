@@ -1,6 +1,8 @@
-"""What a benchmark is: a record of pure functions; it never sees a socket and never prints."""
+"""What a benchmark is to the engine: a record of pure functions, and its questions; it never sees a socket."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -37,3 +39,26 @@ class Loaded(Struct, frozen=True, kw_only=True):
     count: int
     left_out: dict[str, tuple[str, ...]] = {}
     data_sha256: str = ""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """Questions that get a log and a report of their own, such as those of one page folder; `data_path` and `images_dir`
+    are as they were given.
+    """
+
+    name: str = ""
+    loaded: Loaded
+    data_path: Path
+    images_dir: Path | None = None
+    missing_pages: Mapping[str, tuple[int, ...]] = {}
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """What a benchmark loads from: the command's settings, and `notify`, which takes a line for people.
+
+    Where a finished run is read again, `finds_images` is off: no image is looked for, and none is missing.
+    """
+
+    settings: Any
+    notify: Callable[[str], None] = lambda _: None
+    finds_images: bool = True
