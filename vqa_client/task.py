@@ -42,9 +42,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Questions that get a log and a report of their own, such as those of one page folder; `data_path` and `images_dir`
-    are as they were given.
-    """
+    """Questions with a log and a report of their own, such as those of one page folder; paths are as given."""
 
     name: str = ""
     loaded: Loaded
@@ -62,3 +60,25 @@ class Source(Struct, frozen=True, kw_only=True):
     settings: Any
     notify: Callable[[str], None] = lambda _: None
     finds_images: bool = True
+
+
+class Breakdown(Struct, frozen=True):
+    """A field of the questions' groups that scores are broken down by; `order` is that of its values."""
+
+    field: str
+    order: tuple[str, ...] = ()
+    crossed_with: str = ""
+
+
+class Description(Struct, frozen=True, kw_only=True):
+    """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
+
+    `metrics` and `totals` give what each figure says; `headline` is the metric that scores are of; `unit` names what
+    several questions share.
+    """
+
+    headline: str
+    metrics: dict[str, str] = {}
+    totals: dict[str, str] = {}
+    breakdowns: tuple[Breakdown, ...] = ()
+    unit: str = "image"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from vqa_client.tasks import niah, template
+from vqa_client import template
+from vqa_client.tasks import niah
 
 CONFIG = Path(__file__).parents[2] / "config"
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed002_longbench/config_vqa"

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client import template
 from vqa_client.errors import UsageError
-from vqa_client.tasks import template
 
 BRACED = st.text(alphabet="{}questionchoices \\", max_size=60)
 

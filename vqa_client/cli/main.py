@@ -12,6 +12,9 @@ from vqa_client.errors import ServerUnusable, VqaClientError
 
 COMMANDS = {
     "benchmarks": {
+        "run": "Ask a benchmark by its name, or by the path of a file; NAME --help shows its options.",
+        "list_benchmarks": "List the benchmarks that `run` knows.",
+        "selftest": "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
         "mc": "Multiple choice on long documents as page images (LongBench-v2's form).",
         "niah": "Needle in a haystack: secrets hidden in documents that are shown as page images.",
         "vqa2": "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
@@ -39,6 +42,8 @@ COMMANDS = {
         "view": "Serve a run's page on this machine alone; it follows a run that is still going.",
     },
 }
+OWN_HELP = ("run", "selftest")
+"""Commands that show a benchmark's own options."""
 """Each command's help, by the module of cli/commands that has it; none is imported but the one that is called."""
 ROBUSTNESS = {
     "generate": "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
@@ -56,7 +61,9 @@ app = App(
 robustness = App(name="robustness", help="Corrupt images on purpose, and say what that does to a model's answers.")
 for _module, _commands in COMMANDS.items():
     for _name, _help in _commands.items():
-        app.command(f"vqa_client.cli.commands.{_module}:{_name}", help=_help)
+        _shown = "list" if _name == "list_benchmarks" else None
+        _flags = [] if _name in OWN_HELP else ["--help", "-h"]
+        app.command(f"vqa_client.cli.commands.{_module}:{_name}", name=_shown, help=_help, help_flags=_flags)
 for _name, _help in ROBUSTNESS.items():
     _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
     robustness.command(f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags)

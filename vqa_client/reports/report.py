@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Summary
+from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Failure, Status
 
 
@@ -28,6 +29,7 @@ class Report(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     sample: Sample | None = None
     headline: str = ""
+    description: Description | None = None
     failures: dict[Status, Failure] = {}
     cut_documents: int = 0
 

@@ -51,7 +51,8 @@ def make_plans(
     corrupted: RobustnessRun | None = None,
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
-    plans: list[Plan] = _of_this_room(PLANNERS[type(settings)])(settings, config, model, note)
+    planner = PLANNERS.get(type(settings), "declared.declared_plans")
+    plans: list[Plan] = _of_this_room(planner)(settings, config, model, note)
     if settings.sample is not None:
         from vqa_client.runs.sampled import sampled
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.runs.declared import reopen_declared
 from vqa_client.runs.run_file import RunFile
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks import explain, mc, niah
@@ -46,10 +47,7 @@ def reopen(log: Path) -> Reopened:
             f"{run_file_of(log)} is missing, which says from which data and by which parser the run is",
             hint="put it back beside the log",
         )
-    name = str(file.identity.get("task"))
-    if name not in _OPENERS:
-        raise UsageError(f"{run_file_of(log)} is of an unknown task {name!r}", hint=f"known are {', '.join(_OPENERS)}")
-    task, loaded = _opened(name, file, log)
+    task, loaded = _opened(str(file.identity.get("task")), file, log)
     return Reopened(file=file, task=task, questions=loaded.questions, data_sha256=loaded.data_sha256)
 
 
@@ -70,7 +68,7 @@ def run_file_of(log: Path) -> Path:
 def _opened(name: str, file: RunFile, log: Path) -> tuple[Task, Loaded]:
     settings = file.described.get("settings") or {}
     try:
-        return _OPENERS[name](settings, file)
+        return _OPENERS[name](settings, file) if name in _OPENERS else reopen_declared(file)
     except KeyError as missing:
         raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
     except DataError as error:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import anyio.to_thread
+import msgspec
 from msgspec import Struct
 
 from vqa_client.client.check.before import identity_of
@@ -102,6 +103,7 @@ def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
             "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
+            **({"benchmark": msgspec.to_builtins(plan.description)} if plan.description else {}),
         },
     )
 

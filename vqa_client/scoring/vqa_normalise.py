@@ -56,12 +56,17 @@ def normalised(text: str) -> str:
 
 def without_punctuation(text: str) -> str:
     """The first step alone; letters keep their case and spaces stay."""
+    return without_marks(text, _FULL_STOP)
+
+
+def without_marks(text: str, full_stop: re.Pattern[str]) -> str:
+    """The same with another rule for full stops."""
     marks = set(_MARK.findall(text))
     if marks:
         number = _DIGIT_COMMA_DIGIT.search(text) is not None
         gone = {mark for mark in marks if number or f"{mark} " in text or f" {mark}" in text}
         text = text.translate({ord(mark): "" if mark in gone else " " for mark in marks})
-    return _FULL_STOP.sub("", text, count=_MOST_STOPS) if "." in text else text
+    return full_stop.sub("", text, count=_MOST_STOPS) if "." in text else text
 
 
 def with_plain_words(text: str) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from vqa_client import template
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.choice_published import READINGS
 from vqa_client.task import Loaded, Task
-from vqa_client.tasks import choice_modes, longbench, template
+from vqa_client.tasks import choice_modes, longbench
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
 from vqa_client.types import Answer, ChoiceMode, Completion, Question, Score
@@ -99,7 +100,7 @@ def task(
     template.check(chosen)
 
     def prompt(question: Question) -> str:
-        text = template.fill(chosen, question=question.text, choices=choices_text(question.choices))
+        text = template.fill(chosen, question=question.text, choices=template.choices_text(question.choices))
         return longbench.with_context(text, question.extra["context"]) if text_only else text
 
     if choosing:
@@ -120,11 +121,6 @@ def task(
         scoring={"parser": parser, "version": SCORING_VERSION},
         headline=parser,
     )
-
-
-def choices_text(choices: dict[str, str]) -> str:
-    """Write the choices as the model sees them, one a line in the order of their letters."""
-    return "\n".join(f"{label}. {text}" for label, text in sorted(choices.items()))
 
 
 def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:

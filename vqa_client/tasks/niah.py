@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from vqa_client import template
 from vqa_client.scoring.choice import TRUNCATED
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
 from vqa_client.task import Loaded, Task
-from vqa_client.tasks import longbench, template
+from vqa_client.tasks import longbench
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select

@@ -13,6 +13,27 @@ _VQA2 = Vqa2Settings()
 _EXPLAIN = ExplainSettings()
 
 
+_Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
+
+
+def run(name: str | None = None, /, *options: _Options) -> int:
+    from vqa_client.cli import benchmark
+
+    return benchmark.run(name, options)
+
+
+def list_benchmarks() -> int:
+    from vqa_client.cli import benchmark
+
+    return benchmark.list_benchmarks()
+
+
+def selftest(name: str | None = None, /, *options: _Options) -> int:
+    from vqa_client.cli import benchmark
+
+    return benchmark.selftest(name, options)
+
+
 def mc(settings: Annotated[McSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli.evaluate import evaluate
 

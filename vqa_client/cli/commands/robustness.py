@@ -1,6 +1,6 @@
 """`vqa-client robustness`: how a model bears corrupted images."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -21,11 +21,11 @@ def generate(settings: Annotated[GenerateSettings, Parameter(name="*")]) -> int:
 def run(
     *options: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     task: Annotated[
-        Literal["vqa2", "mc", "niah", "explain", "vqax", "actx", "esnlive", "vcr"] | None,
+        str | None,
         Parameter(
             group=CORRUPTIONS,
-            help="The benchmark; needed. Those with explanations go by their names; explain is vqax. All options of "
-            "its own command are taken too: --task NAME --help shows them.",
+            help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, a name that `vqa-client list` shows "
+            "or a file. Takes all options of its own command too: --task NAME --help shows them.",
         ),
     ] = None,
     corrupted: Annotated[RobustnessRun, Parameter(name="*")] = _ALL,

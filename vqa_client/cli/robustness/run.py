@@ -1,22 +1,23 @@
 """`vqa-client robustness run`: any benchmark, asked clean and under each corruption and level."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
-from inspect import Parameter
-from typing import Annotated, Any, cast
+from dataclasses import replace
+from typing import cast
 
 from cyclopts import App
-from cyclopts import Parameter as CommandParameter
 
+from vqa_client.cli.benchmark import settings_command
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.robustness.tables import as_robustness_tables
 from vqa_client.errors import UsageError
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.tasks import registry
 
 BENCHMARKS: dict[str, type[RunSettings]] = {
     "vqa2": Vqa2Settings,
@@ -33,8 +34,10 @@ def run(benchmark: str | None, options: Sequence[str], corrupted: RobustnessRun)
     if benchmark is None:
         raise UsageError("--task is missing: the benchmark to run", hint=f"--task {'|'.join(BENCHMARKS)}")
     named = ["--task", benchmark] if benchmark in EXPLAINED else []
-    settings = _command(benchmark)([*named, *options], result_action="return_value")
-    return evaluate(cast(RunSettings, settings), as_robustness_tables, corrupted=corrupted)
+    settings = cast(RunSettings, _command(benchmark)([*named, *options], result_action="return_value"))
+    if isinstance(settings, BenchmarkSettings):
+        settings = replace(settings, benchmark=benchmark)
+    return evaluate(settings, as_robustness_tables, corrupted=corrupted)
 
 
 def show_help(benchmark: str | None) -> int:
@@ -45,20 +48,5 @@ def show_help(benchmark: str | None) -> int:
 
 
 def _command(benchmark: str) -> App:
-    kind: Any = BENCHMARKS.get(benchmark, ExplainSettings)
-    command = App(
-        name=f"vqa-client robustness run --task {benchmark}",
-        help="",
-        help_flags=[],
-        version_flags=[],
-        help_format="plaintext",
-    )
-    needs = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
-    default = Parameter.empty if needs else kind()
-
-    def take(settings: Any = default) -> RunSettings:
-        return cast(RunSettings, settings)
-
-    take.__annotations__["settings"] = Annotated[kind, CommandParameter(name="*")]
-    command.default(take)
-    return command
+    kind = ExplainSettings if benchmark in EXPLAINED else BENCHMARKS.get(benchmark) or registry.find(benchmark).settings
+    return settings_command(f"vqa-client robustness run --task {benchmark}", kind)

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from vqa_client import template
 from vqa_client.errors import DataError
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.answers import texts
@@ -14,7 +15,6 @@ from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import peel, spoken
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.task import Loaded, Task
-from vqa_client.tasks import template
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files
 from vqa_client.tasks.vqa2.records import read_records

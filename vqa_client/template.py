@@ -1,7 +1,7 @@
 """Prompt templates in which two placeholders are replaced, once, and every other brace means itself."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from vqa_client.errors import UsageError
 
@@ -38,6 +38,22 @@ def question_alone(template: str | None, default: str, *, instead: str) -> tuple
     return template, ""
 
 
+def template_for(template: str | None, default: str, benchmark: str) -> tuple[str, str]:
+    """The template that a benchmark asks with, and a note for people, "" where it is the config's.
+
+    One with other placeholders than the benchmark's own was written for another: `default` is used. Raises UsageError
+    for an unknown placeholder.
+    """
+    if not template:
+        return default, ""
+    known = placeholders(default)
+    if placeholders(template) != known:
+        listed = " and ".join(f"{{{name}}}" for name in sorted(known, reverse=True))
+        return default, f"{benchmark} asks with its own prompt, not with the config's: its template needs {listed}"
+    check(template, known=sorted(known, reverse=True))
+    return template, ""
+
+
 def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
     """Refuse a template that leaves the question out or names a placeholder that isn't one; raises UsageError."""
     names = [name for name in _BARE_NAME.findall(template) if name]
@@ -53,3 +69,8 @@ def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
             f"prompt_template has no {{question}}: {template[:60]!r}",
             hint=f"write {listed} where the texts belong; '{{question}}' is the shortest template",
         )
+
+
+def choices_text(choices: Mapping[str, str]) -> str:
+    """Write the choices as the model sees them, one per line in the order of their letters."""
+    return "\n".join(f"{label}. {text}" for label, text in sorted(choices.items()))

@@ -1,0 +1,209 @@
+"""Figures of a whole run that add up: F1, means of means, groups that count only whole; each with an interval.
+
+An aggregate is a tree of `Sums`, `Over` and `Combined`. It is computed in one walk over the scored questions. The
+interval is a delete-a-group jackknife: clusters fall into up to 100 pieces by a stable hash of their names, and the
+figure is computed again without each piece:
+
+    variance = (g - 1) / g * sum((figure without piece - their mean)^2)        g pieces; t with g - 1 degrees of freedom
+
+Source: Kott, Journal of Official Statistics 17 (2001). A group that counts whole has to lie in one cluster.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from math import fsum, sqrt
+from typing import Final, Protocol
+from zlib import crc32
+
+from msgspec import Struct
+
+from vqa_client.scoring.statistics import t_quantile
+from vqa_client.types import Question, Record
+
+PIECES: Final = 100
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """What aggregates add up: a question under one metric; `answer` is None where nothing was said."""
+
+    question: Question
+    record: Record
+    answer: str | None
+    score: float
+
+
+class Sums(Struct, frozen=True):
+    """`of` the sums over all questions of what `adds` gives; where that is None, the question is left out."""
+
+    adds: Callable[[Scored], Sequence[float] | None]
+    of: Callable[..., float]
+
+
+class Over(Struct, frozen=True):
+    """`inner` for each value of `by`, a group's name or a key (None: left out), then `of` all these values."""
+
+    by: str | Callable[[Scored], Hashable]
+    inner: "Aggregate"
+    of: Callable[[Mapping[Hashable, float]], float]
+
+
+class Combined(Struct, frozen=True):
+    """`of` several figures of the same questions."""
+
+    parts: "tuple[Aggregate, ...]"
+    of: Callable[..., float]
+
+
+Aggregate = Sums | Over | Combined
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """A figure and its interval at 95 %; None where it can't be computed, as a share of nothing."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    pieces: int = 0
+
+
+def _mean(total: float, n: float) -> float:
+    return total / n
+
+
+MEAN: Final = Sums(lambda scored: (scored.score, 1), _mean)
+"""The mean score."""
+ALL_RIGHT: Final = Sums(lambda scored: (scored.score >= 1, 1), lambda right, n: float(right == n))
+"""1 where every question is right, else 0."""
+
+
+def mean_over(by: str | Callable[[Scored], Hashable], inner: Aggregate = MEAN) -> Over:
+    """The unweighted mean of a figure over groups: a macro average."""
+    return Over(by, inner, lambda values: fsum(values.values()) / len(values))
+
+
+def only(condition: Callable[[Scored], bool], inner: Sums = MEAN) -> Sums:
+    """The same figure of the questions for which a condition holds."""
+    return Sums(lambda scored: inner.adds(scored) if condition(scored) else None, inner.of)
+
+
+def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Figure:
+    """Walk over the questions once and give the figure with its interval."""
+    running = Running(aggregate)
+    for scored in questions:
+        running.add(scored)
+    return running.figure()
+
+
+class Running:
+    """A figure while its questions go by."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._state = _state_of(aggregate)
+        self._pieces: set[int] = set()
+
+    def add(self, scored: Scored) -> None:
+        """Take one question."""
+        piece = crc32((scored.record.cluster or scored.record.question_id).encode("utf-8", "surrogatepass")) % PIECES
+        self._pieces.add(piece)
+        self._state.add(scored, piece)
+
+    def figure(self) -> Figure:
+        """The figure of all that was added; without an interval where it has no spread or can't be computed."""
+        value = self._state.value(None)
+        without = [self._state.value(piece) for piece in sorted(self._pieces)]
+        known = [each for each in without if each is not None]
+        pieces = len(known)
+        if value is None or pieces < 2 or pieces < len(without):
+            return Figure(value=value)
+        mean = fsum(known) / pieces
+        spread = sqrt((pieces - 1) / pieces * fsum((each - mean) ** 2 for each in known))
+        half = t_quantile(0.95, pieces - 1) * spread
+        return Figure(value=value, low=value - half, high=value + half, pieces=pieces) if half else Figure(value=value)
+
+
+class _State(Protocol):
+    def add(self, scored: Scored, piece: int) -> None: ...
+
+    def value(self, without: int | None) -> float | None: ...
+
+
+class _SumsState:
+    """Sums by piece."""
+
+    def __init__(self, aggregate: Sums) -> None:
+        self._aggregate = aggregate
+        self._sums: dict[int, tuple[float, ...]] = {}
+
+    def add(self, scored: Scored, piece: int) -> None:
+        adds = self._aggregate.adds(scored)
+        if adds is not None:
+            held = self._sums.get(piece)
+            added = tuple(map(float, adds))
+            self._sums[piece] = added if held is None else tuple(a + b for a, b in zip(held, added, strict=True))
+
+    def value(self, without: int | None) -> float | None:
+        left = [sums for piece, sums in sorted(self._sums.items()) if piece != without]
+        return _computed(self._aggregate.of, *map(fsum, zip(*left, strict=True))) if left else None
+
+
+class _OverState:
+    """A state for each value; without a piece, only the values that have questions in it change."""
+
+    def __init__(self, aggregate: Over) -> None:
+        self._aggregate = aggregate
+        self._states: dict[Hashable, _State] = {}
+        self._in_piece: dict[int, dict[Hashable, None]] = {}
+        self._whole: dict[Hashable, float | None] = {}
+        self._key = _key_of(aggregate.by)
+
+    def add(self, scored: Scored, piece: int) -> None:
+        key = self._key(scored)
+        if key is None:
+            return
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _state_of(self._aggregate.inner)
+        state.add(scored, piece)
+        self._in_piece.setdefault(piece, {})[key] = None
+        self._whole.clear()
+
+    def value(self, without: int | None) -> float | None:
+        if not self._whole:
+            self._whole = {key: state.value(None) for key, state in self._states.items()}
+        changed = () if without is None else self._in_piece.get(without, ())
+        found = self._whole | {key: self._states[key].value(without) for key in changed}
+        values = {key: value for key, value in found.items() if value is not None}
+        return _computed(self._aggregate.of, values) if values else None
+
+
+class _CombinedState:
+    """The states of several figures."""
+
+    def __init__(self, aggregate: Combined) -> None:
+        self._aggregate = aggregate
+        self._states = [_state_of(part) for part in aggregate.parts]
+
+    def add(self, scored: Scored, piece: int) -> None:
+        for state in self._states:
+            state.add(scored, piece)
+
+    def value(self, without: int | None) -> float | None:
+        values = [state.value(without) for state in self._states]
+        return None if None in values else _computed(self._aggregate.of, *values)
+
+
+def _state_of(aggregate: Aggregate) -> _State:
+    if isinstance(aggregate, Sums):
+        return _SumsState(aggregate)
+    return _OverState(aggregate) if isinstance(aggregate, Over) else _CombinedState(aggregate)
+
+
+def _key_of(by: str | Callable[[Scored], Hashable]) -> Callable[[Scored], Hashable]:
+    return (lambda scored: scored.question.groups.get(by)) if isinstance(by, str) else by
+
+
+def _computed(of: Callable[..., float], *values: object) -> float | None:
+    """The figure, None where it is a share of nothing."""
+    try:
+        return of(*values)
+    except ZeroDivisionError:
+        return None

@@ -1,0 +1,94 @@
+"""`vqa-client run`, `list` and `selftest`: any declared benchmark, by its name or by the path of its file."""
+
+from collections.abc import Sequence
+from dataclasses import MISSING, fields, replace
+from inspect import Parameter
+from typing import Annotated, Any, TypeVar, cast
+
+from cyclopts import App
+from cyclopts import Parameter as CommandParameter
+
+from vqa_client.cli.evaluate import evaluate
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.cli.text import count, safe
+from vqa_client.errors import UsageError
+from vqa_client.settings.declared import BenchmarkSettings
+
+HELP_FLAGS = frozenset({"--help", "-h"})
+_NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
+_SHOWN = 10
+Settings = TypeVar("Settings")
+
+
+def run(name: str | None, options: Sequence[str]) -> int:
+    """Ask a benchmark with its own options."""
+    settings = _settings("run", name, options)
+    return EXIT_OK if settings is None else evaluate(settings)
+
+
+def list_benchmarks() -> int:
+    """Print every installed benchmark's name and title."""
+    from vqa_client.tasks.registry import titles
+
+    found = titles()
+    width = max(map(len, found), default=0)
+    emit("".join(f"{name:<{width}}  {safe(title)}\n" for name, title in found.items()))
+    return EXIT_OK
+
+
+def selftest(name: str | None, options: Sequence[str]) -> int:
+    """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
+    from vqa_client.runs.selftest import selftest as tested
+
+    settings = _settings("selftest", name, options)
+    if settings is None:
+        return EXIT_OK
+    found = tested(settings)
+    lines = [f"{safe(fault.question_id)}: {fault.reply!r}: {fault.reason}" for fault in found.faults[:_SHOWN]]
+    more = len(found.faults) - _SHOWN
+    verdict = f"{count(len(found.faults), 'question')} of {found.total:,} fail" if found.faults else "every score is 1"
+    emit(
+        "\n".join(
+            [*lines, *([f"and {more:,} more"] if more > 0 else []), f"{count(found.total, 'question')}: {verdict}"]
+        )
+        + "\n"
+    )
+    return EXIT_FAILED_QUESTIONS if found.faults else EXIT_OK
+
+
+def settings_command(name: str, kind: type[Settings]) -> App:
+    """A command that takes the options of a settings type and returns the settings."""
+    command = App(name=name, help="", help_flags=[], version_flags=[], help_format="plaintext")
+    needs = [
+        field for field in fields(cast(Any, kind)) if field.default is MISSING and field.default_factory is MISSING
+    ]
+    default = Parameter.empty if needs else kind()
+
+    def take(settings: Any = default) -> Settings:
+        return cast(Settings, settings)
+
+    take.__annotations__["settings"] = Annotated[kind, CommandParameter(name="*")]
+    command.default(take)
+    return command
+
+
+def _settings(command: str, name: str | None, options: Sequence[str]) -> BenchmarkSettings | None:
+    """The settings that the options give; None where help was asked for, which is printed."""
+    wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
+    if name is None or name in HELP_FLAGS:
+        if not wants_help:
+            raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
+        kind: type[BenchmarkSettings] = BenchmarkSettings
+    else:
+        from vqa_client.tasks.registry import find
+
+        kind = find(name).settings
+    app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
+    if wants_help:
+        app.help_print([])
+        return None
+    given = cast(
+        BenchmarkSettings, app(list(options), result_action="return_value", print_error=False, exit_on_error=False)
+    )
+    return replace(given, benchmark=str(name))

@@ -1,0 +1,65 @@
+"""Whether a short answer equals a reference: rules that several benchmarks share, each a score in [0, 1]."""
+
+import re
+from collections.abc import Callable
+
+from vqa_client.types import Question
+
+Rule = Callable[[str, str], float]
+"""Scores an answer against one reference."""
+
+_TOLERANCE = 0.05
+_NUMBER = re.compile(
+    r"[$€£¥]?\s?([-+]?)\s?[$€£¥]?\s?((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:e[-+]?\d+)?)\s?(%?)\s?[$€£¥]?",
+    re.IGNORECASE,
+)
+
+
+def best_of(rule: Rule) -> Callable[[str, Question], float]:
+    """The best score over a question's references."""
+    return lambda answer, question: max(rule(answer, reference) for reference in question.references)
+
+
+def relaxed_published(answer: str, reference: str) -> float:
+    """The published relaxed rule, to the letter: a number within 5 %, else the same text but for case.
+
+    "62%" is 0.62, so "62" is wrong for it; a reference of 0 is compared as text. Source: ChartQA (Masry et al., ACL
+    Findings 2022, section 5.1) as pix2struct and its followers compute it.
+    """
+    said, wanted = _published_number(answer), _published_number(reference)
+    if said is not None and wanted:
+        return float(abs(said - wanted) / abs(wanted) <= _TOLERANCE)
+    return float(answer.lower() == reference.lower())
+
+
+def relaxed(answer: str, reference: str) -> float:
+    """A number within 5 %, else the same words: thousands commas, currency signs and outer punctuation don't count.
+
+    Where only one side has a per cent sign, "62" and "0.62" both answer "62%", and "62%" answers both.
+    """
+    said, wanted = _number(answer), _number(reference)
+    if said is None or wanted is None:
+        return float(_words(answer) == _words(reference))
+    value, percent = said
+    target, target_percent = wanted
+    scales = (1.0,) if percent == target_percent else (1.0, 0.01) if percent else (1.0, 100.0)
+    return float(any(abs(value * scale - target) <= abs(target) * _TOLERANCE for scale in scales))
+
+
+def _number(text: str) -> tuple[float, bool] | None:
+    """The number that a text is, as people write one, and whether it is in per cent."""
+    found = _NUMBER.fullmatch(text.strip().rstrip(".").replace("\u2212", "-"))
+    if not found or not found[2][:2].strip(".eE"):
+        return None
+    return float(found[1] + found[2].replace(",", "")), bool(found[3])
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .,;:!?\"'")
+
+
+def _published_number(text: str) -> float | None:
+    try:
+        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,65 @@
+"""ChartQA: questions on charts, written by people and by a machine; a number is right within 5 %.
+
+Data: test_human.json and test_augmented.json beside png/, in which a row is
+
+    {"imgname": "41699051005347.png", "query": "How many food items are shown in the bar graph?", "label": "14"}
+
+Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Findings 2022, section 5.1).
+"""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import (
+    Benchmark,
+    Beside,
+    Form,
+    Home,
+    Metric,
+    Picture,
+    Place,
+    Question,
+    best_of,
+    relaxed,
+    relaxed_published,
+    short_answer,
+    tables,
+    verbatim,
+)
+
+
+class Row(Struct):
+    query: str
+    label: str
+    image: Picture
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=f"{place.file}#{place.number}",
+        text=row.query,
+        images=(row.image,),
+        references=(row.label,),
+        groups={"written_by": "people" if "human" in place.file else "machine"},
+        cluster=row.image,
+    )
+
+
+BENCHMARK = Benchmark(
+    name="chartqa",
+    load=tables(
+        Row,
+        Form(
+            ("{split}_human.json", "{split}_augmented.json"),
+            columns={"image": Beside("png/{imgname}")},
+            home=Home("github.com/vis-nlp/ChartQA", "GPL-3.0", megabytes=900),
+        ),
+        question=question,
+    ),
+    prompt="{question}\nAnswer with a single word or number.",
+    parse=short_answer,
+    metrics=(
+        Metric("relaxed", best_of(relaxed), "a number within 5 %, else the same words"),
+        Metric("published", best_of(relaxed_published), "the published rule on the whole reply", read=verbatim),
+    ),
+    breakdowns=("written_by",),
+)

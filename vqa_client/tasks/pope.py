@@ -1,0 +1,86 @@
+"""POPE: is an object in the photograph? Half of those asked for are not, drawn at random, by frequency or by company.
+
+Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, in which a row is
+
+    {"question_id": 1, "image": "COCO_val2014_000000310196.jpg", "text": "Is there a snowboard?", "label": "yes"}
+
+Published: accuracy, precision, recall, F1 and the share of "yes" for each file (Li et al., EMNLP 2023, section 3).
+"""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import (
+    Benchmark,
+    Beside,
+    Breakdown,
+    Form,
+    Home,
+    Metric,
+    Picture,
+    Place,
+    Question,
+    Scored,
+    Sums,
+    Total,
+    pope_yes,
+    tables,
+    yes_no,
+    yorn,
+)
+
+
+class Row(Struct):
+    question_id: str
+    text: str
+    label: str
+    photograph: Picture
+
+
+def question(row: Row, place: Place) -> Question:
+    kind = place.file.rpartition("_")[2]
+    return Question(
+        id=f"{kind}/{row.question_id}",
+        text=row.text,
+        images=(row.photograph,),
+        references=("no" if row.label.lower() == "no" else "yes",),
+        groups={"kind": kind, "label": row.label.lower()},
+        cluster=row.photograph,
+    )
+
+
+def right(answer: str, question: Question) -> float:
+    return float(answer == question.references[0])
+
+
+def counts(scored: Scored) -> tuple[float, ...]:
+    """Rightly said "yes", said "yes", there, all."""
+    there, said = scored.question.references == ("yes",), scored.answer == "yes"
+    return there and said, said, there, 1
+
+
+BENCHMARK = Benchmark(
+    name="pope",
+    load=tables(
+        Row,
+        Form(
+            "*_pope_*.json",
+            columns={"photograph": Beside("val2014/{image}")},
+            home=Home("github.com/RUCAIBox/POPE", "MIT", megabytes=3),
+        ),
+        question=question,
+    ),
+    prompt="{question}\nAnswer yes or no.",
+    parse=yes_no,
+    metrics=(
+        Metric("accuracy", right, "says rightly whether the object is there"),
+        Metric("published", right, "the published script: yes unless it denies", read=pope_yes),
+        Metric("vlmevalkit", right, "VLMEvalKit: one of the words, not the other", read=yorn),
+    ),
+    totals=(
+        Total("precision", Sums(counts, lambda hits, said, there, n: hits / said), "of what it sees, what is there"),
+        Total("recall", Sums(counts, lambda hits, said, there, n: hits / there), "of what is there, what it sees"),
+        Total("f1", Sums(counts, lambda hits, said, there, n: 2 * hits / (said + there)), "their harmonic mean"),
+        Total("yes_share", Sums(counts, lambda hits, said, there, n: said / n), 'how often it says "yes"'),
+    ),
+    breakdowns=(Breakdown("kind", order=("random", "popular", "adversarial")), "label"),
+)
