@@ -4,20 +4,21 @@ A benchmark is a file that assigns BENCHMARK, or defines `benchmark(options)` wh
 line of its docstring is its title. Command, settings, resume, reports, page and comparison follow from the declaration.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
-from vqa_client.scoring.readings import Parse, Read, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
-from vqa_client.scoring.reply import reply_from
+from vqa_client.scoring.readings import Parse, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
+from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
 from vqa_client.template import choices_text, fill
-from vqa_client.types import Answer, Completion, Question, Record, Score
+from vqa_client.types import Answer, Question, Record, Score
 
 __all__ = [
     "ALL_RIGHT",
@@ -60,6 +61,9 @@ __all__ = [
 ]
 
 
+NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
 class _Marker(Struct, frozen=True):
     """What a benchmark's own option decides, as a mark in its annotation."""
 
@@ -75,23 +79,17 @@ READS: Final = _Marker("reads")
 class Metric(Struct, frozen=True):
     """A score of one question in [0, 1]; None where it doesn't count.
 
-    `of` scores an answer: the one that `parse` gave, or what `read`, a published reader, finds in the reply as it came.
-    Without an answer the score is 0. `when` says which questions it is for. `says` explains it wherever its name is
-    shown; `normalise` is shown beside an answer when a reading is explained.
+    `of` scores the answer that `parse` gave, or the one that `read` gives: another reading of the same reply, such as a
+    published script's. Without an answer the score is 0. `when` says which questions it is for. `says` explains it
+    wherever its name is shown; `normalise` is shown beside an answer when a reading is explained.
     """
 
     name: str
     of: Callable[[str, Question], float | None]
     says: str = ""
-    read: Read | None = None
+    read: Parse | None = None
     when: Callable[[Question], bool] | None = None
     normalise: Callable[[str], str] | None = None
-
-    def answer(self, record: Record, question: Question) -> str | None:
-        """The answer of a record as this metric reads it; None for a failed question."""
-        if self.read is None or record.output is None:
-            return record.answer
-        return self.read(record.output, question)
 
     def score(self, answer: str | None, question: Question) -> float | None:
         """The score of an answer, None where the metric doesn't count."""
@@ -121,10 +119,15 @@ Load = Callable[[Source], Iterable[Part]]
 class Benchmark(Struct, frozen=True, kw_only=True):
     """One benchmark.
 
-    `load` gives its questions, `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
-    is the first metric unless `headline` names another. The first breakdown is what robustness calls a question's type.
-    `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`. `unit` names what several
-    questions share. `version` changes when `parse` or a metric does, so that kept replies are scored again.
+    `load` gives its questions; `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
+    is the first metric, or the one that `headline` names: its reading gives a record's answer. `measure` says in words
+    what the headline's accuracy is. `prompt` is a template or gives a question's prompt; `frame` puts something around
+    it. `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`.
+
+    `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
+    `compares_answers` is off where two right replies are hardly ever the same text. `report` gives the file and the
+    writer of a published form, in place of the common one. `version` changes when `parse` or a metric does, so that
+    kept replies are scored again.
     """
 
     name: str
@@ -132,55 +135,75 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     parse: Parse
     metrics: tuple[Metric, ...]
     headline: str = ""
+    measure: str = ""
     totals: tuple[Total, ...] = ()
     breakdowns: tuple[Breakdown | str, ...] = ()
-    prompt: str = "{question}"
+    prompt: str | Callable[[Question], str] = "{question}"
+    frame: Callable[[str, Question], str] | None = None
+    text_first: bool = False
     ideal_reply: Callable[[Question], str] = first_reference
     unit: str = "image"
+    question_type: str = ""
+    compares_answers: bool = True
     version: str = "1"
 
     @property
-    def headline_name(self) -> str:
+    def headline_metric(self) -> Metric:
         """The metric that a score's value is of."""
-        return self.headline or self.metrics[0].name
+        return next((metric for metric in self.metrics if metric.name == self.headline), self.metrics[0])
 
     def description(self) -> Description:
         """What reports, pages and comparisons show of the declaration."""
         breakdowns = [Breakdown(each) if isinstance(each, str) else each for each in self.breakdowns]
+        headline = self.headline_metric.name
         return Description(
-            headline=self.headline_name,
+            headline=headline,
+            measure=self.measure or ("accuracy" if headline == "accuracy" else f"accuracy ({headline})"),
             metrics={metric.name: metric.says for metric in self.metrics},
             totals={total.name: total.says for total in self.totals},
             breakdowns=tuple(breakdowns),
             unit=self.unit,
+            question_type=self.question_type,
+            compares_answers=self.compares_answers,
         )
 
-    def task(self, prompt_template: str | None = None, scoring: dict[str, str] | None = None) -> Task:
-        """The functions that the engine calls; raises UsageError for an unknown placeholder in the template."""
-        chosen = prompt_template or self.prompt
-        headline = self.headline_name
+    def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
+        """A reply's answer as a metric reads it."""
+        if metric.read is not None:
+            return metric.read(reply, question)
+        return reply.without_answer() if reply.status else self.parse(reply, question)
+
+    def task(self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS) -> Task:
+        """The functions that the engine calls; `scoring` are the options that decide how replies are read."""
+        headline, template = self.headline_metric, prompt_template or self.prompt
 
         def prompt(question: Question) -> str:
-            return fill(chosen, question=question.text, choices=choices_text(question.choices))
+            if isinstance(template, str):
+                text = fill(template, question=question.text, choices=choices_text(question.choices))
+            else:
+                text = template(question)
+            return self.frame(text, question) if self.frame else text
 
-        def parse(completion: Completion, question: Question) -> Answer:
-            reply = reply_from(completion)
-            return reply.without_answer() if reply.status else self.parse(reply, question)
+        def parse(reply: Reply, question: Question) -> Answer:
+            return self.answer(headline, reply, question)
 
-        def score(answer: Answer, completion: Completion, question: Question) -> Score:
+        def score(answer: Answer, reply: Reply, question: Question) -> Score:
             parts: dict[str, float] = {}
             for metric in self.metrics:
-                said = answer.text if metric.read is None else metric.read(completion.text, question)
-                value = metric.score(said, question)
+                same = metric.read is headline.read
+                said = answer if same else self.answer(metric, reply, question)
+                value = metric.score(said.text, question)
                 if value is not None:
                     parts[metric.name] = value
-            return Score(value=parts.get(headline, 0.0), parts=parts)
+            return Score(value=parts.get(headline.name, 0.0), parts=parts)
 
         return Task(
             name=self.name,
             prompt=prompt,
             parse=parse,
             score=score,
-            scoring={"benchmark": self.name, "version": self.version, **(scoring or {})},
-            headline=headline,
+            scoring={**scoring, "version": self.version},
+            headline=headline.name,
+            text_first=self.text_first,
+            description=self.description(),
         )

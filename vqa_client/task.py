@@ -9,6 +9,31 @@ from msgspec import Struct
 from vqa_client.types import Answer, Choosing, Completion, Question, Score
 
 
+class Breakdown(Struct, frozen=True):
+    """A field of the questions' groups that scores are broken down by; `order` is that of its values."""
+
+    field: str
+    order: tuple[str, ...] = ()
+    crossed_with: str = ""
+
+
+class Description(Struct, frozen=True, kw_only=True):
+    """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
+
+    `metrics` and `totals` give what each figure says; `headline` is the metric that scores are of, `measure` the same
+    in words. The other fields are the declaration's.
+    """
+
+    headline: str
+    measure: str = "accuracy"
+    metrics: dict[str, str] = {}
+    totals: dict[str, str] = {}
+    breakdowns: tuple[Breakdown, ...] = ()
+    unit: str = "image"
+    question_type: str = ""
+    compares_answers: bool = True
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """The functions of one benchmark.
 
@@ -26,6 +51,7 @@ class Task(Struct, frozen=True, kw_only=True):
     headline: str
     text_first: bool = False
     choosing: Choosing | None = None
+    description: Description | None = None
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -60,25 +86,3 @@ class Source(Struct, frozen=True, kw_only=True):
     settings: Any
     notify: Callable[[str], None] = lambda _: None
     finds_images: bool = True
-
-
-class Breakdown(Struct, frozen=True):
-    """A field of the questions' groups that scores are broken down by; `order` is that of its values."""
-
-    field: str
-    order: tuple[str, ...] = ()
-    crossed_with: str = ""
-
-
-class Description(Struct, frozen=True, kw_only=True):
-    """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
-
-    `metrics` and `totals` give what each figure says; `headline` is the metric that scores are of; `unit` names what
-    several questions share.
-    """
-
-    headline: str
-    metrics: dict[str, str] = {}
-    totals: dict[str, str] = {}
-    breakdowns: tuple[Breakdown, ...] = ()
-    unit: str = "image"

@@ -48,6 +48,7 @@ class _RunningTotals:
     """Every total under each of its metrics, added up while records go by; failed questions said nothing."""
 
     def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
         self._by_metric: list[tuple[Metric, dict[str, Running]]] = []
         for metric in benchmark.metrics:
             totals = [total for total in benchmark.totals if not total.on or metric.name in total.on]
@@ -58,13 +59,19 @@ class _RunningTotals:
         """The records of the same pairs."""
         for question, record in pairs:
             for metric, totals in self._by_metric:
-                answer = metric.answer(record, question)
+                answer = self._answer(metric, record, question)
                 score = metric.score(answer, question)
                 if score is not None:
                     scored = Scored(question=question, record=record, answer=answer, score=score)
                     for running in totals.values():
                         running.add(scored)
             yield record
+
+    def _answer(self, metric: Metric, record: Record, question: Question) -> str | None:
+        """The answer of a record as a metric reads it; None for a failed question."""
+        if metric.read is self._benchmark.headline_metric.read or record.output is None:
+            return record.answer
+        return self._benchmark.answer(metric, reply_from(kept_completion(record)), question).text
 
     def figures(self) -> Totals:
         """Each total's figures by metric."""
@@ -83,7 +90,7 @@ def _content(benchmark: Benchmark, run: Run, summary: DeclaredSummary) -> dict[s
         "config": run.config,
         "data_path": run.data_path,
         "images_dir": run.images_dir,
-        "headline": benchmark.headline_name,
+        "headline": benchmark.headline_metric.name,
         "total_questions": summary.overall.total,
         "accuracy": summary.overall.accuracy,
         **summary.added(),

@@ -1,12 +1,11 @@
 """How a benchmark takes a reply to an answer: readings of ours, and the published readers beside which they stand.
 
-A reading of ours gets the reply as it was read once for all benchmarks: thoughts, wrappers and refusals are dealt with.
-A published reader gets the reply as it came.
+A reading of ours takes the reply as it was read once for all benchmarks, without thoughts and wrappers, and is called
+only where there is something to read. A published reader takes the reply as it came, an empty one too.
 """
 
 import re
 from collections.abc import Callable
-from typing import Final
 
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
@@ -14,15 +13,12 @@ from vqa_client.scoring.vqa_normalise import without_marks
 from vqa_client.types import Answer, Question
 
 Parse = Callable[[Reply, Question], Answer]
-Read = Callable[[str, Question], str | None]
 
-_SHORT_WORDS: Final = 12
 _LEAD = re.compile(
     r"(?:^|[.\n]\s*)(?:(?:so|therefore|thus|hence),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?answer\s*(?:is\s*:?|:)\s*"
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
-_FIRST_SENTENCE = re.compile(r"[^.]*")
 _STOP_BETWEEN_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
 
 
@@ -55,26 +51,25 @@ def yes_no(reply: Reply, question: Question) -> Answer:
     return Answer(text=said, rule="polarity", source=reply.source)
 
 
-def verbatim(reply: str, question: Question) -> str:
+def verbatim(reply: Reply, question: Question) -> Answer:
     """The reply as it came."""
     del question
-    return reply
+    return Answer(text=reply.raw, rule="verbatim")
 
 
-def pope_yes(reply: str, question: Question) -> str:
+def pope_yes(reply: Reply, question: Question) -> Answer:
     """POPE's own reader: "no" where the first sentence has the word No, not or no, else "yes".
 
     Source: evaluate.py of AoiDragon/POPE.
     """
     del question
-    found = _FIRST_SENTENCE.match(reply)
-    words = (found[0] if found else "").replace(",", "").split(" ")
-    return "no" if any(word in ("No", "not", "no") for word in words) else "yes"
+    words = reply.raw.partition(".")[0].replace(",", "").split(" ")
+    return Answer(text="no" if any(word in ("No", "not", "no") for word in words) else "yes", rule="pope")
 
 
-def yorn(reply: str, question: Question) -> str | None:
+def yorn(reply: Reply, question: Question) -> Answer:
     """VLMEvalKit's reader: "yes" or "no" where one word of the two is there and the other isn't."""
     del question
-    words = without_marks(reply.lower(), _STOP_BETWEEN_WORDS).split()
+    words = without_marks(reply.raw.lower(), _STOP_BETWEEN_WORDS).split()
     yes, no = "yes" in words, "no" in words
-    return None if yes == no else "yes" if yes else "no"
+    return Answer(status="unparsed", rule="yorn") if yes == no else Answer(text="yes" if yes else "no", rule="yorn")

@@ -24,8 +24,8 @@ def run(
         str | None,
         Parameter(
             group=CORRUPTIONS,
-            help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, a name that `vqa-client list` shows "
-            "or a file. Takes all options of its own command too: --task NAME --help shows them.",
+            help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, another that `vqa-client list` "
+            "shows, or a file. Takes all options of its own command too: --task NAME --help shows them.",
         ),
     ] = None,
     corrupted: Annotated[RobustnessRun, Parameter(name="*")] = _ALL,
