@@ -1,0 +1,149 @@
+"""What holds of every declared benchmark: present ones, and each that is added."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.samples import SAMPLES
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import by_question, error, oracle
+from vqa_client.cli.main import run_command
+from vqa_client.evaluation import arun
+from vqa_client.reports.report import Report
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.task import Source
+from vqa_client.tasks import registry
+from vqa_client.types import Question
+
+NAMES = [name for name in registry.titles() if name not in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
+MARK = re.compile(r"\[\[q\d+\]\]")
+
+
+class Case:
+    """A benchmark's sample in a folder, its questions and its ideal replies."""
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name, self.data, self.output = name, root / "data", root / "out"
+        self.data.mkdir()
+        SAMPLES[name](self.data)
+        settings = self.settings("http://127.0.0.1:1")
+        benchmark = registry.find(name).make(settings)
+        self.questions: list[Question] = [
+            question for part in benchmark.load(Source(settings=settings)) for question in part.loaded.questions
+        ]
+        self.replies = {self.mark(each): benchmark.ideal_reply(each) for each in self.questions}
+
+    def mark(self, question: Question) -> str:
+        found = MARK.search(question.text)
+        assert found, f"the sample's question {question.id} has no mark"
+        return found[0]
+
+    def settings(self, base_url: str, **changes: Any) -> BenchmarkSettings:
+        given = {
+            "benchmark": self.name,
+            "data": self.data,
+            "output": self.output,
+            "base_url": base_url,
+            "api_key": None,
+        }
+        return registry.find(self.name).settings(**given | {"max_workers": 4, "wait_for_server": 5.0} | changes)
+
+    def log(self) -> Path:
+        return next(self.output.glob("*.records.jsonl"))
+
+
+@pytest.fixture(params=NAMES)
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
+    return Case(request.param, tmp_path)
+
+
+def scores(reports: Sequence[Report]) -> dict[str, float | None]:
+    return {name: part.overall.value for name, part in reports[0].summary.parts.items()}
+
+
+def test_every_benchmark_has_a_sample() -> None:
+    assert set(NAMES) == SAMPLES.keys()
+
+
+def test_its_own_references_are_right(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["selftest", case.name, "--data", str(case.data)]) == 0
+    assert f"{len(case.questions)} questions: every score is 1" in capsys.readouterr().out
+
+
+async def test_ideal_replies_score_one_by_every_metric(case: Case, fault_server: StartsServers) -> None:
+    reports = await arun(case.settings(fault_server(oracle(case.replies)).base_url))
+    found = scores(reports)
+    assert found
+    assert {name: value for name, value in found.items() if value != 1} == {}
+    assert reports[0].summary.status_counts["ok"] == len(case.questions)
+
+
+async def test_a_finished_run_asks_nothing_again_and_writes_the_same_report(
+    case: Case, fault_server: StartsServers
+) -> None:
+    server = fault_server(oracle(case.replies))
+    first = await arun(case.settings(server.base_url))
+    written, asked = first[0].path.read_bytes(), len(server.chats)
+    again = await arun(case.settings(server.base_url))
+    assert asked == len(server.chats) == len(case.questions)
+    assert again[0].path.read_bytes() == written
+
+
+async def test_failed_questions_count_in_every_metric_and_total(case: Case, fault_server: StartsServers) -> None:
+    half = dict(list(case.replies.items())[: len(case.replies) // 2])
+    server = fault_server(by_question(half, error(400, "the image can't be decoded: invalid image")))
+    report = (await arun(case.settings(server.base_url)))[0]
+    assert report.failed == len(case.questions) - len(half)
+    share = len(half) / len(case.questions)
+    assert {name: value for name, value in scores([report]).items() if value != pytest.approx(share)} == {}
+    written = json.loads(report.path.read_text())
+    totals = registry.find(case.name).make(case.settings("")).totals
+    assert set(written.get("totals", {})) == {total.name for total in totals}
+
+
+async def test_it_is_read_again_without_asking(
+    case: Case, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await arun(case.settings(fault_server(oracle(case.replies)).base_url))
+    assert run_command(["rescore", str(case.output)]) == 0
+    assert f"0 of {len(case.questions)} questions changed" in capsys.readouterr().out
+    assert run_command(["parse", str(case.output), "--explain", case.questions[0].id]) == 0
+    assert case.questions[0].id in capsys.readouterr().out
+
+
+async def test_it_is_asked_under_corruptions(case: Case, fault_server: StartsServers) -> None:
+    server = fault_server(oracle(case.replies))
+    reports = await arun(case.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
+    assert len(server.chats) == 2 * len(case.questions)
+    assert reports[0].summary.overall.accuracy == 1
+
+
+async def test_it_shows_up_in_page_table_exports_and_comparison(
+    case: Case, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await arun(case.settings(fault_server(oracle(case.replies)).base_url))
+    description = registry.find(case.name).make(case.settings("")).description()
+    assert run_command(["report", str(case.output), "--html", "--csv", "--json", "--md"]) == 0
+    assert description.measure in capsys.readouterr().out
+    log = case.log()
+    page = log.with_name(log.name.replace(".records.jsonl", ".html")).read_text()
+    for name, says in description.metrics.items():
+        assert name.replace("_", " ") in page
+        assert not says or says.replace('"', "&#34;") in page
+    other = case.output.with_name("other")
+    await arun(case.settings(fault_server(oracle(case.replies)).base_url, output=other))
+    assert run_command(["compare", str(case.output), str(other), "-o", str(other / "compared")]) == 0
+    assert description.measure in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", [{"repeat": 2}, {"blind": True}, {"sample": 2}])
+async def test_it_is_asked_in_other_forms(case: Case, fault_server: StartsServers, option: dict[str, Any]) -> None:
+    server = fault_server(oracle(case.replies))
+    reports = await arun(case.settings(server.base_url, **option))
+    assert reports[0].summary.overall.accuracy == 1
+    assert len(server.chats) == (2 if "sample" in option else 2 * len(case.questions))
