@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from vqa_client.types import Answer, Choosing, Completion, Question, Score
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer, Choosing, Question, Score
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -18,8 +19,8 @@ class Task(Struct, frozen=True, kw_only=True):
 
     name: str
     prompt: Callable[[Question], str]
-    parse: Callable[[Completion, Question], Answer]
-    score: Callable[[Answer, Completion, Question], Score]
+    parse: Callable[[Reply, Question], Answer]
+    score: Callable[[Answer, Reply, Question], Score]
     scoring: dict[str, str]
     headline: str
     text_first: bool = False
