@@ -167,6 +167,12 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             compares_answers=self.compares_answers,
         )
 
+    def template(self, given: str | None) -> tuple[str | None, str]:
+        """The config's template where it fits the benchmark, and a note for people where it doesn't."""
+        if isinstance(self.prompt, str):
+            return template_for(given, self.prompt, self.name)
+        return None, f"{self.name} asks with its own prompts, not with the config's template" if given else ""
+
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
         """A reply's answer as a metric reads it."""
         if metric.read is not None:

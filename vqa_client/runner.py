@@ -9,11 +9,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.task import Task
 from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Request, Score, SentImage
 
-BLOCKED = frozenset({"content_filter", "refusal"})
-"""Finish reasons by which a server says that the model would not, or was not let, answer."""
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
 PROMPT_CHARACTERS = 10_000
@@ -70,11 +69,14 @@ def _request(question: Question, task: Task, prompt: str, images: tuple[Image, .
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
     """The answer in a completion and its score; a blocked reply is a refusal, and worth nothing, whatever it says."""
-    if completion.finish_reason in BLOCKED:
-        refused = Answer(status="refused", rule=completion.finish_reason or "")
-        return refused, task.score(refused, replace(completion, text="", reasoning=None), question)
-    answer = task.parse(completion, question)
-    return answer, task.score(answer, completion, question)
+    reply = reply_from(completion)
+    if reply.status == "refused":
+        return reply.without_answer(), task.score(reply.without_answer(), _NOTHING, question)
+    answer = task.parse(reply, question)
+    return answer, task.score(answer, reply, question)
+
+
+_NOTHING = reply_from(Completion(text=""))
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
@@ -83,16 +85,6 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
     if record.output is None:
         return today
     return _judged(today, *judge(kept_completion(record), question, task))
-
-
-def kept_completion(record: Record) -> Completion:
-    """What a record holds of a reply; an empty one where there was none."""
-    return Completion(
-        text=record.output or "",
-        reasoning=record.reasoning,
-        finish_reason=record.finish_reason,
-        first_token=record.first_token or None,
-    )
 
 
 async def answer_all(

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.types import Answer, Choosing, Completion, Question, Score
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer, Choosing, Question, Score
 
 
 class Breakdown(Struct, frozen=True):
@@ -45,8 +46,8 @@ class Task(Struct, frozen=True, kw_only=True):
 
     name: str
     prompt: Callable[[Question], str]
-    parse: Callable[[Completion, Question], Answer]
-    score: Callable[[Answer, Completion, Question], Score]
+    parse: Callable[[Reply, Question], Answer]
+    score: Callable[[Answer, Reply, Question], Score]
     scoring: dict[str, str]
     headline: str
     text_first: bool = False

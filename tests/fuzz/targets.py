@@ -35,6 +35,7 @@ from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.explained_answer.lettered import read_reason, read_two_letters
 from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentence
 from vqa_client.scoring.polarity import polarity
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.tasks.data_file import read_index
@@ -66,11 +67,11 @@ def _choice(data: bytes) -> None:
 
 
 def _explained(data: bytes) -> None:
-    completion = _completion(data)
-    for answer in (read_label(completion), read_phrase(completion), read_sentence(completion)):
+    reply = reply_from(_completion(data))
+    for answer in (read_label(reply), read_phrase(reply), read_sentence(reply)):
         _consistent(answer)
-    _consistent(read_reason(completion, VEHICLES), VEHICLES)
-    _consistent(read_two_letters(completion, VEHICLES, VEHICLES))
+    _consistent(read_reason(reply, VEHICLES), VEHICLES)
+    _consistent(read_two_letters(reply, VEHICLES, VEHICLES))
 
 
 def _completion(data: bytes) -> Completion:

@@ -1,9 +1,15 @@
-"""What `peel` leaves of a reply."""
+"""What a reply is taken for: what was thought, said, wrapped, cut."""
 
 import pytest
 
-from vqa_client.scoring.reply import EMPHASIS, MARKED, peel, plain
+from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.structured import answer_in_json
+from vqa_client.types import Completion
+
+
+def taken(text: str, finish_reason: str | None = None, reasoning: str | None = None) -> Reply:
+    return reply_from(Completion(text=text, finish_reason=finish_reason, reasoning=reasoning))
 
 
 @pytest.mark.parametrize(
@@ -31,12 +37,12 @@ from vqa_client.scoring.structured import answer_in_json
     ],
 )
 def test_a_reply_is_peeled_to_what_was_said(reply: str, text: str) -> None:
-    assert peel(reply).text == text
+    assert taken(reply).peeled == text
 
 
 @pytest.mark.parametrize("reply", ["**B**", "__B__", "*B*", "`B`", "<b>B</b>", "<em>B</em>"])
 def test_emphasis_is_kept_as_a_mark(reply: str) -> None:
-    assert peel(reply).text == f"{EMPHASIS[0]}B{EMPHASIS[1]}"
+    assert taken(reply).peeled == f"{EMPHASIS[0]}B{EMPHASIS[1]}"
 
 
 @pytest.mark.parametrize(
@@ -44,16 +50,16 @@ def test_emphasis_is_kept_as_a_mark(reply: str) -> None:
     ["\\boxed{B}", "<answer>B</answer>", "<|begin_of_box|>B<|end_of_box|>", '{"answer": "B"}', "[ANSWER]B[/ANSWER]"],
 )
 def test_an_answer_set_apart_is_kept_as_a_mark(reply: str) -> None:
-    assert peel(reply).text == f"{MARKED[0]}B{MARKED[1]}"
+    assert taken(reply).peeled == f"{MARKED[0]}B{MARKED[1]}"
 
 
 def test_marks_in_the_reply_itself_are_no_marks() -> None:
-    assert peel("\x04B\x05 \x02C\x03").text == "B C"
+    assert taken("\x04B\x05 \x02C\x03").peeled == "B C"
 
 
 @pytest.mark.parametrize(("reply", "unclosed"), [("<think>x", True), ("<think>x</think>", False), ("x</think>", False)])
 def test_reasoning_that_does_not_end_is_noticed(reply: str, unclosed: bool) -> None:
-    assert peel(reply).unclosed is unclosed
+    assert taken(reply).cut is unclosed
 
 
 @pytest.mark.parametrize(

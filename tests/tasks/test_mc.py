@@ -6,6 +6,7 @@ import pytest
 
 from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
 from vqa_client.errors import DataError, UsageError
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import mc
 from vqa_client.types import Completion, Question
@@ -22,8 +23,8 @@ def only_question(tmp_path: Path, **changes: Any) -> Question:
     return question
 
 
-def reply(text: str, **changes: Any) -> Completion:
-    return Completion(text=text, **({"finish_reason": "stop"} | changes))
+def reply(text: str, **changes: Any) -> Reply:
+    return reply_from(Completion(text=text, **({"finish_reason": "stop"} | changes)))
 
 
 def test_a_record_becomes_a_question_with_its_pages_and_groups(tmp_path: Path) -> None:
@@ -239,7 +240,7 @@ def test_every_score_has_all_three_parsers(tmp_path: Path, text: str, robust: in
     ],
 )
 def test_a_reply_without_answer_has_the_same_status_under_every_parser(
-    tmp_path: Path, parser: str, completion: Completion, status: str
+    tmp_path: Path, parser: str, completion: Reply, status: str
 ) -> None:
     question = only_question(tmp_path)
     task = mc.task(parser=parser)

@@ -7,6 +7,7 @@ import pytest
 from tests.tasks.documents import mc_record, niah_record, two_pages, write_list
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.longbench.groups import DEPTHS
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import niah
 from vqa_client.types import Completion, Question
@@ -19,8 +20,8 @@ def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
     return niah.load(write_list(tmp_path / "data.json", records), **({"pages": two_pages} | options))
 
 
-def reply(text: str, finish_reason: str = "stop") -> Completion:
-    return Completion(text=text, finish_reason=finish_reason)
+def reply(text: str, finish_reason: str = "stop") -> Reply:
+    return reply_from(Completion(text=text, finish_reason=finish_reason))
 
 
 def test_a_record_becomes_a_question_for_each_needle(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_case_counts_only_when_asked() -> None:
         (reply("", "content_filter"), "refused", None),
     ],
 )
-def test_a_reply_without_answer_is_a_state_of_its_own(completion: Completion, status: str, text: str | None) -> None:
+def test_a_reply_without_answer_is_a_state_of_its_own(completion: Reply, status: str, text: str | None) -> None:
     answer = niah.task().parse(completion, QUESTION)
     assert (answer.status, answer.text) == (status, text)
 

@@ -10,14 +10,11 @@ from msgspec import Struct
 
 from vqa_client.client.failures import Verdict, error_message, excerpt, judge
 from vqa_client.errors import UNDECODABLE
+from vqa_client.scoring.finish import is_blocked, is_cut, meaning_of
 from vqa_client.types import Completion
 
-LENGTH_WORDS = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "repetition"}
-)
-"""Finish reasons of a reply that was cut, a runaway repetition among them."""
-BROKEN_WORDS = frozenset({"error", "abort"})
-"""Finish reasons of a reply that the server itself gave up: what there is of it is no answer."""
+THOUGHTS = frozenset({"reasoning", "reasoning_text", "reasoning_content", "thinking", "thought", "redacted_thinking"})
+"""Types of the parts of a message that are not said but thought."""
 
 
 class _Message(Struct):
@@ -45,6 +42,7 @@ class _Reply(Struct):
 
 _NO_LOGPROB = 1e6
 """What is no number, infinite or this far from 0 says nothing of a token."""
+_MOST_NESTED = 20
 _MOST_TOKENS = 1e9
 """A count beyond it is no count."""
 _decode = msgspec.json.Decoder(_Reply).decode
@@ -67,22 +65,29 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
     reply = _decoded(content_type, body)
     choice = reply.choices[0] if reply.choices else None
     error = reply.error or (choice.error if choice else None)
+    blocked = next((word for word in _reasons(choice, error) if is_blocked(word)), None)
+    if error and blocked:
+        return Completion(text="", finish_reason=blocked)
     if error or reply.object == "error":
         raise _refused(_error_code(error or {"code": reply.code}), body, size_bytes)
-    if choice is None or choice.message is None:
+    if choice is None or (choice.message is None and not (blocked or is_cut(_word(choice.finish_reason)))):
         raise _unreadable("no choices in the reply", content_type, body)
-    return _completion(reply, choice, choice.message, content_type, body)
+    return _completion(reply, choice, choice.message or _Message(), content_type, body)
 
 
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
-    text = _text_of(message.content)
-    reasoning = _text_of(message.reasoning) or _text_of(message.reasoning_content) or None
-    finish = choice.finish_reason if isinstance(choice.finish_reason, str) and choice.finish_reason else None
-    if finish in LENGTH_WORDS:
+    text, thought, declined = _parts(message.content)
+    reasoning = _text_of(message.reasoning) or _text_of(message.reasoning_content) or thought or None
+    finish = _word(choice.finish_reason)
+    meaning = meaning_of(finish)
+    if refusal := _text_of(message.refusal) or declined:
+        text, finish = text or refusal, finish if meaning == "filtered" else "refusal"
+    elif meaning == "cut":
         finish = "length"
-    if not text and isinstance(message.refusal, str) and message.refusal:
-        text, finish = message.refusal, "refusal"
-    if finish in BROKEN_WORDS or (not text and not reasoning and finish in ("tool_calls", "function_call")):
+    elif meaning == "exhausted":
+        words = f"the server lacks the resources for a reply, finish_reason is {finish!r}"
+        raise NotACompletion(words, Verdict("server_error", retry=True), excerpt(body))
+    elif meaning == "broken" or (meaning == "called" and not text and not reasoning):
         raise _unreadable(f"no text in the reply, finish_reason is {finish!r}", content_type, body)
     usage = reply.usage if isinstance(reply.usage, dict) else {}
     return Completion(
@@ -117,6 +122,23 @@ def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
     return NotACompletion(told, Verdict("bad_response"), excerpt(body))
 
 
+def _word(finish_reason: Any) -> str | None:
+    return finish_reason if isinstance(finish_reason, str) and finish_reason else None
+
+
+def _reasons(choice: _Choice | None, error: Any) -> Iterator[str | None]:
+    """All that may say why a reply ended: the choice's own reason, and an error's codes and the completion inside it."""
+    if choice is not None:
+        yield _word(choice.finish_reason)
+    nested = [error]
+    for found in nested:
+        if isinstance(found, dict):
+            yield from (_word(found.get(name)) for name in ("code", "type", "status", "finish_reason"))
+            if len(nested) < _MOST_NESTED:
+                nested += [found.get(name) for name in ("innererror", "inner_error", "error", "completion", "choice")]
+                nested += found["choices"][:1] if isinstance(found.get("choices"), list) else []
+
+
 def _error_code(error: Any) -> int:
     """The HTTP status that a 200 hides; without one it is taken for a passing fault of the server."""
     code = error.get("code") or error.get("status") if isinstance(error, dict) else None
@@ -125,6 +147,24 @@ def _error_code(error: Any) -> int:
     except (TypeError, ValueError):
         return 500
     return code if 400 <= code <= 599 else 500
+
+
+def _parts(content: Any) -> tuple[str, str, str]:
+    """What the parts of a message say, think and decline; a message that is a text says it all."""
+    if not isinstance(content, list):
+        return _text_of(content), "", ""
+    said: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
+    for part in content:
+        if isinstance(part, dict):
+            thinks = part.get("type") in THOUGHTS or part.get("thought") is True
+            kind = "thought" if thinks else "refusal" if part.get("type") == "refusal" else "text"
+            said[kind].append(_text_of(next((part[name] for name in _TEXTS[kind] if part.get(name)), "")))
+    text, thought, refusal = ("".join(pieces) for pieces in said.values())
+    return text, thought, refusal
+
+
+_TEXTS = {"text": ("text",), "thought": ("text", "thinking", "reasoning", "summary"), "refusal": ("refusal", "text")}
+"""Where a part of each kind keeps its words; a thought's may be parts again."""
 
 
 def _text_of(content: Any) -> str:

@@ -12,6 +12,7 @@ from vqa_client.files import write_json
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise
+from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.types import Question, Record
 
 Totals = dict[str, dict[str, Figure]]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from vqa_client.reports.clusters import Clusters, Signature
-from vqa_client.scoring.choice import TRUNCATED
+from vqa_client.scoring.finish import is_cut
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.types import ANSWERED, Record, Status
 
@@ -127,6 +127,6 @@ def _signatures(alike: Mapping[Signature, int], place: Mapping[int, int]) -> dic
 
 def _key(record: Record) -> tuple[Any, ...]:
     groups, parts = record.groups, record.parts
-    cut = record.finish_reason in TRUNCATED or record.status == "truncated"
+    cut = is_cut(record.finish_reason) or record.status == "truncated"
     labels = (tuple(groups), tuple(groups.values()), tuple(parts), tuple(parts.values()))
     return (record.status, record.score, cut, *labels)

@@ -13,7 +13,6 @@ from vqa_client.runs.run_file import RunFile
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Loaded, Source, Task
 from vqa_client.tasks import registry
-from vqa_client.template import template_for
 
 
 def declared_plans(
@@ -22,7 +21,7 @@ def declared_plans(
     """One plan for each part of the data; raises UsageError or DataError."""
     entry = registry.find(settings.benchmark)
     benchmark = entry.make(settings)
-    template, message = template_for(model.prompt_template if model else None, benchmark.prompt, benchmark.name)
+    template, message = benchmark.template(model.prompt_template if model else None)
     if message:
         note(message)
     task = benchmark.task(template, entry.scoring(settings))
@@ -57,7 +56,7 @@ def reopen_declared(file: RunFile) -> tuple[Task, Loaded]:
     entry = registry.find(given["benchmark"])
     settings = settings_of(entry.settings, given)
     benchmark = entry.make(settings)
-    template, _ = template_for(file.model().prompt_template, benchmark.prompt, benchmark.name)
+    template, _ = benchmark.template(file.model().prompt_template)
     parts = benchmark.load(Source(settings=settings, finds_images=False))
     part = next(part for part in parts if part.name == file.identity.get("variant", ""))
     return benchmark.task(template, entry.scoring(settings)), part.loaded

@@ -11,11 +11,13 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.runner import BLOCKED, judge, kept_completion
+from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, asked_as, reopen
 from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.explained_answer.normalise import normalise
 from vqa_client.scoring.explained_answer.seed import READINGS
+from vqa_client.scoring.finish import is_blocked
+from vqa_client.scoring.reply import kept_completion
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.tasks.explain import EXPLAIN_TASKS
 from vqa_client.types import Answer, ChoiceMode, Question, Record, Score, Status
@@ -168,7 +170,7 @@ def _why(record: Record) -> list[str]:
     lines = [STATUS_REASONS[record.status]]
     if record.output is not None and record.rule in RULE_REASONS:
         lines.append(RULE_REASONS[record.rule])
-    if record.finish_reason in BLOCKED:
+    if is_blocked(record.finish_reason):
         lines.append(f"the server ended the reply as {record.finish_reason!r}: a refusal, whatever it says")
     if record.error:
         lines.append(record.error.message)

@@ -7,20 +7,17 @@ the letter; of several declarations the last counts.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from vqa_client.scoring import undeclared
+from vqa_client.scoring import reading, undeclared
 from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import Found, Reply, reply_of
-from vqa_client.scoring.refusal import refuses
-from vqa_client.scoring.reply import Peeled, peel
+from vqa_client.scoring.reading import Found, reply_of
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion, Status
 
-TRUNCATED: Final = frozenset({"length", "max_tokens", "model_length"})
 _ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
 """The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
-STOPPED: Final = frozenset({"stop", "eos", "end_turn", "stop_sequence"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,38 +25,40 @@ class Rule:
     """A way to read plain text; `explicit` rules also hold for a reply that was cut off after them."""
 
     name: str
-    find: Callable[[Reply], Found | None]
+    find: Callable[[reading.Reply], Found | None]
     explicit: bool = False
 
 
 def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
+    """What `choice_in` reads in the reply of a completion."""
+    return choice_in(reply_from(completion), choices)
+
+
+def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
     """The label in `choices` that the reply commits to.
 
-    Reasoning in a field of its own is read only where the reply is empty and the model stopped by itself, and there
-    only for an explicit declaration. A reply cut off by the token limit counts only with an explicit declaration.
+    In a reply that was cut, and in what a model put into the field of its reasoning, only an explicit declaration
+    counts.
     """
-    cut = completion.finish_reason in TRUNCATED
-    if not completion.text.strip():
-        return _from_reasoning(completion, choices, cut=cut)
-    peeled = peel(completion.text)
-    if cut and (article := _ARTICLE.search(peeled.text)) and article[1] not in choices:
-        peeled = replace(peeled, text=peeled.text[: article.start()])
-    reply = reply_of(peeled.text, choices)
-    rules = (rule.find(reply) for rule in RULES if peeled.text and (rule.explicit or not cut))
-    found = next(filter(None, rules), None)
-    return _answer(found, choices, cut=cut) if found else _unread(peeled, completion, reply, cut=cut)
+    text = text_read(reply, choices)
+    if reply.status or not text:
+        return reply.without_answer()
+    words = reply_of(text, choices)
+    if reply.source == "reasoning":
+        found = declared(words)
+        if found is None or len(found.labels) != 1:
+            return Answer(status="empty", rule="no_text")
+        return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
+    found = next(filter(None, (rule.find(words) for rule in RULES if rule.explicit or not reply.cut)), None)
+    return _answer(found, choices, cut=reply.cut) if found else _unread(reply, words)
 
 
-def _from_reasoning(completion: Completion, choices: dict[str, str], *, cut: bool) -> Answer:
-    if cut:
-        return Answer(status="truncated")
-    if completion.finish_reason == "content_filter":
-        return Answer(status="refused", rule="content filter")
-    if completion.reasoning and completion.finish_reason in STOPPED:
-        found = declared(reply_of(peel(completion.reasoning).text, choices))
-        if found and len(found.labels) == 1:
-            return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
-    return Answer(status="empty")
+def text_read(reply: Reply, choices: dict[str, str]) -> str:
+    """The plain text in which a choice is looked for."""
+    text = "" if reply.status else reply.peeled
+    if reply.cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
+        return text[: article.start()]
+    return text
 
 
 def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:
@@ -69,15 +68,13 @@ def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:
     return Answer(status=status, rule=found.rule, rivals=_ordered((*found.labels, *found.rivals), choices))
 
 
-def _unread(peeled: Peeled, completion: Completion, reply: Reply, *, cut: bool) -> Answer:
+def _unread(reply: Reply, words: reading.Reply) -> Answer:
     """The status of a reply that no rule could read."""
-    if cut or peeled.unclosed:
+    if reply.cut:
         return Answer(status="truncated")
-    if not peeled.text:
-        return Answer(status="empty")
-    if completion.finish_reason == "content_filter" or refuses(peeled.text):
+    if reply.declines:
         return Answer(status="refused", rule="refusal")
-    rivals = _ordered(undeclared.mentioned(reply), reply.texts.labels)
+    rivals = _ordered(undeclared.mentioned(words), words.texts.labels)
     return Answer(status="ambiguous" if len(rivals) > 1 else "unparsed", rivals=rivals)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from vqa_client.scoring.choice import TRUNCATED
+from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.structured import answer_in_json
 from vqa_client.types import Answer, Completion
 
@@ -23,6 +23,6 @@ def read_constrained(completion: Completion, labels: Sequence[str]) -> Answer:
     label = constrained(completion.text, labels)
     if label is not None:
         return Answer(text=label, rule=RULE)
-    if completion.finish_reason in TRUNCATED:
+    if is_cut(completion.finish_reason):
         return Answer(status="truncated", rule=RULE)
     return Answer(status="unparsed" if completion.text.strip() else "empty", rule=RULE)

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 from vqa_client.scoring.boundary import find_whole, is_whole
-from vqa_client.scoring.reply import plain
+from vqa_client.scoring.plain import plain
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
 _LEAD_IN = re.compile(

@@ -2,11 +2,13 @@
 
 from msgspec import Struct
 
-from vqa_client.scoring.choice import RULES, TRUNCATED, read_choice
+from vqa_client.scoring.choice import RULES, choice_in, text_read
 from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.declarations import declarations
+from vqa_client.scoring.finish import is_cut
+from vqa_client.scoring.plain import EMPHASIS, MARKED
 from vqa_client.scoring.reading import Reply, reply_of
-from vqa_client.scoring.reply import EMPHASIS, MARKED, peel, spoken
+from vqa_client.scoring.reply import reply_from, said_in
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.types import Answer, Completion
 
@@ -50,21 +52,20 @@ class ChoiceView(Struct, frozen=True, kw_only=True):
 
 
 def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceView:
-    """Read as `read_choice` does, and show what each rule would have said."""
-    answer = read_choice(completion, choices)
-    from_reasoning = not completion.text.strip() and bool(completion.reasoning)
-    text = (completion.reasoning or "") if from_reasoning else completion.text
-    peeled = peel(text)
-    reply = reply_of(peeled.text, choices)
-    cut = completion.finish_reason in TRUNCATED
+    """Read as `choice_in` does, and show what each rule would have said."""
+    taken = reply_from(completion)
+    answer = choice_in(taken, choices)
+    from_reasoning = taken.source == "reasoning"
+    reply = reply_of(text_read(taken, choices) or taken.peeled, choices)
+    cut = is_cut(completion.finish_reason)
     return ChoiceView(
         answer=answer,
-        read=peeled.text.translate(SHOWN),
-        source="reasoning" if from_reasoning else "content",
-        unclosed=peeled.unclosed,
+        read=reply.text.translate(SHOWN),
+        source=taken.source,
+        unclosed=taken.cut and not cut,
         cut=cut,
         rules=_views(
-            reply, only_explicit=cut or from_reasoning, unread=from_reasoning and answer.source != "reasoning"
+            reply, only_explicit=taken.cut or from_reasoning, unread=from_reasoning and answer.source != "reasoning"
         ),
         declared=tuple(_declared(reply)),
         mentioned=tuple(label for label in choices if label in mentioned(reply)),
@@ -111,7 +112,7 @@ def peeled_off(text: str) -> list[str]:
     """The stretches of a reply that nobody reads for an answer: reasoning, special tokens, role names, later turns."""
     left: list[str] = []
     end = len(text)
-    for line in reversed(spoken(text).split("\n")):
+    for line in reversed(said_in(text).split("\n")):
         at = text.rfind(line.strip(), 0, end)  # from the end: what was thought often says the same before
         if at >= 0:
             left.append(text[at + len(line.strip()) : end])

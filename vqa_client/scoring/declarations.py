@@ -10,9 +10,9 @@ from typing import Final
 from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choice_text import folded
 from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.plain import MARKED
 from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
-from vqa_client.scoring.reply import MARKED
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.scoring.verdicts import judged_right
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
-from vqa_client.scoring.reply import plain
+from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
 """Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""

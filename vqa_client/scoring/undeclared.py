@@ -6,9 +6,9 @@ from typing import Final
 
 from vqa_client.scoring.choice_text import folded, telling
 from vqa_client.scoring.labels import WORDS, excluded, stands
+from vqa_client.scoring.plain import EMPHASIS
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
-from vqa_client.scoring.reply import EMPHASIS
 
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""

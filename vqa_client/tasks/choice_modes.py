@@ -6,9 +6,10 @@ from typing import Final
 from vqa_client.errors import UsageError
 from vqa_client.scoring.choice_constrained import read_constrained
 from vqa_client.scoring.choice_logprob import DIGITS, read_first_token, weights
+from vqa_client.scoring.reply import Reply
 from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question, Score
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 LETTER_ALONE: Final = "Answer with the letter alone."
 """How a prompt ends whose author has not written another: a model that begins a sentence has no letter to weigh."""
 
@@ -25,16 +26,16 @@ def choosing_of(mode: ChoiceMode, labels: tuple[str, ...]) -> Choosing:
     return Choosing(mode=mode, labels=labels)
 
 
-def parse_with(choosing: Choosing) -> Callable[[Completion, Question], Answer]:
+def parse_with(choosing: Choosing) -> Callable[[Reply, Question], Answer]:
     """What gives a reply's label."""
     read = _READERS[choosing.mode]
-    return lambda completion, question: read(completion, tuple(question.choices))
+    return lambda reply, question: read(reply.completion, tuple(question.choices))
 
 
-def score_with(choosing: Choosing) -> Callable[[Answer, Completion, Question], Score]:
+def score_with(choosing: Choosing) -> Callable[[Answer, Reply, Question], Score]:
     """What scores it under the mode's name; weighed labels add the right one's share, the margin, and the mass."""
 
-    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+    def score(answer: Answer, reply: Reply, question: Question) -> Score:
         gold = question.references[0]
         parts: dict[str, float] = {choosing.mode: float(answer.text == gold)}
         if choosing.mode == "logprob":

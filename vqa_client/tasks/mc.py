@@ -6,16 +6,17 @@ from msgspec import Struct
 
 from vqa_client import template
 from vqa_client.errors import UsageError
-from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choice import choice_in
 from vqa_client.scoring.choice_published import READINGS
+from vqa_client.scoring.reply import Reply
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks import choice_modes, longbench
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, ChoiceMode, Completion, Question, Score
+from vqa_client.types import Answer, ChoiceMode, Question, Score
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 LABELS = ("A", "B", "C", "D")
 
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
@@ -123,12 +124,12 @@ def task(
     )
 
 
-def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:
-    def parse(completion: Completion, question: Question) -> Answer:
-        robust = read_choice(completion, question.choices)
+def _parse_with(parser: str) -> Callable[[Reply, Question], Answer]:
+    def parse(reply: Reply, question: Question) -> Answer:
+        robust = choice_in(reply, question.choices)
         if parser == "robust":
             return robust
-        text, rule = READINGS[parser](completion.text)
+        text, rule = READINGS[parser](reply.raw)
         if text in question.choices:
             return Answer(text=text, rule=f"{parser}: {rule}")
         return Answer(status="unparsed" if robust.status == "ok" else robust.status, rule=parser, rivals=robust.rivals)
@@ -136,12 +137,12 @@ def _parse_with(parser: str) -> Callable[[Completion, Question], Answer]:
     return parse
 
 
-def _score_with(parser: str) -> Callable[[Answer, Completion, Question], Score]:
-    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+def _score_with(parser: str) -> Callable[[Answer, Reply, Question], Score]:
+    def score(answer: Answer, reply: Reply, question: Question) -> Score:
         gold = question.references[0]
-        robust = answer if parser == "robust" else read_choice(completion, question.choices)
+        robust = answer if parser == "robust" else choice_in(reply, question.choices)
         parts = {"robust": float(robust.text == gold)}
-        parts |= {name: float(read(completion.text)[0] == gold) for name, read in READINGS.items()}
+        parts |= {name: float(read(reply.raw)[0] == gold) for name, read in READINGS.items()}
         return Score(value=parts[parser], parts=parts)
 
     return score

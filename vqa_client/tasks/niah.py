@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from vqa_client import template
-from vqa_client.scoring.choice import TRUNCATED
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
+from vqa_client.scoring.reply import Reply
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks import longbench
 from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, Completion, Question, Score
+from vqa_client.types import Answer, Question, Score
 
 DEFAULT_TEMPLATE = "{question}"
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 
 _HINT = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
 
@@ -118,35 +118,36 @@ def task(*, prompt_template: str | None = None, case_sensitive: bool = False, te
         text = template.fill(chosen, question=question.text)
         return longbench.with_context(text, question.extra["context"]) if text_only else text
 
-    def parse(completion: Completion, question: Question) -> Answer:
-        return _parse(completion, question, case_sensitive)
-
-    def score(answer: Answer, completion: Completion, question: Question) -> Score:
-        gold = question.references[0]
-        found = float(contains(gold, completion.text, case_sensitive=case_sensitive))
-        strict = float(contains_strict(gold, completion.text, case_sensitive=case_sensitive))
-        return Score(
-            value=found,
-            parts={"containment": found, "strict": strict, "n_numbers": float(count_numbers(completion.text))},
-        )
-
     return Task(
         name="niah",
         prompt=prompt,
-        parse=parse,
-        score=score,
+        parse=lambda reply, question: _parse(reply, question, case_sensitive),
+        score=lambda answer, reply, question: _score(answer, reply, question, case_sensitive),
         scoring={"case_sensitive": str(case_sensitive).lower(), "version": SCORING_VERSION},
         headline="containment",
     )
 
 
-def _parse(completion: Completion, question: Question, case_sensitive: bool) -> Answer:
-    """Take the whole reply as the answer; one cut short before the needle has none."""
-    cut = completion.finish_reason in TRUNCATED
-    if completion.finish_reason == "content_filter":
-        return Answer(status="refused", rule="content_filter")
-    if not completion.text.strip():
-        return Answer(status="truncated" if cut else "empty", rule="no_text")
-    if cut and not contains(question.references[0], completion.text, case_sensitive=case_sensitive):
-        return Answer(status="truncated", rule="cut")
-    return Answer(text=completion.text, rule="whole_reply")
+def _parse(reply: Reply, question: Question, case_sensitive: bool) -> Answer:
+    """Take all that was said as the answer; one cut short before the needle, or that declines without it, has none."""
+    if reply.status or not reply.text:
+        return reply.without_answer()
+    if (reply.cut or reply.declines) and not contains(
+        question.references[0], reply.text, case_sensitive=case_sensitive
+    ):
+        return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
+    return Answer(text=reply.text, rule="whole_reply", source=reply.source)
+
+
+def _score(answer: Answer, reply: Reply, question: Question, case_sensitive: bool) -> Score:
+    """Containment in the answer; `published` looks through the whole reply, as the published script does."""
+    gold, text = question.references[0], answer.text
+    published = contains(gold, reply.raw, case_sensitive=case_sensitive)
+    found = published if text == reply.raw else contains(gold, text or "", case_sensitive=case_sensitive)
+    parts = {
+        "containment": float(found),
+        "published": float(published),
+        "strict": float(contains_strict(gold, text or "", case_sensitive=case_sensitive)),
+        "n_numbers": float(count_numbers(text or "")),
+    }
+    return Score(value=parts["containment"], parts=parts)

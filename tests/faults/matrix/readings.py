@@ -9,6 +9,7 @@ from tests.scoring.choice_replies import VEHICLES
 from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.containment import contains_strict
 from vqa_client.scoring.explained_answer.entailment import read_label
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.robustness import metrics_of
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
@@ -34,7 +35,7 @@ def _official(prediction: str, references: list[str]) -> float:
 
 
 def _label(reply: str) -> str | None:
-    return read_label(Completion(text=reply)).text
+    return read_label(reply_from(Completion(text=reply))).text
 
 
 def _figures(errors: list[float]) -> dict[str, float | None]:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Completion, Question
 
 FILES = {
@@ -103,8 +104,8 @@ def vqax_root(root: Path) -> Path:
     return put(root, "vqax", "val", {"42": vqax()}, images=("val2014/COCO_val2014_000000000007.jpg",))
 
 
-def said(text: str, finish_reason: str = "stop") -> Completion:
-    return Completion(text=text, finish_reason=finish_reason)
+def said(text: str, finish_reason: str = "stop") -> Reply:
+    return reply_from(Completion(text=text, finish_reason=finish_reason))
 
 
 def only(questions: Any) -> Question:

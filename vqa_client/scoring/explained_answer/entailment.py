@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from vqa_client.scoring.explained_answer.separator import take_apart
-from vqa_client.types import Answer, Completion
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer
 
 LABELS: Final = ("entailment", "contradiction", "neutral")
 _WORDS: Final = {
@@ -25,12 +26,12 @@ _DECLARED = re.compile(
 )
 
 
-def read_label(completion: Completion) -> Answer:
+def read_label(reply: Reply) -> Answer:
     """The label that the words before the first "because" commit to; without one, what is declared anywhere.
 
     Several labels that are not denied are ambiguous; where two are denied, the third is meant.
     """
-    parts = take_apart(completion)
+    parts = take_apart(reply)
     if isinstance(parts, Answer):
         return _declared(parts.rationale or "", parts) if parts.status == "unparsed" else parts
     labels, denied = _labels_of(parts.head[:_HEAD_READ], first_clause=not parts.explicit)

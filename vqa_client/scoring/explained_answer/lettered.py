@@ -4,10 +4,10 @@ import re
 
 from msgspec.structs import replace
 
-from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choice import choice_in, read_choice
 from vqa_client.scoring.choice_text import texts_of
 from vqa_client.scoring.explained_answer.separator import MARKS, Parts, split, take_apart
-from vqa_client.scoring.reply import peel
+from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion
 
 _LETTER = re.compile(r"\W*(?:(?:the )?answer(?: is|:)?\W*)?(?:[a-z]\b\W+)?", re.IGNORECASE)
@@ -19,32 +19,35 @@ _REASON = re.compile(
 )
 
 
-def read_letter(completion: Completion, choices: dict[str, str]) -> Answer:
+def read_letter(reply: Reply, choices: dict[str, str]) -> Answer:
     """The letter before the separator and the explanation after it; a choice's own "because" separates nothing."""
-    parts = take_apart(completion)
+    parts = take_apart(reply)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
-    parts = _after_own_text(completion.text, choices) or parts
+    parts = _after_own_text(reply, choices) or parts
     if isinstance(parts, Answer):
-        return replace(read_choice(completion, choices), rationale=parts.rationale)
+        return replace(choice_in(reply, choices), rationale=parts.rationale)
     if parts.explicit:
-        before = read_choice(Completion(text=parts.head, finish_reason="stop"), choices)
+        before = _letter(parts.head, choices)
         if before.status != "unparsed":
             return replace(before, rationale=parts.rationale)
-    return replace(read_choice(completion, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
+    return replace(choice_in(reply, choices), rationale=parts.rationale if parts.rule != "sentence" else None)
 
 
-def read_reason(completion: Completion, reasons: dict[str, str]) -> Answer:
+def read_reason(reply: Reply, reasons: dict[str, str]) -> Answer:
     """The letter of a reason, whose text is the explanation; "the reason is D" is read as "the answer is D" is."""
-    answer = read_letter(replace(completion, text=_REASON.sub("answer", completion.text)), reasons)
+    asked = _REASON.sub("answer", reply.raw)
+    answer = read_letter(reply_from(replace(reply.completion, text=asked)), reasons)
+    if answer.text is None and asked != reply.raw:  # both letters may be there, and the words of the reason's own
+        answer = read_letter(reply, reasons)
     return replace(answer, rationale=reasons.get(answer.text or ""))
 
 
-def _after_own_text(reply: str, choices: dict[str, str]) -> Parts | None:
+def _after_own_text(reply: Reply, choices: dict[str, str]) -> Parts | None:
     """The parts of a reply that quotes a choice with a "because" in it, with or without its letter before."""
     if not any("because" in text.lower() for text in choices.values()):
         return None
-    text = peel(reply).text.translate(MARKS)
+    text = reply.peeled.translate(MARKS)
     opening = _LETTER.match(text)
     at = opening.end() if opening else 0
     labels, length = texts_of(tuple(choices.items())).at_start(text[at:].lower())
@@ -54,31 +57,32 @@ def _after_own_text(reply: str, choices: dict[str, str]) -> Parts | None:
     return Parts(head=text[: at + length], rationale=rest.rationale, rule="because", explicit=True)
 
 
-def read_two_letters(completion: Completion, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
+def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str, str]) -> Answer:
     """The answer's letter and the rationale's, as `B because G`; the rationale's text is the explanation.
 
     Both sets have letters of their own, so that each can be looked for in the whole reply where nothing separates them.
     """
-    parts = take_apart(completion)
+    parts = take_apart(reply)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
     pair = _PAIR.fullmatch(parts.head) if isinstance(parts, Parts) and not parts.rationale else None
+    whole = (choice_in(reply, answers), choice_in(reply, rationales))
     if pair:
-        halves = (pair["answer"], pair["reason"])
+        halves = (_letter(pair["answer"], answers), _letter(pair["reason"], rationales))
     elif isinstance(parts, Parts) and parts.explicit and parts.rationale:
-        halves = (parts.head, _REASON.sub("answer", parts.rationale))
+        reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
+        halves = (_letter(parts.head, answers), read_choice(reason, rationales))
     else:
-        halves = (completion.text, completion.text)
-    first, second = (
-        read_choice(
-            Completion(text=half, finish_reason=completion.finish_reason if half is halves[1] else "stop"), labels
-        )
-        for half, labels in zip(halves, (answers, rationales), strict=True)
-    )
-    if first.text and second.text:
-        return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
-    missing = second if first.text else first
+        halves = whole
+    for first, second in (halves, whole):
+        if first.text and second.text:
+            return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
+    missing = halves[1] if halves[0].text else halves[0]
     return Answer(status=missing.status, rule=missing.rule, rivals=missing.rivals)
+
+
+def _letter(text: str, choices: dict[str, str]) -> Answer:
+    return read_choice(Completion(text=text, finish_reason="stop"), choices)
 
 
 def two_letters(answer: str, rationale: str) -> str:

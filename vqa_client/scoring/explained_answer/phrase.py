@@ -1,11 +1,13 @@
 """Read an answer of a few words, or of a sentence, from a reply of the form `<answer> because <explanation>`."""
 
+import html
 import re
 from typing import Final
 
 from vqa_client.scoring.explained_answer.separator import MARKS, Parts, take_apart
-from vqa_client.scoring.reply import peel
-from vqa_client.types import Answer, Completion
+from vqa_client.scoring.plain import plain
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer
 
 MOST_WORDS: Final = 8
 """A longer reply in which nothing separates an answer from an explanation is read as prose without an answer."""
@@ -27,9 +29,9 @@ _YES_NO = re.compile(
 )
 
 
-def read_phrase(completion: Completion) -> Answer:
+def read_phrase(reply: Reply) -> Answer:
     """A short answer: what introduces it ("the answer is", "he is") and what follows a yes or no are not part of it."""
-    parts = take_apart(completion)
+    parts = take_apart(reply)
     if isinstance(parts, Answer):
         return parts
     phrase = _bare(parts.head)
@@ -38,9 +40,9 @@ def read_phrase(completion: Completion) -> Answer:
     return _answer(phrase, parts)
 
 
-def read_sentence(completion: Completion) -> Answer:
+def read_sentence(reply: Reply) -> Answer:
     """An answer that may be a sentence of its own."""
-    parts = take_apart(completion)
+    parts = take_apart(reply)
     if isinstance(parts, Answer):
         return parts
     introduction = _ANSWER_IS.match(parts.head)
@@ -48,7 +50,7 @@ def read_sentence(completion: Completion) -> Answer:
 
 
 def _bare(head: str) -> str:
-    phrase = _stripped(peel(head).text.translate(MARKS))
+    phrase = _stripped(plain(html.unescape(head)).translate(MARKS))
     introduction = _ANSWER_IS.match(phrase) or _SUBJECT_IS.match(phrase)
     phrase = _stripped(phrase[introduction.end() if introduction else 0 :])
     yes_no = _YES_NO.match(phrase)

@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from vqa_client.scoring.choice import TRUNCATED
 from vqa_client.scoring.refusal import refuses
-from vqa_client.scoring.reply import peel, spoken
-from vqa_client.types import Answer, Completion
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer
 
 MARKS: Final = dict.fromkeys((2, 3, 4, 5))
 """What to translate a peeled text with, to be rid of the marks that stand for its markup."""
@@ -53,22 +52,20 @@ class Parts:
     explicit: bool
 
 
-def take_apart(completion: Completion) -> Parts | Answer:
+def take_apart(reply: Reply) -> Parts | Answer:
     """The parts of a reply, or the answer without text that says why there are none.
 
     A reply cut by the token limit counts only if its separator came before the cut: then the answer is whole.
     """
-    cut = completion.finish_reason in TRUNCATED
-    if completion.finish_reason == "content_filter":
-        return Answer(status="refused", rule="content filter")
-    text = _own_words(spoken(completion.text))
+    text = "" if reply.status else _own_words(reply.text)
     if not text:
-        unfinished = cut or peel(completion.text).unclosed
-        return Answer(status="truncated" if unfinished else "empty", rule="no text")
+        return reply.without_answer()
     parts = split(text)
+    if reply.unwrapped.explanation and not (parts.explicit and parts.rationale):
+        parts = _parts(*_beside(parts.head, reply.unwrapped.explanation), "wrapper", explicit=True)
     if refuses(parts.head if parts.explicit else text):
         return Answer(status="refused", rule="refusal")
-    if cut and not parts.explicit:
+    if reply.cut and not parts.explicit:
         return Answer(status="truncated", rule="no separator")
     if not _WORD.search(parts.head):
         return Answer(status="unparsed", rule=f"nothing before {parts.rule}", rationale=parts.rationale)
@@ -97,6 +94,12 @@ def _parts(text: str, start: int, end: int, rule: str, *, explicit: bool = False
     if "(" in text[start:end] and rationale.count(")") > rationale.count("("):
         rationale = _CLOSING.sub("", rationale)
     return Parts(head=head, rationale=rationale if _WORD.search(rationale) else None, rule=rule, explicit=explicit)
+
+
+def _beside(answer: str, explanation: str) -> tuple[str, int, int]:
+    """An answer and the explanation beside it as one text, and where that is separated."""
+    opening = _EXPLICIT.match(explanation)
+    return f"{answer} {explanation[opening.end() if opening else 0 :]}", len(answer), len(answer) + 1
 
 
 def _unbracketed(text: str) -> str:

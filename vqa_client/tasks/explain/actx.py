@@ -58,5 +58,5 @@ ACTX_TASK = Benchmark(
     images=_images,
     question=_question,
     wording=ACTX,
-    read=lambda completion, question: read_phrase(completion),
+    read=lambda reply, question: read_phrase(reply),
 )

@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from vqa_client.errors import UsageError
 from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.scoring.reply import Reply
 from vqa_client.task import Task
 from vqa_client.tasks.explain.benchmark import Benchmark
 from vqa_client.tasks.explain.prompts import EXAMPLES, prompt
 from vqa_client.tasks.explain.table import FREE, benchmark_of
-from vqa_client.types import Answer, Completion, Question, Score
+from vqa_client.types import Answer, Question, Score
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 PARSINGS: Final = ("robust", *READINGS)
 
 
@@ -43,12 +46,19 @@ def task(name: str, *, parsing: str = "robust", prompt_mode: str | None = None, 
     )
 
 
-def _parse_with(benchmark: Benchmark[Any], parsing: str) -> Callable[[Completion, Question], Answer]:
-    def parse(completion: Completion, question: Question) -> Answer:
-        robust = benchmark.read(completion, question)
+def _robust(benchmark: Benchmark[Any], reply: Reply, question: Question) -> Answer:
+    answer = benchmark.read(reply, question)
+    if reply.source == "content":
+        return answer
+    return replace(answer, source="reasoning") if answer.status == "ok" else Answer(status="empty", rule="no_text")
+
+
+def _parse_with(benchmark: Benchmark[Any], parsing: str) -> Callable[[Reply, Question], Answer]:
+    def parse(reply: Reply, question: Question) -> Answer:
+        robust = _robust(benchmark, reply, question)
         if parsing == "robust":
             return robust
-        text, explanation = READINGS[parsing](benchmark.name, completion.text, list(question.choices.values()))
+        text, explanation = READINGS[parsing](benchmark.name, reply.raw, list(question.choices.values()))
         rationale = None if explanation in PLACEHOLDERS else explanation
         if text in (UNKNOWN, ""):
             return Answer(
@@ -59,16 +69,16 @@ def _parse_with(benchmark: Benchmark[Any], parsing: str) -> Callable[[Completion
     return parse
 
 
-def _score_with(benchmark: Benchmark[Any], parsing: str) -> Callable[[Answer, Completion, Question], Score]:
-    def score(answer: Answer, completion: Completion, question: Question) -> Score:
+def _score_with(benchmark: Benchmark[Any], parsing: str) -> Callable[[Answer, Reply, Question], Score]:
+    def score(answer: Answer, reply: Reply, question: Question) -> Score:
         gold = question.extra["gold"]
-        robust = answer if parsing == "robust" else benchmark.read(completion, question)
+        robust = answer if parsing == "robust" else _robust(benchmark, reply, question)
         parts = {"robust": float(robust.text is not None and same(robust.text, gold))}
         if benchmark.published:
             wanted = question.extra.get("gold_text", gold)
             choices = list(question.choices.values())
             for name, read in READINGS.items():
-                parts[name] = float(same(read(benchmark.name, completion.text, choices)[0], wanted))
+                parts[name] = float(same(read(benchmark.name, reply.raw, choices)[0], wanted))
         parts |= benchmark.parts(answer, question)
         return Score(value=parts[parsing], parts=parts | {"explained": float(answer.rationale is not None)})
 

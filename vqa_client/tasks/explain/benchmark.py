@@ -5,9 +5,10 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from vqa_client.scoring.reply import Reply
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import Wording
-from vqa_client.types import Answer, Completion, Question
+from vqa_client.types import Answer, Question
 
 AnyRow = TypeVar("AnyRow", bound=NleRow)
 
@@ -42,7 +43,7 @@ class Benchmark(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     images: Callable[[AnyRow, str], tuple[str, ...]]
     question: Callable[[str, AnyRow, str], Question | str]
     wording: Wording
-    read: Callable[[Completion, Question], Answer]
+    read: Callable[[Reply, Question], Answer]
     parts: Callable[[Answer, Question], dict[str, float]] = no_parts
     lacking: Mapping[str, tuple[str, str]] = {}
     prompt_mode: str = "zero"

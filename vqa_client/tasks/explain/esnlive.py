@@ -75,6 +75,6 @@ ESNLIVE_TASK = Benchmark(
     images=_images,
     question=_question,
     wording=ESNLIVE,
-    read=lambda completion, question: read_label(completion),
+    read=lambda reply, question: read_label(reply),
     prompt_mode="3shot",
 )

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from vqa_client.scoring.explained_answer.lettered import read_letter, read_reason, read_two_letters, two_letters
 from vqa_client.scoring.explained_answer.phrase import read_sentence
+from vqa_client.scoring.reply import Reply
 from vqa_client.tasks.explain.benchmark import Benchmark, no_parts
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.tasks.explain.vcr_prompts import FREE, Q2A, Q2AR, QA2R, lettered
 from vqa_client.tasks.explain.vcr_rows import VcrRow
-from vqa_client.types import Answer, Completion, Question
+from vqa_client.types import Answer, Question
 
 _FOLDER = "vcr1images"
 _NLX = {split: f"vcr_{split}.json" for split in ("train", "val", "test")}
@@ -103,7 +104,7 @@ def _both(answer: Answer, question: Question) -> dict[str, float]:
 def _vcr(
     wording: Wording,
     question: Callable[[str, VcrRow, str], Question | str],
-    read: Callable[[Completion, Question], Answer],
+    read: Callable[[Reply, Question], Answer],
     forms: tuple[Mapping[str, str], ...],
     *,
     parts: Callable[[Answer, Question], dict[str, float]] = no_parts,
@@ -127,19 +128,19 @@ def _vcr(
 
 
 VCR_TASKS: Final[Mapping[str, Benchmark[VcrRow]]] = {
-    "free": _vcr(FREE, _free, lambda completion, question: read_sentence(completion), (_NLX, _EVIL, _OWN)),
-    "q2a": _vcr(Q2A, _q2a, lambda completion, question: read_letter(completion, question.choices), (_EVIL, _OWN, _NLX)),
+    "free": _vcr(FREE, _free, lambda reply, question: read_sentence(reply), (_NLX, _EVIL, _OWN)),
+    "q2a": _vcr(Q2A, _q2a, lambda reply, question: read_letter(reply, question.choices), (_EVIL, _OWN, _NLX)),
     "qa2r": _vcr(
         QA2R,
         _qa2r,
-        lambda completion, question: read_reason(completion, question.choices),
+        lambda reply, question: read_reason(reply, question.choices),
         (_OWN, _EVIL, _NLX),
         published=False,
     ),
     "q2ar": _vcr(
         Q2AR,
         _q2ar,
-        lambda completion, question: read_two_letters(completion, question.choices, question.extra["reasons"]),
+        lambda reply, question: read_two_letters(reply, question.choices, question.extra["reasons"]),
         (_OWN, _EVIL, _NLX),
         parts=_both,
         published=False,

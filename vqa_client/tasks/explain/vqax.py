@@ -92,6 +92,6 @@ VQAX_TASK = Benchmark(
     images=_images,
     question=_question,
     wording=VQAX,
-    read=lambda completion, question: read_phrase(completion),
+    read=lambda reply, question: read_phrase(reply),
     parts=_parts,
 )

@@ -10,9 +10,7 @@ from vqa_client import template
 from vqa_client.errors import DataError
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.answers import texts
-from vqa_client.scoring.choice import STOPPED, TRUNCATED
-from vqa_client.scoring.refusal import refuses
-from vqa_client.scoring.reply import peel, spoken
+from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks.context_length import UNKNOWN
@@ -20,11 +18,11 @@ from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files
 from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of
 from vqa_client.tasks.vqa2.selection import Pairing, askable, lost, oddities, pair
-from vqa_client.types import Answer, Completion, Question, Score
+from vqa_client.types import Answer, Question, Score
 
 DEFAULT_TEMPLATE = "{question}"
 HEADLINE = "normalised"
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 SAMPLE = 20
 SEED = 42
 _SHORT_REASONING = 300
@@ -143,37 +141,30 @@ def task(*, prompt_template: str | None = None) -> Task:
     )
 
 
-def _parse(completion: Completion, question: Question) -> Answer:
+def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
-    said, cut = spoken(completion.text), completion.finish_reason in TRUNCATED
-    peeled = peel(completion.text)
-    if peeled.unclosed or (cut and not _answers(said, question)):
+    said = reply.text
+    if reply.status or not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
+        return reply.without_answer()
+    if reply.cut and not (question.references and any(METRICS[name](said, question) for name in _SHOWS_ANSWER)):
         return Answer(status="truncated", rule="cut")
-    if not said:
-        return _from_reasoning(completion)
-    if refuses(peeled.text):
+    if reply.declines:
         return Answer(status="refused", rule="refusal")
-    return Answer(text=said, rule="whole_reply")
+    return Answer(text=said, rule="whole_reply", source=reply.source)
 
 
-def _from_reasoning(completion: Completion) -> Answer:
-    said = spoken(completion.reasoning or "")
-    if said and len(said) <= _SHORT_REASONING and completion.finish_reason in STOPPED:
-        return Answer(text=said, rule="whole_reply", source="reasoning")
-    return Answer(status="empty", rule="no_text")
+def _score(answer: Answer, reply: Reply, question: Question) -> Score:
+    """Nothing for a reply without answer; no parts at all where nobody knows the answer.
 
-
-def _answers(said: str, question: Question) -> bool:
-    scored = bool(said and question.references)
-    return scored and any(METRICS[name](said, question) for name in _SHOWS_ANSWER)
-
-
-def _score(answer: Answer, completion: Completion, question: Question) -> Score:
-    """Nothing for a reply without answer; no parts at all where nobody knows the answer."""
+    The published scores look at what was said with its wrappers on, as their scripts do.
+    """
     if not question.references:
         return Score(value=0.0)
-    said = answer.text
-    parts = {name: metric(said, question) if said else 0.0 for name, metric in METRICS.items()}
+    if not answer.text:
+        return Score(value=0.0, parts=dict.fromkeys(METRICS, 0.0))
+    parts = {
+        name: metric(answer.text if name == HEADLINE else reply.visible, question) for name, metric in METRICS.items()
+    }
     return Score(value=parts[HEADLINE], parts=parts)
 
 

@@ -1,0 +1,143 @@
+"""Fold a text to its plain form: one kind of bracket, quote, dash and space, and no markup.
+
+Four marks stand for what the markup said: `EMPHASIS` around bold or italic text and `MARKED` around an answer that was
+set apart (\\boxed{B}, <answer>B</answer>).
+All brackets are "(" and ")", all quotation marks '"', all dashes "-", runs of spaces one space, of line ends one.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+EMPHASIS: Final = ("\x02", "\x03")
+MARKED: Final = ("\x04", "\x05")
+
+_BRACKETS = "[{【「『《〈〔〖❨⟨⟦", "]}】」』》〉〕〗❩⟩⟧"
+_SINGLE_QUOTES = "‘’‚‛`ʼ"
+_DOUBLE_QUOTES = "“”„‟«»‹›″〝〞"
+_DASHES = "‐‑‒–—―−"
+_INVISIBLE = (
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufe0e\ufe0f\u20dd\u20de\u20e3"
+)
+_LINE_ENDS = "\r\x0b\x0c\x85\u2028\u2029"
+_ENCLOSED = (0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
+"""Squared, black circled and black squared letters, regional indicators: alphabets that NFKC leaves alone."""
+_FOLDS: Final = {
+    **dict.fromkeys(map(ord, _BRACKETS[0]), "("),
+    **dict.fromkeys(map(ord, _BRACKETS[1]), ")"),
+    **dict.fromkeys(map(ord, _SINGLE_QUOTES), "'"),
+    **dict.fromkeys(map(ord, _DOUBLE_QUOTES), '"'),
+    **dict.fromkeys(map(ord, _DASHES), "-"),
+    **dict.fromkeys(map(ord, _INVISIBLE), ""),
+    **dict.fromkeys(map(ord, _LINE_ENDS), "\n"),
+    **{first + offset: chr(ord("A") + offset) for first in _ENCLOSED for offset in range(26)},
+    **str.maketrans({"。": ". ", "、": ",", "İ": "I", "$": ""}),
+}
+
+
+def plain(text: str) -> str:
+    """Fold characters, LaTeX, tags and markdown of one text to the plain form that this module describes."""
+    text = _CONTROL.sub("", text)
+    if "<" in text or "[" in text:
+        text = _untagged(text)
+    if "\\" in text:
+        text = unlatexed(text)
+    text = _unmarked(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _trimmed(_BLANK_LINES.sub("\n", _SPACES.sub(" ", text.translate(_FOLDS))).strip())
+
+
+def _trimmed(text: str) -> str:
+    """Drop first and last lines that hold no word, such as a rule or the two halves of a bracket."""
+    while (end := text.find("\n")) >= 0 and not _WORD.search(text, 0, end):
+        text = text[end + 1 :]
+    while (start := text.rfind("\n")) >= 0 and not _WORD.search(text, start):
+        text = text[:start]
+    return text
+
+
+_WORD = re.compile(r"[^\W_]")
+_CONTROL = re.compile(r"[\x00-\x03\x06-\x08\x0e-\x1f]")
+_SPACES = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
+_BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
+
+_STRUCK = re.compile(r"<(del|strike)>[^<]{0,400}</\1>|~~[^~\n]{1,400}~~", re.IGNORECASE)
+ANSWER_TAG = re.compile(
+    r"[<\[](/?)(?:final[ _-]?)?(?:answer|choice|option|ans|result|solution|output|response|final|letter)[>\]]",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|ul|ol|table)>", re.IGNORECASE)
+_STRONG = re.compile(r"<(/?)(?:b|strong|em|i|u|mark)>", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z][\w-]*(?::\w+)?(?:\s[^<>=]{0,60}=[^<>]{0,200})?\s?/?>")
+
+
+def _untagged(text: str) -> str:
+    text = ANSWER_TAG.sub(lambda tag: f"{MARKED[1]} " if tag[1] else f" {MARKED[0]}", text)
+    if "<" not in text:
+        return text
+    text = _STRUCK.sub(" ", text)
+    text = _BREAK.sub("\n", text)
+    text = _STRONG.sub(lambda tag: EMPHASIS[1] if tag[1] else EMPHASIS[0], _labels_in_angles(text))
+    return _TAG.sub(" ", text)
+
+
+def _labels_in_angles(text: str) -> str:
+    """Write "<B>" as "(B)" where it is no tag: nothing closes it, and a small letter has nothing to mark up."""
+    closed = {name[1] for name in _CLOSING.finditer(text)}
+    return _SINGLE.sub(lambda tag: tag[0] if (tag[1] or tag[2]) in closed else f"({tag[1] or tag[2]})", text)
+
+
+_CLOSING = re.compile(r"</([A-Za-z])>")
+_SINGLE = re.compile(r"<([A-Z])>|<([a-z])>(?=[^\w<]*(?:\n|\Z))")
+_BOX = re.compile(r"\\(?:f|frame)?box(?:ed)?\s*(?:\{|(?=[A-Za-z0-9(]))|\{|\}")
+_COLOUR = re.compile(r"\\(?:text)?color(?:box)?\s*\{[^{}]{0,30}\}")
+_COMMAND = re.compile(
+    r"\\(?:text|math|operatorname|emph|underline|ensuremath|rm|bf|it|sf|tt|left|right|mbox|large|Large|huge)[a-z]{0,6}\b\s*"
+)
+_SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
+_ESCAPED = re.compile(r"\\([^\w\s\\])")
+
+
+def unlatexed(text: str) -> str:
+    """Take LaTeX commands off their arguments, whose braces stay, and mark boxes."""
+    text = text.replace("\\\\", "\n")
+    text = _COLOUR.sub(" ", text)
+    text = _boxes(text) if "box" in text else text
+    return _ESCAPED.sub(r"\1", _SPACING.sub(" ", _COMMAND.sub(" ", text)))
+
+
+def _boxes(text: str) -> str:
+    """Mark the contents of every \\boxed{...}, with braces nested to any depth."""
+    open_braces: list[bool] = []
+
+    def mark(brace: re.Match[str]) -> str:
+        if brace[0] == "}":
+            return (MARKED[1] if open_braces.pop() else "}") if open_braces else "}"
+        if brace[0] == "{" or brace[0].endswith("{"):
+            open_braces.append(brace[0] != "{")
+        return "{" if brace[0] == "{" else MARKED[0]
+
+    return _BOX.sub(mark, text)
+
+
+_FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*[ ]*$", re.MULTILINE)
+_MARKDOWN = (
+    ("**", re.compile(r"(\*{2,3})([^*\n]{1,400})\1")),
+    ("_", re.compile(r"(?<![^\W_])(_{1,3})(?=\S)([^_\n]{1,400})(?<=\S)\1(?![^\W_])")),
+    ("*", re.compile(r"(\*)(?=\S)([^*\n]{1,400})(?<=\S)\1(?!\d)")),
+    ("`", re.compile(r"(`{1,3})([^`\n]{1,400})\1")),
+    ("**", re.compile(r"(\*{2,3})([^*\n]{1,400})\1")),
+)
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
+
+
+def _unmarked(text: str) -> str:
+    if "~~" in text:
+        text = _STRUCK.sub(" ", text)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("", text)
+    for sign, emphasis in _MARKDOWN:
+        if sign in text:
+            text = emphasis.sub(rf"{EMPHASIS[0]}\2{EMPHASIS[1]}", text)
+    return _HEADING.sub("", text) if "#" in text or ">" in text else text

@@ -1,0 +1,110 @@
+"""Tell what a model thought from what it said: by delimiters, special tokens and set sentences."""
+
+import re
+from typing import Final
+
+_THOUGHT = r"(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|cot|seed:think|longcat_think)"
+_TELLING = r"[\w:.-]{0,30}(?:think|thought|reason|reflect|monologue)[\w:.-]{0,30}"
+"""A name that says what it marks: of a special token anywhere, of a tag only at the very start of a reply."""
+_DELIMITER = re.compile(
+    rf"(?P<open><{_THOUGHT}(?:\s[^<>]{{0,60}})?>|◁think▷|\[THINK\]|<\|channel\|>(?:analysis|commentary)\b"
+    r"|<\|channel>thought|<unused94>|\[unused16\]|<\|inner_prefix\|>)"
+    rf"|(?P<close></{_THOUGHT}\s*>|◁/think▷|\[/THINK\]|<\|channel\|>final(?:<\|message\|>)?"
+    r"|<channel\|>|<unused95>|\[unused17\]|<\|inner_suffix\|>)"
+    r"|(?P<answer><[|｜](?:begin_of_|start_)?(?:solution|response|(?:final_)?answer)[|｜]>)"
+    rf"|<[|｜](?P<token>/?{_TELLING})[|｜]>"
+    rf"|[<\[](?P<ends>/?)(?P<tag>{_TELLING})(?:\s[^<>\]]{{0,60}})?(?P<angle>>)?(?(angle)|\])",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"/|(?:^|_)(?:end|stop|close)(?:_|$)", re.IGNORECASE)
+_START = re.compile(r"(?:\s|<[|｜][^<>|\n]{0,40}[|｜]>|</?s>|<(?:bos|start_of_turn)>|(?:assistant|model)\b:?)*")
+_HERE = r"\W{0,6}(?:(?:here(?:['’]s| is| are)|this is|these are)\s{1,4})?my (?:internal |own |step[- ]by[- ]step )?"
+_IN_WORDS = re.compile(
+    rf"{_HERE}(?:(?P<sure>(?:thought|thinking) process|internal monologue|chain of thought)"
+    r"|thoughts?|thinking|reasoning(?: process)?|reflections?)\W{0,4}:",
+    re.IGNORECASE,
+)
+_RESPONSE = re.compile(
+    r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)\W{0,4}:[*_]{0,3}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNS: Final = ("<", "[", "◁")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)*]{0,4}\s|[。！？\n]")
+_OPEN_END = re.compile(r"(?:\.\.\.|…|[,;:(\-–—])\Z")
+_WHOLE_END = re.compile(r"[.!?。！？।؟)\]}>\"'”’*`|$]\Z")
+_HESITATES = re.compile(
+    r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check|re-?(?:check|read"
+    r"|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
+    r"|i (?:should|need to|have to|must|will) (?:check|look|verify|see|read|count|consider))\b",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"(?:\b(?:is|are|was|be|option|choice|answer)\b|[:=：是为])\W{0,4}[\w.,'-]{1,40}\W{0,3}\Z", re.IGNORECASE
+)
+_FEW_WORDS: Final = 4
+_TAIL: Final = 400
+
+
+def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
+    """What was said, and whether the reply broke off inside a thought.
+
+    A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
+    response is announced; without one they are prose, unless the reply was cut.
+    """
+    said, unclosed = _undelimited(text) if any(sign in text for sign in _SIGNS) else (text, False)
+    announced = _IN_WORDS.match(said)
+    if announced is None:
+        return said, unclosed
+    if response := _RESPONSE.search(said, announced.end()):
+        return said[response.end() :], unclosed
+    return ("", True) if cut and announced["sure"] else (said, unclosed)
+
+
+def _undelimited(text: str) -> tuple[str, bool]:
+    kept: list[str] = []
+    start, thinking, spoke = 0, False, False
+    own = ""  # the tag that opened the thought, where its name isn't a listed one
+    plain: set[str] = set()  # tags that opened further on, so that their ends aren't ends of thoughts
+    for found in _DELIMITER.finditer(text):
+        tag = (found["tag"] or "").lower()
+        if tag and not found["ends"]:
+            spoke = spoke or not _START.fullmatch(text, start, found.start())
+            if thinking or spoke or not (found["angle"] or f"[/{tag}]" in text.lower()):
+                plain.add(tag)
+                continue
+            closes = False
+        elif tag:
+            if tag in plain or (thinking and tag != own):
+                continue
+            closes = True
+        elif found["answer"] and not thinking:
+            continue
+        else:
+            closes = bool(found["close"] or found["answer"] or (found["token"] and _ENDS.search(found["token"])))
+        if closes and not thinking:
+            kept.clear()
+            spoke = False
+        elif not thinking:
+            spoke = spoke or not _START.fullmatch(text, start, found.start())
+            kept.append(text[start : found.start()])
+            own = tag
+        thinking = not closes
+        start = found.end()
+    if not thinking:
+        kept.append(text[start:])
+    return "".join(kept), thinking
+
+
+def ends_well(thought: str) -> bool:
+    """Whether what stands in the field of reasoning comes to an end, as an answer does that was put there by mistake.
+
+    A thought that breaks off in its last sentence, or there begins to look again, does not.
+    """
+    text = thought[-_TAIL:].strip()
+    if _OPEN_END.search(text):
+        return False
+    last = _SENTENCE_END.split(text.rstrip(".!?。！？"))[-1]
+    if _HESITATES.search(last):
+        return _CONCLUDES.search(last) is not None
+    few = len(last.split()) <= _FEW_WORDS
+    return few or last == text or _WHOLE_END.search(text) is not None or _CONCLUDES.search(last) is not None

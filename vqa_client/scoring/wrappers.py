@@ -1,0 +1,131 @@
+"""Take an answer out of what models wrap it in: tags, boxes, JSON, code fences, bold."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from vqa_client.scoring.plain import ANSWER_TAG, MARKED, unlatexed
+from vqa_client.scoring.structured import answer_and_explanation
+
+_SIGNS: Final = re.compile(r"[<\[\\{`*~\x04]")
+_REASON_TAG = re.compile(r"</?(?:explanation|rationale|reason|reasoning|justification)>", re.IGNORECASE)
+_BRACE = re.compile(r"\\[{}]|(?P<box>\\(?:f|frame)?box(?:ed)?\s{0,9}\{)|[{}]")
+_WORD = re.compile(r"[^\W_]")
+_SENTENCES = re.compile(r".*[.!?。！？\n]", re.DOTALL)
+_ENCLOSING: Final = tuple(
+    re.compile(pattern, re.DOTALL | re.IGNORECASE)
+    for pattern in (
+        r"(```|~~~)[\w-]*[ ]*\n?(?P<held>(?:(?!\1).)*)\1",
+        r"(\*{1,3})(?P<held>(?:(?!\1).)+)\1\.?",
+        r"`(?P<held>[^`\n]+)`",
+        r"<(b|strong|em|i|u|mark|p)>(?P<held>(?:(?!</?\1>).)*)</\1>",
+        r"(\$\$?|\\[(\[])\s{0,9}(?P<held>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
+        r"\\(?:text|mathrm|mathbf|textbf|mbox)\s{0,9}(?P<held>\{[^{}]*\})",
+    )
+)
+"""What may stand around a whole answer."""
+_BRACES: Final = str.maketrans("", "", "{}$")
+_MOST_LAYERS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unwrapped:
+    """`answer` is what the wrappers hold, or all that was said where there are none.
+
+    `explanation` is what the reply gives beside it, under a key of its own or around the wrapper; "" for nothing.
+    """
+
+    answer: str
+    explanation: str = ""
+
+
+def unwrapped(said: str) -> Unwrapped | None:
+    """Take off every wrapper, the outermost first, None without one; of several answers set apart the last counts."""
+    if not _SIGNS.search(said):
+        return None
+    answer, explanation = said, ""
+    for layer in range(_MOST_LAYERS):
+        found = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
+        if found is None:
+            return Unwrapped(answer=answer, explanation=explanation) if layer else None
+        answer, explanation = found[0].strip(), explanation or found[1].strip()
+    return Unwrapped(answer=answer, explanation=explanation)
+
+
+def _set_apart(text: str) -> tuple[str, str] | None:
+    """What tags or boxes mark as the answer, and what was said around it; the words without tags that hold nothing."""
+    for places in (_tagged, _boxed, _marked):
+        found = list(places(text))
+        for start, opened, closed, end in reversed(found):
+            if held := text[opened:closed].strip():
+                return _untexed(held) if places is _boxed else held, _beside(text[:start], text[end:])
+        if found:
+            start, _, _, end = found[-1]
+            return f"{text[:start]} {text[end:]}".translate(_NO_MARKS), ""
+    return None
+
+
+_Place = tuple[int, int, int, int]
+"""Where a wrapper starts and opens, and where it closes and ends."""
+_NO_MARKS: Final = str.maketrans(dict.fromkeys(MARKED, " "))
+
+
+def _tagged(text: str) -> Iterator[_Place]:
+    """Each outermost pair of answer tags; an end without a beginning closes all before it."""
+    depth = 0
+    first: re.Match[str] | None = None
+    for tag in ANSWER_TAG.finditer(text):
+        if not tag[1]:
+            first, depth = (first, depth + 1) if first else (tag, 1)
+        elif first is None:
+            yield 0, 0, tag.start(), tag.end()
+        elif (depth := depth - 1) == 0:
+            yield first.start(), first.end(), tag.start(), tag.end()
+            first = None
+    if first:
+        yield first.start(), first.end(), len(text), len(text)
+
+
+def _boxed(text: str) -> Iterator[_Place]:
+    """Each box that is in no other, with braces nested to any depth."""
+    if "box" not in text:
+        return
+    depth = 0
+    first: re.Match[str] | None = None
+    for brace in _BRACE.finditer(text):
+        if first is None:
+            first, depth = (brace, 1) if brace["box"] else (None, 0)
+        elif brace[0].endswith("{") and (brace["box"] or brace[0] == "{"):
+            depth += 1
+        elif brace[0] == "}" and (depth := depth - 1) == 0:
+            yield first.start(), first.end(), brace.start(), brace.end()
+            first = None
+    if first:
+        yield first.start(), first.end(), len(text), len(text)
+
+
+def _marked(text: str) -> Iterator[_Place]:
+    end = 0
+    while (start := text.find(MARKED[0], end)) >= 0:
+        closed = text.find(MARKED[1], start)
+        closed = len(text) if closed < 0 else closed
+        end = min(closed + 1, len(text))
+        yield start, start + 1, closed, end
+
+
+def _enclosed(text: str) -> tuple[str, str] | None:
+    found = next(filter(None, (form.fullmatch(text) for form in _ENCLOSING)), None)
+    return (_untexed(found["held"]), "") if found and found["held"].strip() else None
+
+
+def _untexed(text: str) -> str:
+    return unlatexed(text).translate(_BRACES) if "\\" in text else text
+
+
+def _beside(before: str, after: str) -> str:
+    """What was said after the answer, or in whole sentences before it."""
+    if _WORD.search(after := _REASON_TAG.sub("", after)):
+        return after
+    sentences = _SENTENCES.match(_REASON_TAG.sub("", before))
+    return sentences[0] if sentences else ""
