@@ -17,7 +17,7 @@ from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
-from vqa_client.template import choices_text, fill
+from vqa_client.template import choices_text, fill, template_for
 from vqa_client.types import Answer, Question, Record, Score
 
 __all__ = [

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -23,10 +23,12 @@ from vqa_client.types import Question
 _NAMED = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
 
-class Picture(str):
-    """An image by its name: a path."""
+class _IsPicture(Struct, frozen=True):
+    """The mark of a field that names images."""
 
-    __slots__ = ()
+
+Picture = Annotated[str, _IsPicture()]
+"""An image by its name: a path."""
 
 
 class Beside(Struct, frozen=True):
@@ -153,7 +155,7 @@ class Tables(Struct, frozen=True, kw_only=True):
                 for name, kind in _kinds(self.row).items()
                 if (value := _cell(cells, form.columns.get(name, name))) is not None
             }
-            return msgspec.convert(given, self.row, strict=False, dec_hook=_hook)
+            return msgspec.convert(given, self.row, strict=False)
         except (ValueError, KeyError) as error:
             fault = str(error).replace("$.", "").strip("'\"")
             raise DataError(f"{path}: row {number}: {fault}", hint=f"its columns are {', '.join(cells)}") from None
@@ -169,9 +171,23 @@ def tables(row: type[Struct], *forms: Form, question: Callable[[Any, Place], Mad
     return Tables(row=row, forms=forms, question=question, split=split)
 
 
+class _Kind(NamedTuple):
+    """What a field takes: texts, which may be pictures' names, or anything else; several of them, or one."""
+
+    texts: bool
+    pictures: bool
+    several: bool
+
+
 @cache
-def _kinds(row: type[Struct]) -> dict[str, Any]:
-    return get_type_hints(row)
+def _kinds(row: type[Struct]) -> dict[str, _Kind]:
+    kinds = {}
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        several = get_origin(hint) is tuple
+        item = get_args(hint)[0] if several else hint
+        pictures = _IsPicture() in getattr(item, "__metadata__", ())
+        kinds[name] = _Kind(texts=pictures or item is str, pictures=pictures, several=several)
+    return kinds
 
 
 def _cell(cells: dict[str, Any], column: str | Beside) -> Any:
@@ -194,17 +210,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _as(kind: Any, value: Any, base: Path) -> Any:
+def _as(kind: _Kind, value: Any, base: Path) -> Any:
     """A cell as its field's type takes it."""
-    item = get_args(kind)[0] if get_origin(kind) is tuple else kind
-    if item not in (str, Picture):
+    if not kind.texts:
         return value
-    items = [
-        _text(one) if isinstance(one, int | float) else one for one in (value if isinstance(value, list) else [value])
-    ]
-    if item is Picture:
+    cells = value if kind.several and isinstance(value, list) else [value]
+    items = [_text(one) if isinstance(one, int | float) else one for one in cells]
+    if kind.pictures:
         items = [_below(base, one) if isinstance(one, str) else one for one in items]
-    return items if item is not kind else items[0] if len(items) == 1 else value
+    return items if kind.several else items[0]
 
 
 def _below(base: Path, name: str) -> str:
@@ -212,12 +226,6 @@ def _below(base: Path, name: str) -> str:
     if os.path.isabs(name) or os.pardir in Path(name).parts:
         raise ValueError(f"{name} is outside {base}; --images names the folder that all images are below")
     return os.path.join(base, name)
-
-
-def _hook(kind: type, value: Any) -> Any:
-    if kind is Picture and isinstance(value, str):
-        return Picture(value)
-    raise NotImplementedError(f"a {kind.__name__} can't be made from {type(value).__name__}")
 
 
 def _checked(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
