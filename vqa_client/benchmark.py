@@ -5,12 +5,16 @@ line of its docstring is its title. Command, settings, resume, reports, page and
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
+from vqa_client.reports.run import Write
+from vqa_client.scoring.choice_modes import MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.readings import Parse, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
@@ -18,7 +22,7 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
 from vqa_client.template import choices_text, fill, template_for
-from vqa_client.types import Answer, Question, Record, Score
+from vqa_client.types import Answer, Choosing, Question, Record, Score
 
 __all__ = [
     "ALL_RIGHT",
@@ -37,6 +41,7 @@ __all__ = [
     "Loaded",
     "Metric",
     "Over",
+    "Parse",
     "Part",
     "Picture",
     "Place",
@@ -61,7 +66,7 @@ __all__ = [
 ]
 
 
-NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class _Marker(Struct, frozen=True):
@@ -125,9 +130,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     it. `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`.
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
-    `compares_answers` is off where two right replies are hardly ever the same text. `report` gives the file and the
-    writer of a published form, in place of the common one. `version` changes when `parse` or a metric does, so that
-    kept replies are scored again.
+    `compares_answers` is off where two right replies are hardly ever the same text; `choosing` is set where answers are
+    not read from free text. `report_path` gives the report's file by the part, and `write` writes it, where a published
+    form takes the place of the common one. `identity` and `scoring` are what, besides marked options, decides what is
+    asked and how replies are read; `version` changes when `parse` or a metric does, so that kept replies are scored
+    again.
     """
 
     name: str
@@ -145,6 +152,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     unit: str = "image"
     question_type: str = ""
     compares_answers: bool = True
+    choosing: Choosing | None = None
+    report_path: Callable[[str], Path] | None = None
+    write: Write | None = None
+    identity: Mapping[str, Any] = NO_OPTIONS
+    scoring: Mapping[str, str] = NO_OPTIONS
     version: str = "1"
 
     @property
@@ -170,7 +182,13 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     def template(self, given: str | None) -> tuple[str | None, str]:
         """The config's template where it fits the benchmark, and a note for people where it doesn't."""
         if isinstance(self.prompt, str):
-            return template_for(given, self.prompt, self.name)
+            chosen, message = template_for(given, self.prompt, self.name)
+            if self.choosing and given:
+                message = (
+                    f"--choice_mode {self.choosing.mode}: the config's prompt_template is kept; it should ask for "
+                )
+                return chosen, message + "the letter alone"
+            return chosen, message
         return None, f"{self.name} asks with its own prompts, not with the config's template" if given else ""
 
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
@@ -182,6 +200,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     def task(self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS) -> Task:
         """The functions that the engine calls; `scoring` are the options that decide how replies are read."""
         headline, template = self.headline_metric, prompt_template or self.prompt
+        scoring = {**scoring, **self.scoring, "version": self.version}
 
         def prompt(question: Question) -> str:
             if isinstance(template, str):
@@ -203,13 +222,30 @@ class Benchmark(Struct, frozen=True, kw_only=True):
                     parts[metric.name] = value
             return Score(value=parts.get(headline.name, 0.0), parts=parts)
 
-        return Task(
+        task = Task(
             name=self.name,
             prompt=prompt,
             parse=parse,
             score=score,
-            scoring={**scoring, "version": self.version},
+            scoring=scoring,
             headline=headline.name,
             text_first=self.text_first,
             description=self.description(),
         )
+        return _with_choosing(task, self.choosing) if self.choosing else task
+
+
+def _with_choosing(task: Task, choosing: Choosing) -> Task:
+    """The same task with answers that a server chooses, or weighs, among labels."""
+    mode = choosing.mode
+    return replace(
+        task,
+        parse=parse_with(choosing),
+        score=score_with(choosing),
+        scoring={"choice_mode": mode, "version": SCORING_VERSION},
+        headline=mode,
+        choosing=choosing,
+        description=replace(
+            task.description, headline=mode, measure=f"accuracy by --choice_mode {mode}", metrics=MEANINGS
+        ),
+    )

@@ -52,7 +52,7 @@ class Task(Struct, frozen=True, kw_only=True):
     headline: str
     text_first: bool = False
     choosing: Choosing | None = None
-    description: Description | None = None
+    description: Description = Description(headline="")
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

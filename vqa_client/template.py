@@ -23,34 +23,19 @@ def placeholders(template: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(template))
 
 
-def question_alone(template: str | None, default: str, *, instead: str) -> tuple[str, str]:
-    """The template of a task without choices, and a note for the user, "" where it is the one given.
-
-    One without {question} or with {choices} was written for another task: `default` is used, as `instead` tells.
-    Raises UsageError for an unknown placeholder.
-    """
-    if not template:
-        return default, ""
-    found = placeholders(template)
-    if found != {"question"}:
-        return default, f"{instead}: it has {'{choices}' if 'choices' in found else 'no {question}'}"
-    check(template, known=("question",))
-    return template, ""
-
-
 def template_for(template: str | None, default: str, benchmark: str) -> tuple[str, str]:
     """The template that a benchmark asks with, and a note for people, "" where it is the config's.
 
-    One with other placeholders than the benchmark's own was written for another: `default` is used. Raises UsageError
-    for an unknown placeholder.
+    Without choices to show, a template with {choices} or without {question} was written for another benchmark: `default`
+    is used. Raises UsageError for an unknown placeholder.
     """
     if not template:
         return default, ""
-    known = placeholders(default)
-    if placeholders(template) != known:
-        listed = " and ".join(f"{{{name}}}" for name in sorted(known, reverse=True))
-        return default, f"{benchmark} asks with its own prompt, not with the config's: its template needs {listed}"
-    check(template, known=sorted(known, reverse=True))
+    found, known = placeholders(template), placeholders(default)
+    if "choices" not in known and found != {"question"}:
+        lacks = "it has {choices}" if "choices" in found else "it has no {question}"
+        return default, f"{benchmark} asks with its own template, {default!r}, not the config's: {lacks}"
+    check(template, known=[name for name in PLACEHOLDERS if name in known])
     return template, ""
 
 

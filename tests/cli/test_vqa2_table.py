@@ -3,7 +3,7 @@ from pathlib import Path
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, asked, lost, replied, run_of
 from vqa_client.cli.vqa2_table import as_vqa2_tables
 from vqa_client.reports.report import Report
-from vqa_client.reports.vqa2.report import writer
+from vqa_client.tasks.vqa2.report import writer
 
 
 def report(folder: Path, name: str, pairs: list[Pair]) -> Report:

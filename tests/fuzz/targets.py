@@ -38,7 +38,7 @@ from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
-from vqa_client.tasks.data_file import read_index
+from vqa_client.tasks.longbench.data_file import read_index
 from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.types import Answer, Completion, Record
 

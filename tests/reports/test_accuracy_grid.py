@@ -10,10 +10,10 @@ import pytest
 
 from tests.reports.explained_records import asked, lost, replied, run_of
 from vqa_client.errors import UsageError
-from vqa_client.reports import accuracy_grid
-from vqa_client.reports.accuracy_grid import Entry, entry_of, update
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import summarise
+from vqa_client.tasks.explain import accuracy_grid
+from vqa_client.tasks.explain.accuracy_grid import Entry, entry_of, update
 
 HEADER = "task,llava_train,llava_test,llava_val,qwen_train,qwen_test,qwen_val"
 

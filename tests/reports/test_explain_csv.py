@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.reports.explained_records import asked, lost, replied
 from vqa_client.errors import UsageError
-from vqa_client.reports.explain_csv import csv_path, write
+from vqa_client.tasks.explain.explain_csv import csv_path, write
 from vqa_client.types import Question, Record
 
 PUBLISHED = {

@@ -13,8 +13,8 @@ from tests.reports.sample_records import (
     needle,
     needle_question,
 )
-from vqa_client.reports.longbench.report import write_mc, write_niah
 from vqa_client.reports.run import Run
+from vqa_client.tasks.longbench.report import write_mc, write_niah
 from vqa_client.types import ANSWERED, STATUSES, Failure, Question, Record
 
 PUBLISHED_MC = [

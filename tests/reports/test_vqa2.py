@@ -7,8 +7,8 @@ import pytest
 
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, asked, lost, replied, run_of
 from vqa_client.reports.run import Run
-from vqa_client.reports.vqa2.figures import SHOWN, Vqa2Summary
-from vqa_client.reports.vqa2.report import AS_THEY_ARE, Setup, submission_path, writer
+from vqa_client.tasks.vqa2.figures import SHOWN, Vqa2Summary
+from vqa_client.tasks.vqa2.report import AS_THEY_ARE, Setup, submission_path, writer
 from vqa_client.types import STATUSES
 
 METADATA = [

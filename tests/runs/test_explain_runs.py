@@ -20,9 +20,9 @@ from vqa_client.cli.explain_table import as_explain_tables
 from vqa_client.cli.tables import as_json_text
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
-from vqa_client.reports.explanations import ExplainSummary
 from vqa_client.scorefiles.explanations.report import score_explanation_files
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.tasks.explain.explanations import ExplainSummary
 from vqa_client.types import Question
 
 WAITING = "val2014/COCO_val2014_{:012d}.jpg"

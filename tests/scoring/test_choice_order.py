@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client.scoring.choice_order import names_others, order_of, rotation, shuffled
-from vqa_client.tasks.reordered import as_shown
+from vqa_client.scoring.reordered import as_shown
 from vqa_client.types import Question
 
 CHOICES = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}

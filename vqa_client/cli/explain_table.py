@@ -5,12 +5,12 @@ from typing import Any
 
 from vqa_client.cli.tables import as_tables, new_console, new_table, printed
 from vqa_client.cli.text import safe
-from vqa_client.reports.accuracy_grid import GRID
-from vqa_client.reports.explanations import ExplainSummary
 from vqa_client.reports.report import Report
 from vqa_client.scoring.explanation_metrics.corpus import Metric, Scope
 from vqa_client.scoring.explanation_metrics.evil import Value
 from vqa_client.scoring.explanation_metrics.judged import Judged
+from vqa_client.tasks.explain.accuracy_grid import GRID
+from vqa_client.tasks.explain.explanations import ExplainSummary
 
 PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR", "SPICE", "BERTScore"})
 

@@ -11,9 +11,9 @@ from vqa_client.cli.tables import interval_text, new_console, new_table, percent
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.measures import TEN_ANSWERS
 from vqa_client.reports.report import Report
-from vqa_client.reports.vqa2.figures import KindFigures, Shown, Vqa2Summary
-from vqa_client.reports.vqa2.report import submission_path
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
+from vqa_client.tasks.vqa2.figures import KindFigures, Shown, Vqa2Summary
+from vqa_client.tasks.vqa2.report import submission_path
 
 FRAMEWORK = "VQA accuracy (framework)"
 """The published framework's partial credit; VQA's own score has the same name."""

@@ -23,7 +23,7 @@ from vqa_client.scoring.paired_tests import (
     paired_t,
 )
 from vqa_client.scoring.statistics import Interval, interval
-from vqa_client.tasks.context_length import UNKNOWN
+from vqa_client.types import UNKNOWN
 
 EXACT: Final = "exact McNemar"
 CLUSTERED: Final = "cluster-robust t with Agresti-Min pseudo-pairs"

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from vqa_client.reports.clusters import Clusters, Signature
 from vqa_client.scoring.finish import is_cut
-from vqa_client.tasks.context_length import UNKNOWN
-from vqa_client.types import ANSWERED, Record, Status
+from vqa_client.types import ANSWERED, UNKNOWN, Record, Status
 
 Group = TypeVar("Group", bound=Hashable)
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
-from vqa_client.tasks.context_length import BUCKETS, UNKNOWN
-from vqa_client.types import Failure, Record, Status
+from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.types import UNKNOWN, Failure, Record, Status
 
 LEVELS = ("corruption", "level")
 """Fields that tell variants apart: crossed, each cell is of one variant."""

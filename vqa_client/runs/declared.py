@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports.declared import writer
 from vqa_client.reports.names import safe_name
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
@@ -13,6 +12,7 @@ from vqa_client.runs.run_file import RunFile
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Loaded, Source, Task
 from vqa_client.tasks import registry
+from vqa_client.tasks.report import writer
 
 
 def declared_plans(

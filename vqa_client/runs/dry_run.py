@@ -20,7 +20,7 @@ from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import make_plans
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
-from vqa_client.tasks.context_length import TokenCounter
+from vqa_client.tasks.longbench.context_length import TokenCounter
 
 NEIGHBOURS = 4096
 """Images of which it is remembered how large they are: questions on one document are neighbours."""

@@ -5,14 +5,14 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports import accuracy_grid, explain_csv
-from vqa_client.reports.explanations import ExplainSummary, export_captions, judge_explanations, write_scores
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain import accuracy_grid, explain_csv
+from vqa_client.tasks.explain.explanations import ExplainSummary, export_captions, judge_explanations, write_scores
 
 
 def explain_plans(settings: ExplainSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:

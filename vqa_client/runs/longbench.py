@@ -7,15 +7,15 @@ from typing import Any
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder, PageIndex, page_folders
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports.longbench import report as longbench
 from vqa_client.reports.names import report_name
 from vqa_client.reports.run import Write
-from vqa_client.runs.page_counts import PageCounts
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks import mc, niah
+from vqa_client.tasks.longbench import report as longbench
+from vqa_client.tasks.longbench.page_counts import PageCounts
 
 TEXT_ONLY = "text_only"
 

@@ -12,9 +12,9 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runs.declared import reopen_declared
 from vqa_client.runs.run_file import RunFile
+from vqa_client.scoring.reordered import as_shown
 from vqa_client.task import Loaded, Task
 from vqa_client.tasks import explain, mc, niah
-from vqa_client.tasks.reordered import as_shown
 from vqa_client.tasks.vqa2 import task as vqa2
 from vqa_client.tasks.vqa2.files import Vqa2Files, find_files
 from vqa_client.tasks.vqa2.sample import ANNOTATIONS, QUESTIONS, SUBTYPE

@@ -10,8 +10,8 @@ from vqa_client.reports.choice_order import write_circular, write_shuffled
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.varied import varied
 from vqa_client.scoring.choice_order import names_others, rotation, shuffled
+from vqa_client.scoring.reordered import as_shown
 from vqa_client.settings.longbench import McSettings
-from vqa_client.tasks.reordered import as_shown
 from vqa_client.types import Question
 
 FIXED = "choices_name_each_other"

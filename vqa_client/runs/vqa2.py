@@ -6,14 +6,14 @@ from vqa_client.errors import UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.report import Report
-from vqa_client.reports.vqa2.combined import combine
-from vqa_client.reports.vqa2.report import Setup, model_name, writer
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.task import Loaded
 from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2.combined import combine
 from vqa_client.tasks.vqa2.files import Vqa2Files, find_files
+from vqa_client.tasks.vqa2.report import Setup, model_name, writer
 from vqa_client.tasks.vqa2.sample import SUBTYPE, make_sample
 
 DATE_CHARACTERS = len("20250801_194855")

@@ -1,19 +1,24 @@
 """LongBench-v2 as page images: four choices, one right."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from vqa_client import template
+from vqa_client.benchmark import Benchmark, Metric, Parse
 from vqa_client.errors import UsageError
+from vqa_client.reports.names import report_name
 from vqa_client.scoring.choice import choice_in
+from vqa_client.scoring.choice_modes import LETTER_ALONE, choosing_of
 from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.reply import Reply
-from vqa_client.task import Loaded, Task
-from vqa_client.tasks import choice_modes, longbench
+from vqa_client.settings.longbench import McSettings
+from vqa_client.task import Loaded
+from vqa_client.tasks import longbench
 from vqa_client.tasks.longbench import Pages, PathLike
-from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, ChoiceMode, Question, Score
+from vqa_client.tasks.longbench.documents import Documents
+from vqa_client.tasks.longbench.report import write_mc
+from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.types import Answer, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "2"
@@ -83,66 +88,58 @@ def load(
     )
 
 
-def task(
-    *,
-    prompt_template: str | None = None,
-    parser: str = "robust",
-    choice_mode: ChoiceMode = "text",
-    text_only: bool = False,
-) -> Task:
-    """Build the task; `parser` reads free text, so it belongs to the mode "text".
-
-    Raises UsageError for an unknown parser, mode or placeholder.
-    """
-    if parser not in PARSERS:
-        raise UsageError(f"unknown parser {parser!r}", hint=f"known are {', '.join(PARSERS)}")
-    choosing = choice_modes.choosing_of(choice_mode, LABELS) if choice_mode != "text" else None
-    chosen = prompt_template or DEFAULT_TEMPLATE + (choice_modes.LETTER_ALONE if choosing else "")
-    template.check(chosen)
-
-    def prompt(question: Question) -> str:
-        text = template.fill(chosen, question=question.text, choices=template.choices_text(question.choices))
-        return longbench.with_context(text, question.extra["context"]) if text_only else text
-
-    if choosing:
-        return Task(
-            name="mc",
-            prompt=prompt,
-            parse=choice_modes.parse_with(choosing),
-            score=choice_modes.score_with(choosing),
-            scoring={"choice_mode": choice_mode, "version": choice_modes.SCORING_VERSION},
-            headline=choice_mode,
-            choosing=choosing,
-        )
-    return Task(
+def benchmark(options: McSettings) -> Benchmark:
+    """Raises UsageError for a parser beside a mode that has no free text to read."""
+    if options.parser not in PARSERS:
+        raise UsageError(f"unknown parser {options.parser!r}", hint=f"known are {', '.join(PARSERS)}")
+    mode = options.choice_mode
+    choosing = choosing_of(mode, LABELS) if mode != "text" else None
+    if choosing and options.parser != "robust":
+        raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser away")
+    return Benchmark(
         name="mc",
-        prompt=prompt,
-        parse=_parse_with(parser),
-        score=_score_with(parser),
-        scoring={"parser": parser, "version": SCORING_VERSION},
-        headline=parser,
+        load=Documents(
+            load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images_dir"
+        ),
+        prompt=DEFAULT_TEMPLATE + (LETTER_ALONE if choosing else ""),
+        frame=longbench.frame(options),
+        parse=robust,
+        metrics=(
+            Metric("robust", right, "answers as our parser reads them"),
+            Metric("longbench", right, "as LongBench-v2's own script reads them", read=published("longbench")),
+            Metric("seed", right, "as the published script reads them", read=published("seed")),
+        ),
+        headline=options.parser,
+        measure=f"accuracy by the {options.parser} parser",
+        breakdowns=longbench.BREAKDOWNS,
+        unit="question",
+        choosing=choosing,
+        report_path=lambda part: options.output / report_name(part, "mc"),
+        write=write_mc,
+        identity={"text_only": options.text_only, **({"choice_mode": mode} if choosing else {})},
+        scoring={"parser": options.parser},
+        version=SCORING_VERSION,
     )
 
 
-def _parse_with(parser: str) -> Callable[[Reply, Question], Answer]:
-    def parse(reply: Reply, question: Question) -> Answer:
-        robust = choice_in(reply, question.choices)
-        if parser == "robust":
-            return robust
-        text, rule = READINGS[parser](reply.raw)
-        if text in question.choices:
-            return Answer(text=text, rule=f"{parser}: {rule}")
-        return Answer(status="unparsed" if robust.status == "ok" else robust.status, rule=parser, rivals=robust.rivals)
-
-    return parse
+def robust(reply: Reply, question: Question) -> Answer:
+    """Our reading of a choice."""
+    return choice_in(reply, question.choices)
 
 
-def _score_with(parser: str) -> Callable[[Answer, Reply, Question], Score]:
-    def score(answer: Answer, reply: Reply, question: Question) -> Score:
-        gold = question.references[0]
-        robust = answer if parser == "robust" else choice_in(reply, question.choices)
-        parts = {"robust": float(robust.text == gold)}
-        parts |= {name: float(read(reply.raw)[0] == gold) for name, read in READINGS.items()}
-        return Score(value=parts[parser], parts=parts)
+def published(name: str) -> Parse:
+    """A published reading; what it can't read has the status that ours gives it."""
 
-    return score
+    def read(reply: Reply, question: Question) -> Answer:
+        label, rule = READINGS[name](reply.raw)
+        if label in question.choices:
+            return Answer(text=label, rule=f"{name}: {rule}")
+        ours = robust(reply, question)
+        return Answer(status="unparsed" if ours.status == "ok" else ours.status, rule=name, rivals=ours.rivals)
+
+    return read
+
+
+def right(label: str, question: Question) -> float:
+    """Whether a label is the right one."""
+    return float(label == question.references[0])

@@ -1,20 +1,24 @@
 """Needles in a haystack: secrets hidden in a document, each asked for by one question on its page images."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
-from vqa_client import template
+from vqa_client.benchmark import Benchmark, Metric, verbatim
+from vqa_client.errors import UsageError
+from vqa_client.reports.names import report_name
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
 from vqa_client.scoring.reply import Reply
-from vqa_client.task import Loaded, Task
+from vqa_client.settings.longbench import NiahSettings
+from vqa_client.task import Loaded
 from vqa_client.tasks import longbench
-from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.longbench import Pages, PathLike
-from vqa_client.tasks.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, Question, Score
+from vqa_client.tasks.longbench.documents import Documents
+from vqa_client.tasks.longbench.report import write_niah
+from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.types import UNKNOWN, Answer, Question
 
-DEFAULT_TEMPLATE = "{question}"
 SCORING_VERSION = "2"
 
 _HINT = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
@@ -101,53 +105,72 @@ def load(
     )
 
 
-def choose_template(prompt_template: str | None) -> tuple[str, str]:
-    """The template to use, and a note where it isn't the one given: see `template.question_alone`."""
-    return template.question_alone(
-        prompt_template,
-        DEFAULT_TEMPLATE,
-        instead=f"niah asks with its own template, {DEFAULT_TEMPLATE!r}, not the config's",
-    )
+def benchmark(options: NiahSettings) -> Benchmark:
+    """Raises UsageError where the options don't say which data and which files are meant."""
+    data, images = _input(options)
+    case_sensitive = options.case_sensitive
 
+    def parse(reply: Reply, question: Question) -> Answer:
+        """Take all that was said; what is cut short before the needle, or declines without it, has no answer."""
+        if not reply.text:
+            return reply.without_answer()
+        if (reply.cut or reply.declines) and not found(reply.text, question):
+            return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
+        return Answer(text=reply.text, rule="whole_reply", source=reply.source)
 
-def task(*, prompt_template: str | None = None, case_sensitive: bool = False, text_only: bool = False) -> Task:
-    """Build the task; raises UsageError for an unknown placeholder."""
-    chosen, _ = choose_template(prompt_template)
+    def found(answer: str, question: Question) -> float:
+        return float(contains(question.references[0], answer, case_sensitive=case_sensitive))
 
-    def prompt(question: Question) -> str:
-        text = template.fill(chosen, question=question.text)
-        return longbench.with_context(text, question.extra["context"]) if text_only else text
+    def strict(answer: str, question: Question) -> float:
+        return float(contains_strict(question.references[0], answer, case_sensitive=case_sensitive))
 
-    return Task(
+    return Benchmark(
         name="niah",
-        prompt=prompt,
-        parse=lambda reply, question: _parse(reply, question, case_sensitive),
-        score=lambda answer, reply, question: _score(answer, reply, question, case_sensitive),
-        scoring={"case_sensitive": str(case_sensitive).lower(), "version": SCORING_VERSION},
-        headline="containment",
+        load=Documents(load=load, settings=options, data=data, images=images, option="--images"),
+        frame=longbench.frame(options),
+        parse=parse,
+        metrics=(
+            Metric("containment", found, "the reference is in the answer"),
+            Metric("published", found, "the reference is anywhere in the reply", read=verbatim),
+            Metric("strict", strict, "as a word of its own that the answer stands by"),
+            Metric("n_numbers", lambda answer, question: float(count_numbers(answer)), "numbers in the answer"),
+        ),
+        measure="accuracy by containment",
+        breakdowns=longbench.BREAKDOWNS,
+        unit="document",
+        compares_answers=False,
+        report_path=_report_path(options),
+        write=write_niah,
+        identity={"text_only": options.text_only},
+        scoring={"case_sensitive": str(case_sensitive).lower()},
+        version=SCORING_VERSION,
     )
 
 
-def _parse(reply: Reply, question: Question, case_sensitive: bool) -> Answer:
-    """Take all that was said as the answer; one cut short before the needle, or that declines without it, has none."""
-    if reply.status or not reply.text:
-        return reply.without_answer()
-    if (reply.cut or reply.declines) and not contains(
-        question.references[0], reply.text, case_sensitive=case_sensitive
-    ):
-        return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
-    return Answer(text=reply.text, rule="whole_reply", source=reply.source)
+def _input(options: NiahSettings) -> tuple[Path, Path | None]:
+    """The data file and the images' place from either form of the command."""
+    if options.input is not None:
+        if options.data or options.images:
+            raise UsageError("--input stands instead of --data and --images", hint="give one or the other")
+        return options.input / "data.json", options.input
+    if options.data is None:
+        raise UsageError("niah needs questions", hint="--data FILE with --images DIR, or --input DIR with both")
+    return options.data, options.images
 
 
-def _score(answer: Answer, reply: Reply, question: Question, case_sensitive: bool) -> Score:
-    """Containment in the answer; `published` looks through the whole reply, as the published script does."""
-    gold, text = question.references[0], answer.text
-    published = contains(gold, reply.raw, case_sensitive=case_sensitive)
-    found = published if text == reply.raw else contains(gold, text or "", case_sensitive=case_sensitive)
-    parts = {
-        "containment": float(found),
-        "published": float(published),
-        "strict": float(contains_strict(gold, text or "", case_sensitive=case_sensitive)),
-        "n_numbers": float(count_numbers(text or "")),
-    }
-    return Score(value=parts["containment"], parts=parts)
+def _report_path(options: NiahSettings) -> Callable[[str], Path]:
+    """Where a page folder's report goes: into one file where one is named, which one folder alone can have."""
+    parts: list[str] = []
+
+    def place(part: str) -> Path:
+        if options.output.suffix.lower() != ".json":
+            return options.output / report_name(part, "niah")
+        parts.append(part)
+        if len(set(parts)) > 1:
+            raise UsageError(
+                f"--output {options.output} is one file and there are several folders of page images",
+                hint="give a folder as --output, or one folder of pages as --images",
+            )
+        return options.output
+
+    return place

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
-from vqa_client.tasks.data_file import DataFile, open_data
+from vqa_client.tasks.longbench.data_file import DataFile, open_data
 
 BLOCK_BYTES = 4 << 20
 _TAIL_BYTES = 1 << 16

@@ -13,12 +13,11 @@ from vqa_client.scoring.answers import texts
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.task import Loaded, Task
-from vqa_client.tasks.context_length import UNKNOWN
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files
 from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of
 from vqa_client.tasks.vqa2.selection import Pairing, askable, lost, oddities, pair
-from vqa_client.types import Answer, Question, Score
+from vqa_client.types import UNKNOWN, Answer, Question, Score
 
 DEFAULT_TEMPLATE = "{question}"
 HEADLINE = "normalised"

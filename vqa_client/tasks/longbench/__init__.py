@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE
-from vqa_client.tasks.context_length import UNKNOWN
+from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.task import Breakdown
+from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.types import UNKNOWN, Question
 
 PathLike = str | os.PathLike[str]
 Pages = Callable[[str], tuple[str, ...]]
@@ -78,6 +82,16 @@ def group(value: GroupValue) -> str:
     return UNKNOWN if value is None or value == "" else str(value)
 
 
-def with_context(prompt: str, context: str) -> str:
-    """Put the document's text before the prompt, as the text-only runs do."""
-    return f"Context:\n{context}\n\n{prompt}"
+def frame(options: McSettings | NiahSettings) -> Callable[[str, Question], str] | None:
+    """What puts the document's text before the prompt, in a run that shows no pages."""
+    if not options.text_only:
+        return None
+    return lambda prompt, question: f"Context:\n{question.extra['context']}\n\n{prompt}"
+
+
+BREAKDOWNS: Final = (
+    Breakdown("difficulty", ("easy", "medium", "hard"), crossed_with="length"),
+    Breakdown("length", ("short", "medium", "long")),
+    Breakdown("context_length", BUCKETS),
+    Breakdown("needle_depth", crossed_with="context_length"),
+)

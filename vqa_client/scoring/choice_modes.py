@@ -13,6 +13,15 @@ SCORING_VERSION = "2"
 LETTER_ALONE: Final = "Answer with the letter alone."
 """How a prompt ends whose author has not written another: a model that begins a sentence has no letter to weigh."""
 
+MEANINGS: Final = {
+    "structured": "a reply that is the right label and nothing else",
+    "logprob": "the right label is the most probable first token",
+    "probability": "what the right label was given",
+    "margin": "how far the best label is ahead",
+    "mass": "what all labels were given",
+}
+"""What each metric says."""
+
 _READERS: Final[Mapping[ChoiceMode, Callable[[Completion, Sequence[str]], Answer]]] = {
     "structured": read_constrained,
     "logprob": read_first_token,

@@ -10,9 +10,9 @@ import msgspec
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
-from vqa_client.tasks.context_length import BUCKETS
-from vqa_client.tasks.data_file import DataFile
-from vqa_client.tasks.length_worker import Job, count, count_in_processes
+from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.tasks.longbench.data_file import DataFile
+from vqa_client.tasks.longbench.length_worker import Job, count, count_in_processes
 
 _PROCESS_BYTES = 8 << 20
 _MOST_PROCESSES = 8

@@ -21,9 +21,9 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
-from vqa_client.reports.grid_table import Table
 from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
+from vqa_client.tasks.explain.grid_table import Table
 
 GRID: Final = "accuracy_grid.csv"
 HISTORY: Final = "accuracy_grid_history.csv"

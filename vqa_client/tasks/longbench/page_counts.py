@@ -1,10 +1,10 @@
 """Whether the folders of one command show a document on as many pages: their rows stand in one table."""
 
 from array import array
+from collections.abc import Callable
 
 from msgspec import Struct
 
-from vqa_client.runs.plan import Note
 from vqa_client.tasks.longbench import Pages
 
 
@@ -44,7 +44,7 @@ class PageCounts:
 
         return look
 
-    def tell(self, note: Note) -> None:
+    def tell(self, note: Callable[[str], None]) -> None:
         """Say of each folder how many documents differ, and of one how; other type may be the reason, or lost files."""
         for folder, of in self._uneven.items():
             note(

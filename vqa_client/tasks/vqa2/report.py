@@ -19,10 +19,10 @@ from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise, without_scores
-from vqa_client.reports.vqa2.figures import Vqa2Summary, Watch, kind_figures
-from vqa_client.reports.vqa2.results import question_result
 from vqa_client.scoring.vqa2 import VERSION
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
+from vqa_client.tasks.vqa2.figures import Vqa2Summary, Watch, kind_figures
+from vqa_client.tasks.vqa2.results import question_result
 from vqa_client.types import Question, Record
 
 RESIZED = "Resize to max 1024px, LANCZOS"

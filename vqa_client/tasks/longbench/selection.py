@@ -12,11 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError
-from vqa_client.tasks import length_cache
-from vqa_client.tasks.context_length import BUCKETS, UNKNOWN, bucket_by_size
-from vqa_client.tasks.data_file import DataFile, read_index
-from vqa_client.tasks.longbench import Pages, PathLike, Row
-from vqa_client.tasks.shown import ShownPages
+from vqa_client.tasks.longbench import Pages, PathLike, Row, length_cache
+from vqa_client.tasks.longbench.context_length import BUCKETS, bucket_by_size
+from vqa_client.tasks.longbench.data_file import DataFile, read_index
+from vqa_client.tasks.longbench.shown import ShownPages
+from vqa_client.types import UNKNOWN
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 _SHOWN_IDS = 5

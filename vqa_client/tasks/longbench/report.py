@@ -12,8 +12,10 @@ from typing import Any
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent
-from vqa_client.reports.longbench.choices import choices_taken
-from vqa_client.reports.longbench.groups import (
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.tasks.longbench.choices import choices_taken
+from vqa_client.tasks.longbench.groups import (
     CONTEXT_LENGTHS,
     DEPTHS,
     DIFFICULTIES,
@@ -22,9 +24,7 @@ from vqa_client.reports.longbench.groups import (
     grouped,
     share,
 )
-from vqa_client.reports.longbench.results import mc_result, niah_result
-from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Summary, summarise
+from vqa_client.tasks.longbench.results import mc_result, niah_result
 from vqa_client.types import Question, Record
 
 INSTANCES = "instance_accuracies"

@@ -5,7 +5,7 @@ from typing import Any
 
 from vqa_client.reports.additions import percent
 from vqa_client.reports.summary import Summary, Tally
-from vqa_client.tasks.context_length import BUCKETS
+from vqa_client.tasks.longbench.context_length import BUCKETS
 
 DIFFICULTIES = ("easy", "medium", "hard")
 LENGTHS = ("short", "medium", "long")
