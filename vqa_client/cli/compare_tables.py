@@ -54,7 +54,8 @@ def _cut(text: str) -> str:
 
 
 def _accuracies(of: Comparison) -> Any:
-    table = new_table("", "questions", "accuracy", "95 % interval", "full marks", "answered", "of these")
+    beside = ["published"] if of.has_published else []
+    table = new_table("", "questions", "accuracy", "95 % interval", "full marks", "answered", "of these", *beside)
     for letter, label, side in (("a", of.a, of.accuracy_a), ("b", of.b, of.accuracy_b)):
         table.add_row(
             f"{letter}: {_cut(label)}",
@@ -64,6 +65,7 @@ def _accuracies(of: Comparison) -> Any:
             f"{side.full_marks:,}",
             f"{side.answered:,}",
             percent(side.value_answered),
+            *([percent(side.published)] if beside else []),
         )
     return table
 

@@ -15,7 +15,7 @@ from vqa_client.exports.summary_json import write_summary
 from vqa_client.html.page import write_page
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.reports.measures import measure_of
+from vqa_client.reports.measures import gap_words, measure_of
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.settings.reports import ReportSettings
 
@@ -74,5 +74,7 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
     measure = safe(measure_of(run.task, run.facts.scoring))
     yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
+    if gap := gap_words(found.summary.parts):
+        yield f"  {gap}"
     if run.records.unreadable:
         yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"

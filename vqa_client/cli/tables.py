@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.cli.text import count, safe
+from vqa_client.reports.measures import gap_words
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Tally
@@ -23,7 +24,7 @@ WIDTH = 200
 BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth", "label", "answer_kind")
 """The fields that the terminal shows; the report file has every field."""
 HEADLINES = {
-    "containment": "containment",
+    "containment": "containment in the answer",
     "structured": "--choice_mode structured",
     "logprob": "--choice_mode logprob",
 }
@@ -164,6 +165,7 @@ def remarks(report: Report) -> list[str]:
         if number and status != "ok":
             said.append(f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}")
     said += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
+    said += filter(None, [gap_words(summary.parts)])
     if report.cut_documents:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:

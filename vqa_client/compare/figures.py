@@ -33,13 +33,17 @@ _UNITS: Final = {"niah": "document", "mc": "question"}
 
 
 class Accuracy(Struct, frozen=True, kw_only=True):
-    """A side's mean score in [0, 1] over the matched questions, and over those that it answered."""
+    """A side's mean score in [0, 1] over the matched questions, and over those that it answered.
+
+    `published` is the mean that the published script has, None where there is no such score beside the headline.
+    """
 
     value: float
     interval: Interval | None
     full_marks: int
     answered: int
     value_answered: float | None
+    published: float | None = None
 
 
 class McNemar(Struct, frozen=True, kw_only=True):
@@ -104,6 +108,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def shown(self) -> bool:
         """Whether a difference is shown: the interval leaves out 0, and p, for all sides compared, is below 0.05."""
         return self.p_holm < 0.05 and not self.difference.low <= 0 <= self.difference.high
+
+    @property
+    def has_published(self) -> bool:
+        """Whether there is a published score beside the headline's."""
+        return self.accuracy_a.published is not None or self.accuracy_b.published is not None
 
     def own(self, matched: Matched) -> list[Pair]:
         """Choose the pairs that the figures are of."""
@@ -213,7 +222,15 @@ def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:
         full_marks=sum(score >= FULL_MARKS for score in scores),
         answered=len(answered),
         value_answered=fsum(answered) / len(answered) if answered else None,
+        published=_published([each for each, _ in kept]),
     )
+
+
+def _published(kept: Sequence[Kept]) -> float | None:
+    """A failed question counts as wrong; without a score for every answered one there is no mean."""
+    scores = [0.0 if each.published is None and not each.answered else each.published for each in kept]
+    known = [score for score in scores if score is not None]
+    return fsum(known) / len(known) if len(known) == len(kept) and any(each.answered for each in kept) else None
 
 
 def _of_variant(pairs: Sequence[Pair], variant: str | None) -> list[Pair]:

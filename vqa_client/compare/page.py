@@ -91,6 +91,7 @@ def _cell(cell: str, kind: str) -> Markup:
 
 
 def _accuracies(of: Comparison) -> Markup:
+    beside = ["published %"] if of.has_published else []
     rows = [
         [
             label,
@@ -100,11 +101,12 @@ def _accuracies(of: Comparison) -> Markup:
             f"{each.full_marks:,}",
             f"{each.answered:,}",
             percent(each.value_answered),
+            *([percent(each.published)] if beside else []),
         ]
         for label, each in ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
     ]
     method = of.accuracy_a.interval.method if of.accuracy_a.interval else ""
-    head = ("run", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %")
+    head = ("run", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %", *beside)
     return _table(head, rows, f"Accuracy; a failed question counts as wrong; intervals: {method}")
 
 

@@ -17,7 +17,10 @@ _ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
 
 
 class Kept(Struct, frozen=True, gc=False):
-    """A record without prompt and reply; `prompt` is the prompt's hash in this process."""
+    """A record without prompt and reply; `prompt` is the prompt's hash in this process.
+
+    `published` is what the published script scores it, None where that is no score beside the headline.
+    """
 
     status: Status
     score: float
@@ -26,6 +29,7 @@ class Kept(Struct, frozen=True, gc=False):
     groups: dict[str, str]
     cluster: str
     prompt: int
+    published: float | None = None
 
     @property
     def answered(self) -> bool:
@@ -140,6 +144,7 @@ def _add(run: LoggedRun, side: Side) -> list[str]:
             shared.groups(record.groups),
             record.cluster,
             hash(record.prompt),
+            record.parts.get("published"),
         )
     name, unreadable = run.log.name, run.records.unreadable
     return [f"{name}: {unreadable:,} unreadable lines left out"] * (unreadable > 0) + [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.files import replacing
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.measures import measure_of
+from vqa_client.reports.measures import gap_words, measure_of
 from vqa_client.reports.overview import VARIANT, Overview, in_order
 from vqa_client.reports.summary import Mean, Summary, Tally
 from vqa_client.reports.totals import totals
@@ -37,6 +37,9 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield from _table(("status", "n", "share"), _statuses(summary))
     if summary.parts:
         yield from _table(("metric", *_ACCURACY), _metrics(summary))
+    if gap := gap_words(summary.parts):
+        yield f"{gap}."
+        yield ""
     for field, tallies in summary.breakdowns.items():
         if len(tallies) > 1 and field != VARIANT:
             yield from _table((field.replace("_", " "), *_ACCURACY), _breakdown(tallies))

@@ -16,7 +16,7 @@ from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import EmbeddedImages, Show
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.measures import MEANINGS, measure_of
+from vqa_client.reports.measures import MEANINGS, gap_words, measure_of
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
 from vqa_client.types import ANSWERED
@@ -131,6 +131,7 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "overall": figures.overall(found),
         "measure": measure_of(run.task, run.facts.scoring),
         "meanings": [(name, MEANINGS[name]) for name in found.summary.parts if name in MEANINGS],
+        "gap": gap_words(found.summary.parts),
         "statuses": figures.statuses(found),
         "metrics": figures.metrics(found),
         "breakdowns": figures.breakdowns(found),

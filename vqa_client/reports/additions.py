@@ -30,12 +30,12 @@ def additions(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
         **({"sample": run.sample} if run.sample else {}),
         "scoring": dict(run.scoring),
         "status_counts": summary.status_counts,
-        **_tally(summary.overall, unit),
+        **tally(summary.overall, unit),
         "n_truncated": summary.n_truncated,
         "without_truncated": mean(summary.without_truncated, unit),
         "scores": {name: _part(name, part, unit) for name, part in summary.parts.items()},
         "breakdowns": {
-            field: {value: _group(tally, unit) for value, tally in tallies.items()}
+            field: {value: _group(of, unit) for value, of in tallies.items()}
             for field, tallies in summary.breakdowns.items()
         },
         "prompt_tokens": summary.prompt_tokens,
@@ -44,17 +44,17 @@ def additions(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
     }
 
 
-def _group(tally: Tally, unit: Unit) -> dict[str, Any]:
-    counts = {"total": tally.total, "correct": tally.correct, "accuracy": unit(tally.accuracy)}
-    return counts | _tally(tally, unit)
+def _group(of: Tally, unit: Unit) -> dict[str, Any]:
+    return {"total": of.total, "correct": of.correct, "accuracy": unit(of.accuracy)} | tally(of, unit)
 
 
-def _tally(tally: Tally, unit: Unit) -> dict[str, Any]:
+def tally(of: Tally, unit: Unit) -> dict[str, Any]:
+    """Write what goes with an accuracy over all questions."""
     return {
-        "interval": interval(tally.interval, unit),
-        "answered": tally.answered,
-        "accuracy_answered": unit(tally.accuracy_answered),
-        "interval_answered": interval(tally.interval_answered, unit),
+        "interval": interval(of.interval, unit),
+        "answered": of.answered,
+        "accuracy_answered": unit(of.accuracy_answered),
+        "interval_answered": interval(of.interval_answered, unit),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.reports.clusters import Clusters, Signature
 from vqa_client.scoring.finish import is_cut
@@ -64,6 +65,13 @@ class KindCounts(Struct, frozen=True, kw_only=True):
     signatures: dict[Signature, int]
     prompt_tokens: TokenSum
     completion_tokens: TokenSum
+
+    def scored_by(self, metric: str) -> "KindCounts":
+        """The same records with their score under a metric, where they have one, in place of the headline's."""
+        scores = [(kind.metric(metric), kind) for kind in self.kinds]
+        return replace(
+            self, kinds=tuple(kind if score is None else replace(kind, score=score) for score, kind in scores)
+        )
 
     def numbers(self, group_of: Callable[[Kind], Group | None]) -> "Counter[Group]":
         """Count the records of each group, leaving out those whose group is None."""

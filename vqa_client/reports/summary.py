@@ -68,7 +68,11 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 def summarise(records: Iterable[Record], *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:
     """Add up the records in one walk; memory grows with clusters and with kinds of records, not with records."""
-    counts = count_kinds(records)
+    return summary_of(count_kinds(records), crossings=crossings)
+
+
+def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ()) -> Summary:
+    """Add up records that are counted already."""
     fields = sorted({field for kind in counts.kinds for field in kind.fields})
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
     statuses = counts.numbers(lambda kind: kind.status)

@@ -18,7 +18,7 @@ from vqa_client.scoring.explained_answer.normalise import normalise
 from vqa_client.scoring.explained_answer.seed import READINGS
 from vqa_client.scoring.finish import is_blocked
 from vqa_client.scoring.reply import kept_completion
-from vqa_client.scoring.vqa_normalise import normalised
+from vqa_client.scoring.vqa_normalise import in_ascii, normalised
 from vqa_client.tasks.explain import EXPLAIN_TASKS
 from vqa_client.types import Answer, ChoiceMode, Question, Record, Score, Status
 
@@ -51,7 +51,7 @@ RULE_REASONS: Final = {
     "reasoning first": "the first token begins the model's thoughts, so that it says nothing of its answer",
     "no logprobs": "the server told no logprobs with this reply",
 }
-_BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": normalised, "vqax": normalise}
+_BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": lambda text: normalised(in_ascii(text)), "vqax": normalise}
 """How the tasks that compare words normalise them."""
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)

@@ -35,6 +35,8 @@ METRICS: Final[dict[str, Metric]] = {
     "enhanced-words": partial(_against_gold, vqa2.enhanced_score_by_words),
     "contains": _contains,
 }
+OF_THE_ANSWER: Final = frozenset({"normalised", "contains"})
+"""These take a record's answer; published scores take all that its model said."""
 AGAINST_GOLD: Final = frozenset({"simple", "simple-words", "enhanced", "enhanced-words"})
 """These compare with the annotation's `multiple_choice_answer`, or with the majority where there is none."""
 

@@ -10,25 +10,30 @@ from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, is_log, json_text, key_of, opening
-from vqa_client.types import Status
+from vqa_client.scoring.reply import reply_from
+from vqa_client.types import Completion, Status
 
 ID_NAMES: Final = ("question_id", "questionId", "id")
 ANSWER_NAMES: Final = ("answer", "prediction", "model_answer")
 _FORM_HINT = f"each row needs an id ({', '.join(ID_NAMES)}) and an answer ({', '.join(ANSWER_NAMES)})"
 
+WHOLE_REPLY: Final = "whole_reply"
+"""The rule of a record whose answer is all that was said, without what that was wrapped in."""
 EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explanations -p {}`"
 
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What was answered to one question; `text` is "" unless `status` is "ok".
 
-    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks.
+    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks. `said` is what
+    a record's model said around the answer, which the official evaluator is given; None where that is the text.
     """
 
     question_id: Id
     text: str
     status: Status = "ok"
     cluster: str = ""
+    said: str | None = None
 
 
 class Predictions(Struct, frozen=True, kw_only=True):
@@ -62,6 +67,10 @@ class _Row(Struct, frozen=True):
     variant: str = ""
     cluster: str = ""
     rationale: Any = None
+    rule: str = ""
+    output: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
 
 
 class _Model(Struct, frozen=True):
@@ -176,7 +185,15 @@ def _prediction(where: str, row: _Row, answer: Any) -> Prediction:
     text = "" if answer is None or status != "ok" else _as_text(answer)
     if status == "ok" and not text.strip():
         status, text = "empty", ""
-    return Prediction(question_id=question_id, text=text, status=status, cluster=row.cluster)
+    said = _said(row) if status == "ok" and row.rule == WHOLE_REPLY else text
+    return Prediction(
+        question_id=question_id, text=text, status=status, cluster=row.cluster, said=None if said == text else said
+    )
+
+
+def _said(row: _Row) -> str:
+    completion = Completion(text=row.output or "", reasoning=row.reasoning, finish_reason=row.finish_reason)
+    return reply_from(completion).visible
 
 
 def _as_text(answer: str | int | float | bool) -> str:

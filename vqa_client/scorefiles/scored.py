@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from vqa_client.scorefiles.annotations import Annotation, Annotations
-from vqa_client.scorefiles.metrics import AGAINST_GOLD, METRICS
+from vqa_client.scorefiles.metrics import AGAINST_GOLD, METRICS, OF_THE_ANSWER
 from vqa_client.scorefiles.predictions import Prediction, Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scoring.answers import HumanAnswer, majority, texts
@@ -87,7 +87,8 @@ def _score(
     ids = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
     compared = given if len(set(ids)) == len(answers) else answers  # by distinct annotators texts are all that counts
     for name, column in scored.values.items():
-        column.append(METRICS[name](prediction.text, compared, gold) if prediction.text else 0.0)
+        said = prediction.text if name in OF_THE_ANSWER else prediction.said or prediction.text
+        column.append(METRICS[name](said, compared, gold) if prediction.text else 0.0)
     scored.with_blank_answers += blank > 0
     scored.without_answer_id += None in ids
     scored.unanimous.append(unanimous(given))

@@ -12,12 +12,12 @@ from math import fsum
 from typing import Any, Final, Literal, TypeVar, get_args
 
 from vqa_client.scoring.answers import Answers, HumanAnswer, texts
-from vqa_client.scoring.vqa_normalise import normalised, on_one_line, without_punctuation
+from vqa_client.scoring.vqa_normalise import in_ascii, normalised, on_one_line, without_punctuation
 
 Mode = Literal["normalised", "official", "official-2017", "raw"]
 """What is done to prediction and answers before they are compared.
 
-"normalised" normalises both, always: the metric on the Hugging Face hub. "official" is VQAEval of 2021, which leaves
+"normalised" normalises both, always, other scripts' marks and digits too: in ASCII the metric on the Hugging Face hub. "official" is VQAEval of 2021, which leaves
 both as they are when all annotators agree, so that "Yes." is wrong where ten say "yes". "official-2017" is VQAEval of
 2017: the prediction is normalised, the answers lose punctuation, and only where they differ. "raw" compares as given.
 """
@@ -114,7 +114,7 @@ def _accuracy(matches: int, count: int, own: int) -> float:
 
 
 def _always(prediction: str, answers: list[str]) -> _Pair:
-    return normalised(on_one_line(prediction)), [normalised(answer) for answer in answers]
+    return normalised(in_ascii(on_one_line(prediction))), [normalised(in_ascii(answer)) for answer in answers]
 
 
 def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:

@@ -11,6 +11,7 @@ Normalising twice may change a text once more ("1,000 a-b" only once), so it is 
 """
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Final
 
@@ -46,6 +47,21 @@ _WORDS: Final = {
     "none": "0",
     **{word: str(value) for value, word in enumerate(_NUMBERS.split())},
 }
+
+
+_MARKS: Final = {
+    **{0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)},
+    **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' "),
+}
+"""Full-width forms, and the marks of other scripts by those of ASCII."""
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
+
+
+def in_ascii(text: str) -> str:
+    """The marks and digits of other scripts as ASCII has them, which VQAEval doesn't know; letters stay."""
+    if text.isascii():
+        return text
+    return _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text.translate(_MARKS))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -155,7 +155,7 @@ def test_scoring_names_all_that_reading_depends_on() -> None:
         "benchmark": "vcr",
         "parsing": "seed",
         "vcr_mode": "q2a",
-        "version": "1",
+        "version": "2",
     }
 
 

@@ -65,20 +65,26 @@ def read_two_letters(reply: Reply, answers: dict[str, str], rationales: dict[str
     parts = take_apart(reply)
     if isinstance(parts, Answer) and parts.status != "unparsed":
         return parts
-    pair = _PAIR.fullmatch(parts.head) if isinstance(parts, Parts) and not parts.rationale else None
-    whole = (choice_in(reply, answers), choice_in(reply, rationales))
-    if pair:
-        halves = (_letter(pair["answer"], answers), _letter(pair["reason"], rationales))
-    elif isinstance(parts, Parts) and parts.explicit and parts.rationale:
-        reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
-        halves = (_letter(parts.head, answers), read_choice(reason, rationales))
-    else:
-        halves = whole
-    for first, second in (halves, whole):
+    missing: Answer | None = None
+    for each in (parts, split(reply.visible), None):  # wrappers may stand around both letters, or around each
+        first, second = _halves(each, reply, answers, rationales)
         if first.text and second.text:
             return Answer(text=two_letters(first.text, second.text), rule=first.rule, rationale=rationales[second.text])
-    missing = halves[1] if halves[0].text else halves[0]
+        missing = missing or (second if first.text else first)
+    assert missing is not None
     return Answer(status=missing.status, rule=missing.rule, rivals=missing.rivals)
+
+
+def _halves(
+    parts: Parts | Answer | None, reply: Reply, answers: dict[str, str], rationales: dict[str, str]
+) -> tuple[Answer, Answer]:
+    """The answer and the rationale that parts of a reply give, or that the whole of it does where none divide it."""
+    if isinstance(parts, Parts) and not parts.rationale and (pair := _PAIR.fullmatch(parts.head)):
+        return _letter(pair["answer"], answers), _letter(pair["reason"], rationales)
+    if isinstance(parts, Parts) and parts.explicit and parts.rationale:
+        reason = Completion(text=_REASON.sub("answer", parts.rationale), finish_reason=reply.completion.finish_reason)
+        return _letter(parts.head, answers), read_choice(reason, rationales)
+    return choice_in(reply, answers), choice_in(reply, rationales)
 
 
 def _letter(text: str, choices: dict[str, str]) -> Answer:

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.additions import additions, percent
-from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Summary, summarise
+from vqa_client.reports.additions import additions, percent, tally
 from vqa_client.tasks.longbench.choices import choices_taken
 from vqa_client.tasks.longbench.groups import (
     CONTEXT_LENGTHS,
@@ -24,7 +22,10 @@ from vqa_client.tasks.longbench.groups import (
     grouped,
     share,
 )
-from vqa_client.tasks.longbench.results import mc_result, niah_result
+from vqa_client.reports.kinds import count_kinds
+from vqa_client.tasks.longbench.results import mc_result, niah_result, published_score
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, summarise, summary_of
 from vqa_client.types import Question, Record
 
 INSTANCES = "instance_accuracies"
@@ -51,22 +52,28 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
 
 
 def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
-    """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`."""
+    """Write the needle report and give what it sums up; arguments and errors are those of `write_mc`.
+
+    The published keys, and the interval of their accuracy, count as the published script does; breakdowns and the
+    summary go by the answers.
+    """
     with SpooledList(path) as results, SpooledMembers(path) as instances:
         records = _niah_records(pairs(), results, instances)
-        summary = summarise(records, crossings=[("context_length", "needle_depth")])
+        counts, pairs_of_fields = count_kinds(records), [("context_length", "needle_depth")]
+        summary = summary_of(counts, crossings=pairs_of_fields)
+        published = summary_of(counts.scored_by("published"), crossings=pairs_of_fields)
         detailed = {
-            "by_context_length": grouped(summary, "context_length", CONTEXT_LENGTHS),
-            "by_needle_depth": grouped(summary, "needle_depth", DEPTHS),
-            "by_length_and_depth": crossed(summary, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
+            "by_context_length": grouped(published, "context_length", CONTEXT_LENGTHS),
+            "by_needle_depth": grouped(published, "needle_depth", DEPTHS),
+            "by_length_and_depth": crossed(published, "context_length", CONTEXT_LENGTHS, "needle_depth", DEPTHS),
         }
-        head = _published_head(run, summary) | _by_context_length(summary)
+        head = _published_head(run, published) | _by_context_length(published)
         head |= {
             "case_sensitive": run.scoring.get("case_sensitive") == "true",
             INSTANCES: place(INSTANCES),
             "detailed_analysis": detailed,
         }
-        head |= additions(run, summary, percent) | {RESULTS: place(RESULTS)}
+        head |= additions(run, summary, percent) | tally(published.overall, percent) | {RESULTS: place(RESULTS)}
         write_json_streamed(path, head, {INSTANCES: instances, RESULTS: results})
     return summary
 
@@ -79,7 +86,7 @@ def _niah_records(
         total = correct = 0
         for question, record in neighbours:
             results.append(niah_result(question, record))
-            total, correct = total + 1, correct + (record.score >= 1.0)
+            total, correct = total + 1, correct + (published_score(record) >= 1.0)
             yield record
         instances.add(document, share(total, correct))
 

@@ -42,9 +42,14 @@ def published_status(status: Status) -> str:
     return "connection_error" if status in _CONNECTION else "error"
 
 
+def published_score(record: Record) -> float:
+    """What the published script scores a record."""
+    return record.parts.get("published", record.score)
+
+
 def _ending(question: Question, record: Record) -> dict[str, Any]:
     return {
-        "correct": record.score >= 1.0,
+        "correct": published_score(record) >= 1.0,
         "num_images": len(record.images) or len(question.images) - record.truncated_pages,
         "status": published_status(record.status),
         **({"error": record.error.message} if record.error else {}),

@@ -2,17 +2,18 @@
 
 from typing import Any
 
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import published_score
-from vqa_client.types import ANSWERED, Question, Record
+from vqa_client.types import ANSWERED, Completion, Question, Record
 
 
 def question_result(question: Question, record: Record) -> dict[str, Any]:
     """Write one question; a question without a reply has no answer and no time, and counts as wrong.
 
-    `model_answer` is the reply without its reasoning, as it was scored; the whole of it is `model_output` where that
+    `model_answer` is the reply without its reasoning, as the published scores take it; the whole of it is `model_output` where that
     is more. Without a known answer there are no scores.
     """
-    answer = record.answer if record.answer is not None else record.output
+    answer = _said(record)
     gold, known = question.extra["multiple_choice_answer"], bool(question.references)
     debug = published_score(gold or "", answer or "")
     return {
@@ -44,3 +45,10 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
         "completion_tokens": record.completion_tokens,
         "images": record.images,
     }
+
+
+def _said(record: Record) -> str | None:
+    if record.answer is None or record.output is None:
+        return record.output
+    completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
+    return reply_from(completion).visible
