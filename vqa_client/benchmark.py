@@ -4,7 +4,7 @@ A benchmark is a file that assigns BENCHMARK, or defines `benchmark(options)` wh
 line of its docstring is its title. Command, settings, resume, reports, page and comparison follow from the declaration.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
+from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choice_modes import MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.readings import Parse, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
@@ -119,6 +120,8 @@ def first_reference(question: Question) -> str:
 
 
 Load = Callable[[Source], Iterable[Part]]
+Combine = Callable[[Sequence[Report], Mapping[str, Exception], Callable[[str], None]], None]
+"""Takes the reports of all models, the errors of those that have none, and what takes a line for people."""
 
 
 class Benchmark(Struct, frozen=True, kw_only=True):
@@ -131,8 +134,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text; `choosing` is set where answers are
-    not read from free text. `report_path` gives the report's file by the part, and `write` writes it, where a published
-    form takes the place of the common one. `identity` and `scoring` are what, besides marked options, decides what is
+    not read from free text. `report_path` gives the report's file by part and config, and `write` writes it, where a published
+    form takes the place of the common one; `combine` is called once with the reports of all models. `identity` and `scoring` are what, besides marked options, decides what is
     asked and how replies are read; `version` changes when `parse` or a metric does, so that kept replies are scored
     again.
     """
@@ -153,8 +156,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     question_type: str = ""
     compares_answers: bool = True
     choosing: Choosing | None = None
-    report_path: Callable[[str], Path] | None = None
+    report_path: Callable[[str, str | None], Path] | None = None
     write: Write | None = None
+    combine: Combine | None = None
     identity: Mapping[str, Any] = NO_OPTIONS
     scoring: Mapping[str, str] = NO_OPTIONS
     version: str = "1"
@@ -214,10 +218,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
         def score(answer: Answer, reply: Reply, question: Question) -> Score:
             parts: dict[str, float] = {}
+            answers = {headline.read: answer}
             for metric in self.metrics:
-                same = metric.read is headline.read
-                said = answer if same else self.answer(metric, reply, question)
-                value = metric.score(said.text, question)
+                if metric.read not in answers:
+                    answers[metric.read] = self.answer(metric, reply, question)
+                value = metric.score(answers[metric.read].text, question)
                 if value is not None:
                     parts[metric.name] = value
             return Score(value=parts.get(headline.name, 0.0), parts=parts)

@@ -1,6 +1,7 @@
 """Writing reports: the whole file or none of it, as strict JSON in UTF-8."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -65,6 +66,12 @@ def encode(value: Any) -> bytes:
 def indented(value: Any) -> bytes:
     """Encode for people to read, without a line feed at the end."""
     return msgspec.json.format(encode(value), indent=2)
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Give the digest of a file in hexadecimal; raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from vqa_client.reports.measures import MEANINGS, measure_of
-from vqa_client.tasks.vqa2.task import METRICS
+from vqa_client.tasks.vqa2.benchmark import METRICS
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from vqa_client.errors import UsageError
 from vqa_client.model_config import load_model
-from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2 import benchmark as vqa2
 
 SMALL = ("moondream2", "smolvlm_instruct", "smolvlm_v2_instruct")
 LARGE = ("llava-1.5-7b", "llava_mlx", "phi35_vision", "qwen3-vl-8b")

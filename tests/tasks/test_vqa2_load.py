@@ -9,7 +9,7 @@ from tests.tasks.vqa2_files import SHORT, annotation, answers, question, write_s
 from vqa_client.errors import DataError
 from vqa_client.scoring.answers import HumanAnswer
 from vqa_client.task import Loaded
-from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.files import find_files
 from vqa_client.types import Question
 

@@ -6,7 +6,7 @@ from PIL import Image
 
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
-from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.drawings import SCENES
 from vqa_client.tasks.vqa2.sample import IMAGE_IDS, make_sample
 from vqa_client.types import Completion, Question

@@ -17,7 +17,7 @@ from vqa_client.images.find import PageIndex
 from vqa_client.shipped import shipped
 from vqa_client.tasks import mc
 from vqa_client.tasks.explain import loading
-from vqa_client.tasks.vqa2 import task as vqa2
+from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.files import find_files
 
 DATA = shipped("data")

@@ -1,7 +1,7 @@
 """`vqa-client run`, `list` and `selftest`: any declared benchmark, by its name or by the path of its file."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar, cast
 
@@ -14,6 +14,7 @@ from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.run import RunSettings
 
 HELP_FLAGS = frozenset({"--help", "-h"})
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
@@ -73,13 +74,13 @@ def settings_command(name: str, kind: type[Settings]) -> App:
     return command
 
 
-def _settings(command: str, name: str | None, options: Sequence[str]) -> BenchmarkSettings | None:
+def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The settings that the options give; None where help was asked for, which is printed."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
     if name is None or name in HELP_FLAGS:
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
-        kind: type[BenchmarkSettings] = BenchmarkSettings
+        kind: type[RunSettings] = BenchmarkSettings
     else:
         from vqa_client.tasks.registry import find
 
@@ -88,7 +89,5 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> Benchma
     if wants_help:
         app.help_print([])
         return None
-    given = cast(
-        BenchmarkSettings, app(list(options), result_action="return_value", print_error=False, exit_on_error=False)
-    )
-    return replace(given, benchmark=str(name))
+    given = app(list(options), result_action="return_value", print_error=False, exit_on_error=False)
+    return cast(RunSettings, given).named(str(name))

@@ -10,7 +10,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
-from vqa_client.task import Description, Loaded, Task
+from vqa_client.task import Loaded, Task
 from vqa_client.types import Failure, Question, Record, Status
 
 Note = Callable[[str], None]
@@ -38,7 +38,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     shown: str = ""
     identity: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
-    description: Description | None = None
 
     @property
     def title(self) -> str:
@@ -64,7 +63,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             limit=self.limit,
             sample=self.sample,
             headline=self.task.headline,
-            description=self.description,
+            description=self.task.description,
             failures=examples.failures,
             cut_documents=len(examples.cut_documents),
         )

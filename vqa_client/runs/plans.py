@@ -8,23 +8,18 @@ from typing import Any
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
+from vqa_client.reports.names import safe_name
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
-from vqa_client.settings.explain import ExplainSettings
-from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
-from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.task import Source
+from vqa_client.tasks import registry
+from vqa_client.tasks.report import writer
 
 NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
 
-PLANNERS: dict[type[RunSettings], str] = {
-    McSettings: "longbench.mc_plans",
-    NiahSettings: "longbench.niah_plans",
-    Vqa2Settings: "vqa2.vqa2_plans",
-    ExplainSettings: "explain.explain_plans",
-}
-"""Who makes a command's plans."""
 VARIED = {
     "--repeat": "repeated.repeated",
     "--blind": "blind.blind_plan",
@@ -32,8 +27,6 @@ VARIED = {
     "--circular": "reordered.circular_plan",
 }
 """Who makes of a plan one that asks its questions in other forms, by the option that wants it."""
-FINISHERS: dict[type[RunSettings], str] = {Vqa2Settings: "vqa2.combine_reports"}
-"""Who writes what all reports of a command make together."""
 
 
 def _of_this_room(place: str) -> Any:
@@ -51,8 +44,7 @@ def make_plans(
     corrupted: RobustnessRun | None = None,
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
-    planner = PLANNERS.get(type(settings), "declared.declared_plans")
-    plans: list[Plan] = _of_this_room(planner)(settings, config, model, note)
+    plans = _declared_plans(settings, config, model, note)
     if settings.sample is not None:
         from vqa_client.runs.sampled import sampled
 
@@ -76,8 +68,40 @@ def make_plans(
 
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
     """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
-    if type(settings) in FINISHERS and not settings.variations:
-        _of_this_room(FINISHERS[type(settings)])(settings, reports, errors, note)
+    combine = registry.find(settings.benchmark).make(settings).combine
+    if combine is not None and not settings.variations:
+        combine(reports, errors, note)
+
+
+def _declared_plans(settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
+    """One plan for each part of the benchmark's data."""
+    entry = registry.find(settings.benchmark)
+    benchmark = entry.make(settings)
+    template, message = benchmark.template(model.prompt_template if model else None)
+    if message:
+        note(message)
+    task = benchmark.task(template, entry.scoring(settings))
+    place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
+    return [
+        Plan(
+            task=task,
+            loaded=part.loaded,
+            variant=part.name,
+            paths=RunPaths.beside(place(part.name, config)),
+            data_path=part.data_path,
+            images_dir=part.images_dir,
+            missing_pages=part.missing_pages,
+            write=benchmark.write or writer(benchmark),
+            config=config,
+            limit=settings.limit,
+            identity={**entry.identity(settings), **benchmark.identity},
+        )
+        for part in benchmark.load(Source(settings=settings, notify=note))
+    ]
+
+
+def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
+    return Path(settings.output, f"{safe_name(f'{benchmark}_{part}' if part else benchmark)}.json")
 
 
 def _tell(plan: Plan, note: Note) -> None:

@@ -1,23 +1,19 @@
 """A finished run's task and questions again, from its run file: needs no server and, but for vqa2, no image."""
 
-import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
-from vqa_client.runs.declared import reopen_declared
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reordered import as_shown
-from vqa_client.task import Loaded, Task
-from vqa_client.tasks import explain, mc, niah
-from vqa_client.tasks.vqa2 import task as vqa2
-from vqa_client.tasks.vqa2.files import Vqa2Files, find_files
-from vqa_client.tasks.vqa2.sample import ANNOTATIONS, QUESTIONS, SUBTYPE
+from vqa_client.settings.run import RunSettings
+from vqa_client.task import Loaded, Source, Task
+from vqa_client.tasks import registry
 from vqa_client.types import Question
 
 WAY_OUT = (
@@ -47,7 +43,7 @@ def reopen(log: Path) -> Reopened:
             f"{run_file_of(log)} is missing, which says from which data and by which parser the run is",
             hint="put it back beside the log",
         )
-    task, loaded = _opened(str(file.identity.get("task")), file, log)
+    task, loaded = _opened(file, log)
     return Reopened(file=file, task=task, questions=loaded.questions, data_sha256=loaded.data_sha256)
 
 
@@ -65,73 +61,24 @@ def run_file_of(log: Path) -> Path:
     return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
 
 
-def _opened(name: str, file: RunFile, log: Path) -> tuple[Task, Loaded]:
-    settings = file.described.get("settings") or {}
+def _opened(file: RunFile, log: Path) -> tuple[Task, Loaded]:
+    """The task and all questions, without looking for images."""
     try:
-        return _OPENERS[name](settings, file) if name in _OPENERS else reopen_declared(file)
+        settings, entry = settings_of(file)
+        benchmark = entry.make(settings)
+        parts = list(benchmark.load(Source(settings=settings, finds_images=False)))
     except KeyError as missing:
         raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
     except DataError as error:
         raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
+    part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
+    template, _ = benchmark.template(file.model().prompt_template)
+    return benchmark.task(template, entry.scoring(settings)), part.loaded
 
 
-def _mc(settings: dict[str, Any], file: RunFile) -> tuple[Task, Loaded]:
-    task = mc.task(
-        prompt_template=_template(file),
-        parser=file.scoring.get("parser", "robust"),
-        choice_mode=file.identity.get("choice_mode", "text"),
-    )
-    return task, mc.load(settings["data_json"], pages=_unseen)
-
-
-def _niah(settings: dict[str, Any], file: RunFile) -> tuple[Task, Loaded]:
-    task = niah.task(prompt_template=_template(file), case_sensitive=file.scoring.get("case_sensitive") == "true")
-    data = settings.get("data") or Path(settings["input"] or "", "data.json")
-    return task, niah.load(data, pages=_unseen)
-
-
-def _unseen(document_id: str) -> tuple[str, ...]:
-    """A page for every document, so that none is left out for having none today."""
-    return (document_id,)
-
-
-def _vqa2(settings: dict[str, Any], file: RunFile) -> tuple[Task, Loaded]:
-    template, _ = vqa2.choose_template(_template(file))
-    return vqa2.task(prompt_template=template), vqa2.load(_vqa2_files(settings), num_questions=None)
-
-
-def _vqa2_files(settings: dict[str, Any]) -> Vqa2Files:
-    if settings["mode"] == SUBTYPE:
-        folder = Path(settings["results_dir"], "vqa2_sample")
-        return Vqa2Files(
-            questions=folder / QUESTIONS, annotations=folder / ANNOTATIONS, image_roots=(folder / "images",)
-        )
-    given = (settings.get(name) for name in ("questions_file", "annotations_file", "images"))
-    return find_files(Path(settings["data_dir"]), *(Path(path) if path else None for path in given))
-
-
-def _explain(settings: dict[str, Any], file: RunFile) -> tuple[Task, Loaded]:
-    name, split, mode = settings["task"], settings["split"], file.identity.get("vcr_mode", explain.FREE)
-    task = explain.task(
-        name,
-        parsing=file.scoring.get("parsing", "robust"),
-        prompt_mode=file.identity.get("prompt_mode"),
-        vcr_mode=mode,
-    )
-    path = explain.find_file(name, split, settings["data_root"], vcr_mode=mode)
-    questions, _ = explain.read_questions(name, path, split=explain.split_read(name, split), vcr_mode=mode)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return task, Loaded(questions=questions, count=len(questions), data_sha256=digest)
-
-
-def _template(file: RunFile) -> str | None:
-    return file.model().prompt_template
-
-
-_OPENERS: dict[str, Callable[[dict[str, Any], RunFile], tuple[Task, Loaded]]] = {
-    "mc": _mc,
-    "niah": _niah,
-    "vqa2": _vqa2,
-    **dict.fromkeys(explain.EXPLAIN_TASKS, _explain),
-}
-"""How each benchmark is opened again."""
+def settings_of(file: RunFile) -> tuple[RunSettings, registry.Entry]:
+    """A run's settings and its benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
+    given = file.described.get("settings") or {}
+    entry = registry.find(given.get("benchmark") or str(file.identity.get("task")))
+    decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
+    return entry.settings_from(given, decided), entry

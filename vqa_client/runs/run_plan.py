@@ -103,7 +103,7 @@ def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
             "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
-            **({"benchmark": msgspec.to_builtins(plan.description)} if plan.description else {}),
+            "benchmark": msgspec.to_builtins(plan.task.description),
         },
     )
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from vqa_client.runner import judge
-from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.types import Completion
@@ -24,7 +24,7 @@ class Tested(Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
 
 
-def selftest(settings: BenchmarkSettings) -> Tested:
+def selftest(settings: RunSettings) -> Tested:
     """Load the data and score every question's ideal reply; needs no server and no image."""
     entry = registry.find(settings.benchmark)
     benchmark = entry.make(settings)

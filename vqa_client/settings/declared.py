@@ -1,8 +1,8 @@
 """What `vqa-client run` takes for every declared benchmark."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from cyclopts import Parameter
 
@@ -30,3 +30,7 @@ class BenchmarkSettings(OneModelSettings):
     output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for the report and the records.")] = Path(
         "results"
     )
+
+    def named(self, benchmark: str) -> Self:
+        """The same settings for another benchmark."""
+        return replace(self, benchmark=benchmark)

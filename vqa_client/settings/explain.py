@@ -1,9 +1,9 @@
 """Settings of the command for benchmarks with explanations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, cast
 
 from cyclopts import Parameter, Token
 
@@ -98,6 +98,15 @@ class ExplainSettings(ConfiguredSettings):
         except ValueError:
             raise UsageError(f"--n_samples is {self.n_samples!r}; it must be a number of at least 0, or None") from None
         super(ExplainSettings, self).__post_init__()
+
+    def named(self, benchmark: str) -> Self:
+        """The same settings for another of the benchmarks."""
+        return replace(self, task=cast(Any, benchmark))
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return self.task
 
     @property
     def draws(self) -> tuple[str, ...]:

@@ -48,6 +48,11 @@ class McSettings(OneModelSettings):
     ] = False
 
     @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return "mc"
+
+    @property
     def variations(self) -> tuple[str, ...]:
         """Those of every benchmark, and the orders of the choices."""
         given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
@@ -82,3 +87,8 @@ class NiahSettings(OneModelSettings):
     def shows_images(self) -> bool:
         """Whether documents are shown as page images."""
         return not self.text_only
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return "niah"

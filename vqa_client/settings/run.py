@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from cyclopts import Group, Parameter
 
@@ -196,6 +196,21 @@ class RunSettings:
         check(self)
         retried(self.retry)
         check_asked(self)
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark that is asked."""
+        raise NotImplementedError
+
+    @property
+    def output(self) -> Path:
+        """The folder for reports and records."""
+        raise NotImplementedError
+
+    def named(self, benchmark: str) -> Self:
+        """The same settings for the benchmark of this name; most settings are of one benchmark alone."""
+        del benchmark
+        return self
 
     @property
     def asked_again(self) -> frozenset[Status]:

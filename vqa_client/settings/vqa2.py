@@ -99,6 +99,11 @@ class Vqa2Settings(ConfiguredSettings):
         super(Vqa2Settings, self).__post_init__()
 
     @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return "vqa2"
+
+    @property
     def draws(self) -> tuple[str, ...]:
         """A number of questions that is not the usual one was given by hand: --sample draws from all."""
         given = self.num_questions not in (NUM_QUESTIONS, 0, None)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.files import natural_key
+from vqa_client.files import natural_key, sha256_of
 from vqa_client.tables.rows import read_rows
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.types import Question
@@ -264,8 +264,5 @@ def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
 
 def _digest(files: Iterable[Path]) -> str:
     """The digest of one file, or of several files' digests in order."""
-    digests = []
-    for path in files:
-        with path.open("rb") as file:
-            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+    digests = [sha256_of(path) for path in files]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

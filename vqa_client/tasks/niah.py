@@ -137,6 +137,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
         ),
         measure="accuracy by containment",
         breakdowns=longbench.BREAKDOWNS,
+        question_type="domain",
         unit="document",
         compares_answers=False,
         report_path=_report_path(options),
@@ -158,11 +159,12 @@ def _input(options: NiahSettings) -> tuple[Path, Path | None]:
     return options.data, options.images
 
 
-def _report_path(options: NiahSettings) -> Callable[[str], Path]:
+def _report_path(options: NiahSettings) -> Callable[[str, str | None], Path]:
     """Where a page folder's report goes: into one file where one is named, which one folder alone can have."""
     parts: list[str] = []
 
-    def place(part: str) -> Path:
+    def place(part: str, config: str | None) -> Path:
+        del config
         if options.output.suffix.lower() != ".json":
             return options.output / report_name(part, "niah")
         parts.append(part)

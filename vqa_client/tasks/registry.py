@@ -5,48 +5,88 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
+from vqa_client.settings.run import RunSettings
 
 GROUP: Final = "vqa_client.benchmarks"
 """The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
 _HERE: Final = Path(__file__).parent
-_DECLARES: Final = frozenset({"BENCHMARK", "benchmark"})
+_DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |def benchmark\()", re.MULTILINE)
 
 
 class Entry(Struct, frozen=True, kw_only=True):
     """A benchmark that was found; `sha256` is the digest of a file that was named by its path."""
 
     name: str
-    settings: type[BenchmarkSettings]
-    make: Callable[[BenchmarkSettings], Benchmark]
+    settings: type[RunSettings]
+    make: Callable[[Any], Benchmark]
     sha256: str = ""
 
-    def scoring(self, settings: BenchmarkSettings) -> dict[str, str]:
-        """What, besides the benchmark and its version, decides how replies are read."""
+    def scoring(self, settings: RunSettings) -> dict[str, str]:
+        """What the options add to what decides how replies are read."""
         return ({"file": self.sha256} if self.sha256 else {}) | self._marked(settings, READS)
 
-    def identity(self, settings: BenchmarkSettings) -> dict[str, Any]:
-        """What of the settings decides what is asked; options at their defaults aren't in it."""
-        return ({"split": settings.split} if settings.split else {}) | self._marked(settings, ASKS)
+    def identity(self, settings: RunSettings) -> dict[str, str]:
+        """What the options add to what decides what is asked; those at their defaults are not in it."""
+        split = getattr(settings, "split", "") if isinstance(settings, BenchmarkSettings) else ""
+        return ({"split": split} if split else {}) | self._marked(settings, ASKS)
 
-    def _marked(self, settings: BenchmarkSettings, mark: Any) -> dict[str, Any]:
+    def _marked(self, settings: RunSettings, mark: Any) -> dict[str, str]:
         hints = get_type_hints(self.settings, include_extras=True)
+        values = {field.name: (getattr(settings, field.name), field.default) for field in fields(self.settings)}
         return {
-            field.name: str(getattr(settings, field.name))
-            for field in fields(self.settings)
-            if mark in getattr(hints[field.name], "__metadata__", ()) and getattr(settings, field.name) != field.default
+            name: str(value)
+            for name, (value, default) in values.items()
+            if mark in getattr(hints[name], "__metadata__", ()) and value != default
         }
+
+    def settings_from(self, file: Mapping[str, Any], decided: Mapping[str, Any]) -> RunSettings:
+        """Settings from a run file, where paths are texts and tuples lists; `decided` takes the place of what was given.
+
+        They ask all of the data: nothing is drawn from it. Raises KeyError for a setting that isn't there.
+        """
+        hints = get_type_hints(self.settings)
+        values: dict[str, Any] = {}
+        for field in fields(self.settings):
+            required = field.default is MISSING and field.default_factory is MISSING
+            if field.init and (field.name in file or required):
+                values[field.name] = _from_json(decided.get(field.name, file.get(field.name)), hints[field.name])
+            if required and field.name not in file:
+                raise KeyError(field.name)
+        asks_all = {
+            "limit": None,
+            "sample": None,
+            "by": "",
+            "dry_run": False,
+            "rate": None,
+            "repeat": 1,
+            "blind": False,
+        }
+        return self.settings(**values | asks_all | {name: False for name in _ORDERS if name in values})
+
+
+_ORDERS: Final = ("shuffle_choices", "circular")
+
+
+def _from_json(value: Any, hint: Any) -> Any:
+    kinds = (hint, *get_args(hint))
+    if isinstance(value, str) and Path in kinds:
+        return Path(value)
+    if isinstance(value, str) and bool in kinds:
+        return value.lower() == "true"
+    return tuple(value) if isinstance(value, list) else value
 
 
 def titles() -> dict[str, str]:
@@ -81,11 +121,12 @@ def _own() -> tuple[tuple[str, str, str], ...]:
 
 
 def _declared(folder: Path) -> Iterator[tuple[str, str, str]]:
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
-        if path.name != "registry.py" and ("\nBENCHMARK = " in text or "\ndef benchmark(" in text):
-            title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-            yield path.stem.replace("_", "-"), f"{__package__}.{path.stem}", title
+        if _DECLARATION.search(text):
+            module = ".".join((__package__, *path.relative_to(folder).with_suffix("").parts))
+            stem = path.parent.name if path.stem == "benchmark" else path.stem
+            yield stem.replace("_", "-"), module, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def _module_at(path: Path) -> ModuleType:
@@ -110,13 +151,13 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
             f"{module.__file__} declares no benchmark", hint="it assigns BENCHMARK, or defines benchmark(options)"
         )
     options = next((kind for key, kind in get_type_hints(make).items() if key != "return"), None)
-    if not (isinstance(options, type) and issubclass(options, BenchmarkSettings)):
+    if not (isinstance(options, type) and issubclass(options, RunSettings)):
         raise UsageError(
             f"{module.__file__}: benchmark(options) takes no options that extend BenchmarkSettings",
             hint="class Options(BenchmarkSettings), and def benchmark(options: Options) -> Benchmark",
         )
     needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
-    if needed:
+    if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
     return Entry(name=name, settings=options, make=make, sha256=sha256)
 

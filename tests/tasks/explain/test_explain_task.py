@@ -130,7 +130,7 @@ def test_only_visual_entailment_has_examples_by_default() -> None:
 
 @pytest.mark.parametrize("name", ["vqax", "actx", "esnlive"])
 def test_the_replies_of_the_examples_are_read_as_an_answer_and_an_explanation(tmp_path: Path, name: str) -> None:
-    benchmark = explain.benchmark_of(name)
+    benchmark = explain.dataset_of(name)
     for _, reply in benchmark.wording.examples:
         answer = explain.task(name).parse(said(reply), question(tmp_path))
         assert (answer.status, f"{answer.text} because {answer.rationale}") == ("ok", reply)

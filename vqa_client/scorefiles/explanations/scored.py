@@ -1,21 +1,21 @@
 """Every matched question scored: its answer by each accuracy, its explanation against those of people."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from math import fsum
 from typing import Any
 
 from msgspec import Struct
 
+from vqa_client.benchmark import Metric
 from vqa_client.scorefiles.explanations.matched import Matched
 from vqa_client.scorefiles.explanations.predictions import Said
 from vqa_client.scorefiles.summary import Mean, mean_of
 from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, judge
 from vqa_client.scoring.explanation_metrics.tools import Tools
-from vqa_client.tasks.explain import benchmark_of
-from vqa_client.types import ANSWERED, Answer, Question
+from vqa_client.tasks.explain import dataset_of
+from vqa_client.types import ANSWERED, Question
 
-Parts = Callable[[Answer, Question], dict[str, float]]
 ACCURACY = "accuracy"
 """The share of answers equal to the right one, or to the majority's, both normalised."""
 
@@ -36,8 +36,8 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 def score_all(matched: Matched, *, task: str | None, vcr_mode: str, answers_known: bool, tools: Tools) -> Scored:
     """Score what both sides have; a failed question counts as wrong and as without an explanation."""
-    parts = benchmark_of(task, vcr_mode).parts if task and answers_known else None
-    rows = [_by_metric(question, said, parts) if answers_known else {} for question, said in matched.pairs]
+    metrics = dataset_of(task, vcr_mode).metrics if task and answers_known else ()
+    rows = [_by_metric(question, said, metrics) if answers_known else {} for question, said in matched.pairs]
     explanations = [
         Explanation(
             id=question.id,
@@ -56,12 +56,12 @@ def score_all(matched: Matched, *, task: str | None, vcr_mode: str, answers_know
     )
 
 
-def _by_metric(question: Question, said: Said, parts: Parts | None) -> dict[str, float]:
+def _by_metric(question: Question, said: Said, metrics: Sequence[Metric]) -> dict[str, float]:
     answer = said.answer if said.status in ANSWERED else ""
     gold: Any = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
     right = bool(answer) and any(same(answer, each) for each in gold)
-    others = parts(Answer(text=answer), question) if parts and question.extra else {}
-    return {ACCURACY: float(right)} | others
+    others = {metric.name: metric.score(answer, question) for metric in metrics if question.extra}
+    return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
 
 
 def _accuracy(values: list[float | None], clusters: list[str], missing: int) -> Accuracy:

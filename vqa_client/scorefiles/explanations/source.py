@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
-from vqa_client.tasks.explain import EXPLAIN_TASKS, FREE, benchmark_of, find_file, said_of_split, split_read
+from vqa_client.tasks.explain import EXPLAIN_TASKS, FREE, dataset_of, find_file, said_of_split, split_read
 
 _OURS = re.compile(rf"({'|'.join(EXPLAIN_TASKS)})_(train|val|test)_eval((?:-[a-z0-9]+)*)[._]")
 _MODE = re.compile(r"-(q2ar|q2a|qa2r)\b")
@@ -32,7 +32,7 @@ def source_of(settings: ScoreExplanationsSettings) -> Source:
     mode = _MODE.search(conditions)
     vcr_mode = settings.vcr_mode or (mode[1] if mode and task == "vcr" else FREE)
     if task:
-        benchmark_of(task, vcr_mode)  # an impossible pair is told before any file is read
+        dataset_of(task, vcr_mode)  # an impossible pair is told before any file is read
     if settings.references:
         return Source(path=settings.references, task=task, split=split or "val", vcr_mode=vcr_mode)
     if not task or not split:

@@ -2,8 +2,10 @@
 
 import os
 
+from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.phrase import read_phrase
-from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import ACTX
 from vqa_client.types import Question
@@ -49,7 +51,7 @@ def _question(sample_id: str, row: ActxRow, path: str) -> Question | str:
     )
 
 
-ACTX_TASK = Benchmark(
+ACTX_TASK = Dataset(
     name="actx",
     title="ACT-X",
     folders=("ACT-X",),
@@ -60,3 +62,10 @@ ACTX_TASK = Benchmark(
     wording=ACTX,
     read=lambda reply, question: read_phrase(reply),
 )
+
+
+def benchmark(options: ExplainSettings) -> Benchmark:
+    """The declaration, which all datasets of this folder share."""
+    from vqa_client.tasks.explain.declared import declared  # which imports this module
+
+    return declared(options)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_json_list
-from vqa_client.tasks.explain.benchmark import in_words
+from vqa_client.tasks.explain.dataset import in_words
 from vqa_client.types import Question
 
 _BECAUSE: Final = " because "

@@ -3,8 +3,10 @@
 import os
 import re
 
+from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.entailment import LABELS, read_label
-from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import ESNLIVE
 from vqa_client.types import Question
@@ -66,7 +68,7 @@ def _question(sample_id: str, row: EsnliveRow, path: str) -> Question | str:
     )
 
 
-ESNLIVE_TASK = Benchmark(
+ESNLIVE_TASK = Dataset(
     name="esnlive",
     title="ESNLI-VE",
     folders=("eSNLI-VE",),
@@ -75,6 +77,14 @@ ESNLIVE_TASK = Benchmark(
     images=_images,
     question=_question,
     wording=ESNLIVE,
+    breakdowns=("label",),
     read=lambda reply, question: read_label(reply),
     prompt_mode="3shot",
 )
+
+
+def benchmark(options: ExplainSettings) -> Benchmark:
+    """The declaration, which all datasets of this folder share."""
+    from vqa_client.tasks.explain.declared import declared  # which imports this module
+
+    return declared(options)

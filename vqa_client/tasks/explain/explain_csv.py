@@ -13,7 +13,7 @@ from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs
 from vqa_client.reports.summary import Summary, summarise
-from vqa_client.tasks.explain.benchmark import in_words
+from vqa_client.tasks.explain.dataset import in_words
 from vqa_client.types import ANSWERED, Question, Record
 
 _EXPLAINED: Final = ("gt_explanation", "generated_explanation", "correct")

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.task import Loaded
-from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.image_files import ImageFiles
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
-from vqa_client.tasks.explain.table import FREE, benchmark_of, split_read
+from vqa_client.tasks.explain.table import FREE, dataset_of, split_read
 from vqa_client.types import Question
 
 _LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
@@ -20,12 +20,12 @@ _NO_IMAGE = "no_image"
 
 
 class _Questions(Struct, frozen=True, kw_only=True):
-    benchmark: Benchmark[Any]
+    dataset: Dataset[Any]
     chosen: Sequence[tuple[str, NleRow, str]]
 
     def __iter__(self) -> Iterator[Question]:
         for sample_id, row, path in self.chosen:
-            question = self.benchmark.question(sample_id, row, path)
+            question = self.dataset.question(sample_id, row, path)
             if isinstance(question, Question):  # the others were left out
                 yield question
 
@@ -44,13 +44,13 @@ class _Chosen:
 
 def find_file(task: str, split: str, data_root: str | os.PathLike[str], *, vcr_mode: str = FREE) -> Path:
     """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
-    benchmark = benchmark_of(task, vcr_mode)
-    names = benchmark.files.get(split_read(task, split), ())
-    places = [Path(data_root, "nle_data", folder, name) for name in names for folder in benchmark.folders]
+    dataset = dataset_of(task, vcr_mode)
+    names = dataset.files.get(split_read(task, split), ())
+    places = [Path(data_root, "nle_data", folder, name) for name in names for folder in dataset.folders]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         looked = " or ".join(map(str, places)) or f"a file of the split {split!r}"
-        raise DataError(f"{benchmark.title}: there is no {looked}", hint=_LAYOUT)
+        raise DataError(f"{dataset.title}: there is no {looked}", hint=_LAYOUT)
     return found
 
 
@@ -69,21 +69,21 @@ def load(
     ("no_answer", "no_label") or no choices that the mode asks for. Raises DataError where no image is found, or one is
     missing and `require_images`; UsageError where the file has nothing that the mode asks for.
     """
-    benchmark = benchmark_of(task, vcr_mode)
+    dataset = dataset_of(task, vcr_mode)
     path = find_file(task, split, data_root, vcr_mode=vcr_mode)
-    rows, sha256 = read_rows(path, benchmark.row)
+    rows, sha256 = read_rows(path, dataset.row)
     images = Path(data_root, "images")
-    chosen = _choose(benchmark, rows, split_read(task, split), ImageFiles(images), n_samples)
-    _check_reasons(benchmark, path, chosen)
+    chosen = _choose(dataset, rows, split_read(task, split), ImageFiles(images), n_samples)
+    _check_reasons(dataset, path, chosen)
     if chosen.missing and (require_images or not chosen.samples):
         looked_for = len(chosen.missing) + len(chosen.samples)
         raise DataError(
-            f"{benchmark.title}: {len(chosen.missing)} of {looked_for} images are missing in {images}, the first is "
+            f"{dataset.title}: {len(chosen.missing)} of {looked_for} images are missing in {images}, the first is "
             f"{chosen.missing[0] or 'not named in its record'}",
             hint=_LAYOUT,
         )
     return Loaded(
-        questions=_Questions(benchmark=benchmark, chosen=chosen.samples),
+        questions=_Questions(dataset=dataset, chosen=chosen.samples),
         count=len(chosen.samples),
         left_out={reason: tuple(ids) for reason, ids in chosen.left_out.items()},
         data_sha256=sha256,
@@ -97,27 +97,27 @@ def read_questions(
 
     Raises DataError where the file can't be read or makes no question.
     """
-    benchmark = benchmark_of(task, vcr_mode)
+    dataset = dataset_of(task, vcr_mode)
     questions: list[Question] = []
     left_out: dict[str, list[str]] = {}
-    for sample_id, row in read_rows(path, benchmark.row)[0]:
-        place = next(filter(None, benchmark.images(row, split)), "")
-        question = benchmark.question(sample_id, row, place)
+    for sample_id, row in read_rows(path, dataset.row)[0]:
+        place = next(filter(None, dataset.images(row, split)), "")
+        question = dataset.question(sample_id, row, place)
         if isinstance(question, Question):
             questions.append(question)
         else:
             left_out.setdefault(question, []).append(sample_id)
     if not questions:
         what, hint = next(
-            (benchmark.lacking[reason] for reason in left_out if reason in benchmark.lacking),
-            ("has no record with a right answer", f"is it a file of {benchmark.title}?"),
+            (dataset.lacking[reason] for reason in left_out if reason in dataset.lacking),
+            ("has no record with a right answer", f"is it a file of {dataset.title}?"),
         )
         raise DataError(f"{path} {what}", hint=hint)
     return questions, left_out
 
 
 def _choose(
-    benchmark: Benchmark[Any],
+    dataset: Dataset[Any],
     rows: Iterable[tuple[str, NleRow]],
     split: str,
     images: ImageFiles,
@@ -127,11 +127,11 @@ def _choose(
     for sample_id, row in rows:
         if n_samples is not None and len(chosen.samples) >= n_samples:
             break
-        question = benchmark.question(sample_id, row, "")
+        question = dataset.question(sample_id, row, "")
         if isinstance(question, str):
             chosen.leave_out(question, sample_id)
             continue
-        places = benchmark.images(row, split)
+        places = dataset.images(row, split)
         path = images.find(places)
         if path is None:
             chosen.leave_out(_NO_IMAGE, sample_id)
@@ -141,7 +141,7 @@ def _choose(
     return chosen
 
 
-def _check_reasons(benchmark: Benchmark[Any], path: Path, chosen: _Chosen) -> None:
-    for reason, (what, hint) in benchmark.lacking.items():
+def _check_reasons(dataset: Dataset[Any], path: Path, chosen: _Chosen) -> None:
+    for reason, (what, hint) in dataset.lacking.items():
         if reason in chosen.left_out and not chosen.samples and not chosen.missing:
             raise UsageError(f"{path} {what}", hint=hint)

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from vqa_client.errors import UsageError
 from vqa_client.tasks.explain.actx import ACTX_TASK
-from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.esnlive import ESNLIVE_TASK
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.tasks.explain.vqax import VQAX_TASK
 
 FREE: Final = "free"
-EXPLAIN_TASKS: Final[Mapping[str, Benchmark[Any]]] = {
+EXPLAIN_TASKS: Final[Mapping[str, Dataset[Any]]] = {
     "vqax": VQAX_TASK,
     "actx": ACTX_TASK,
     "esnlive": ESNLIVE_TASK,
@@ -19,7 +19,7 @@ EXPLAIN_TASKS: Final[Mapping[str, Benchmark[Any]]] = {
 }
 
 
-def benchmark_of(task: str, vcr_mode: str = FREE) -> Benchmark[Any]:
+def dataset_of(task: str, vcr_mode: str = FREE) -> Dataset[Any]:
     """Give a benchmark by its short name; raises UsageError for an unknown one and for another's mode."""
     if task not in EXPLAIN_TASKS:
         raise UsageError(f"unknown task {task!r}", hint=f"known are {', '.join(EXPLAIN_TASKS)}")

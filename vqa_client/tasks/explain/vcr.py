@@ -10,10 +10,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.explained_answer.lettered import read_letter, read_reason, read_two_letters, two_letters
 from vqa_client.scoring.explained_answer.phrase import read_sentence
 from vqa_client.scoring.reply import Reply
-from vqa_client.tasks.explain.benchmark import Benchmark, no_parts
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.tasks.explain.vcr_prompts import FREE, Q2A, Q2AR, QA2R, lettered
 from vqa_client.tasks.explain.vcr_rows import VcrRow
@@ -95,10 +97,13 @@ def _made(sample_id: str, row: VcrRow, path: str, *, extra: dict[str, Any], **fi
     )
 
 
-def _both(answer: Answer, question: Question) -> dict[str, float]:
-    """The two halves of Q->AR, each by itself."""
-    said, gold = ((text or "").partition(" because ") for text in (answer.text, question.extra["gold"]))
-    return {"q2a": float(said[0] == gold[0]), "qa2r": float(said[2] == gold[2])}
+def _half(place: int) -> Callable[[str, Question], float]:
+    """Whether one half of Q->AR is right: the answer or the rationale."""
+
+    def right(said: str, question: Question) -> float:
+        return float(said.partition(" because ")[place] == question.extra["gold"].partition(" because ")[place])
+
+    return right
 
 
 def _vcr(
@@ -107,11 +112,11 @@ def _vcr(
     read: Callable[[Reply, Question], Answer],
     forms: tuple[Mapping[str, str], ...],
     *,
-    parts: Callable[[Answer, Question], dict[str, float]] = no_parts,
+    metrics: tuple[Metric, ...] = (),
     published: bool = True,
-) -> Benchmark[VcrRow]:
+) -> Dataset[VcrRow]:
     files = {split: tuple(form[split] for form in forms if form[split]) for split in ("train", "val", "test")}
-    return Benchmark(
+    return Dataset(
         name="vcr",
         title="VCR",
         folders=("VCR", "VCR_original"),
@@ -121,13 +126,13 @@ def _vcr(
         question=question,
         wording=wording,
         read=read,
-        parts=parts,
+        metrics=metrics,
         lacking={"no_choices": _NO_CHOICES, "no_rationale_choices": _NO_REASONS},
         published=published,
     )
 
 
-VCR_TASKS: Final[Mapping[str, Benchmark[VcrRow]]] = {
+VCR_TASKS: Final[Mapping[str, Dataset[VcrRow]]] = {
     "free": _vcr(FREE, _free, lambda reply, question: read_sentence(reply), (_NLX, _EVIL, _OWN)),
     "q2a": _vcr(Q2A, _q2a, lambda reply, question: read_letter(reply, question.choices), (_EVIL, _OWN, _NLX)),
     "qa2r": _vcr(
@@ -142,8 +147,15 @@ VCR_TASKS: Final[Mapping[str, Benchmark[VcrRow]]] = {
         _q2ar,
         lambda reply, question: read_two_letters(reply, question.choices, question.extra["reasons"]),
         (_OWN, _EVIL, _NLX),
-        parts=_both,
+        metrics=(Metric("q2a", _half(0), "the answer's letter"), Metric("qa2r", _half(2), "the rationale's letter")),
         published=False,
     ),
 }
 """By mode; the file with the most that the mode needs is looked for first."""
+
+
+def benchmark(options: ExplainSettings) -> Benchmark:
+    """The declaration, which all datasets of this folder share."""
+    from vqa_client.tasks.explain.declared import declared  # which imports this module
+
+    return declared(options)

@@ -4,16 +4,18 @@ import os
 
 from msgspec import Struct
 
+from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.explained_answer.normalise import majority as most_frequent
-from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explained_answer.normalise import normalise, same
 from vqa_client.scoring.explained_answer.phrase import read_phrase
 from vqa_client.scoring.explanation_metrics.judged import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
-from vqa_client.tasks.explain.benchmark import Benchmark
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import VQAX
-from vqa_client.types import Answer, Question
+from vqa_client.types import Question
 
 
 class _Given(Struct, frozen=True):
@@ -75,15 +77,16 @@ def _kind(answer: str) -> str:
     return "number" if answer.isdecimal() else "other"
 
 
-def _parts(answer: Answer, question: Question) -> dict[str, float]:
-    """VQA accuracy, where there are answers enough to reach 1, and NLX-GPT's: any of the ten."""
-    said, given = answer.text or "", question.references
-    soft = {SOFT: question_accuracy(said, given) if normalised(said) else 0.0}
-    any_of_ten = {"any_of_ten": float(any(same(said, each) for each in given))}
-    return (soft if len(given) >= FEWEST_FOR_FULL_MARKS else {}) | any_of_ten
+def _soft(said: str, question: Question) -> float:
+    return question_accuracy(said, question.references) if normalised(said) else 0.0
 
 
-VQAX_TASK = Benchmark(
+def _any_of_ten(said: str, question: Question) -> float:
+    """NLX-GPT's measure."""
+    return float(any(same(said, each) for each in question.references))
+
+
+VQAX_TASK = Dataset(
     name="vqax",
     title="VQA-X",
     folders=("VQA-X",),
@@ -92,6 +95,24 @@ VQAX_TASK = Benchmark(
     images=_images,
     question=_question,
     wording=VQAX,
+    breakdowns=("answer_kind",),
+    question_type="answer_kind",
+    normalise=normalise,
     read=lambda reply, question: read_phrase(reply),
-    parts=_parts,
+    metrics=(
+        Metric(
+            SOFT,
+            _soft,
+            "by how many of ten people say so",
+            when=lambda question: len(question.references) >= FEWEST_FOR_FULL_MARKS,  # fewer can't reach 1
+        ),
+        Metric("any_of_ten", _any_of_ten, "as one of ten people says"),
+    ),
 )
+
+
+def benchmark(options: ExplainSettings) -> Benchmark:
+    """The declaration, which all datasets of this folder share."""
+    from vqa_client.tasks.explain.declared import declared  # which imports this module
+
+    return declared(options)

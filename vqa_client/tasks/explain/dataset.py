@@ -1,10 +1,11 @@
-"""What a benchmark with explanations is: a row of functions."""
+"""What a dataset of answers with explanations is: its files, its questions, and how its replies are read."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from vqa_client.benchmark import Metric
 from vqa_client.scoring.reply import Reply
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import Wording
@@ -13,26 +14,20 @@ from vqa_client.types import Answer, Question
 AnyRow = TypeVar("AnyRow", bound=NleRow)
 
 
-def no_parts(answer: Answer, question: Question) -> dict[str, float]:
-    """No metric but the accuracies."""
-    del answer, question
-    return {}
-
-
 def in_words(answer: str, question: Question) -> str:
     """The answer as text: where it is a letter, what the letter stands for."""
     return question.choices.get(answer.partition(" because ")[0], answer)
 
 
-class Benchmark(Struct, Generic[AnyRow], frozen=True, kw_only=True):
-    """The functions of one benchmark.
+class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
+    """One dataset.
 
     `title` is its row in the accuracy grid, `folders` and `files` say where below nle_data/ its file of a split may
-    lie, tried in order; one without a val split takes its test split. `images` gives the places, relative to images/,
+    lie, tried in order; a dataset without a val split takes its test split. `images` gives the places, relative to images/,
     where a record's image may lie. `question` takes an id, a record and the path of its image, or gives the reason why
     the record can't be asked; `lacking` says what to do where that holds for the whole file. A question's `extra` has
     "gold" (the right answer as `read` gives it), "gold_text" where the published readings give it otherwise, and
-    "columns" of the published table. `parts` are metrics beside the accuracies of all readings.
+    "columns" of the published table. `metrics` are those beside the accuracies of all readings.
     """
 
     name: str
@@ -44,7 +39,10 @@ class Benchmark(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     question: Callable[[str, AnyRow, str], Question | str]
     wording: Wording
     read: Callable[[Reply, Question], Answer]
-    parts: Callable[[Answer, Question], dict[str, float]] = no_parts
+    metrics: tuple[Metric, ...] = ()
+    breakdowns: tuple[str, ...] = ()
+    question_type: str = ""
+    normalise: Callable[[str], str] | None = None
     lacking: Mapping[str, tuple[str, str]] = {}
     prompt_mode: str = "zero"
     published: bool = True

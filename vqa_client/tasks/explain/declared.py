@@ -1,0 +1,186 @@
+"""Declare a benchmark of answers with explanations: `<answer> because <explanation>`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import asdict, replace
+
+from vqa_client.benchmark import Benchmark, Metric, Parse
+from vqa_client.errors import UsageError
+from vqa_client.files import sha256_of
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary
+from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.scoring.reply import Reply
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.task import Loaded, Part, Source
+from vqa_client.tasks.explain import accuracy_grid, explain_csv
+from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.explanations import ExplainSummary, export_captions, judge_explanations, write_scores
+from vqa_client.tasks.explain.loading import find_file, load, read_questions
+from vqa_client.tasks.explain.prompts import EXAMPLES, prompt
+from vqa_client.tasks.explain.table import dataset_of, said_of_split, split_read
+from vqa_client.types import Answer, Question
+
+SCORING_VERSION = "2"
+PARSINGS: Final = ("robust", *READINGS)
+_SAYS: Final = {
+    "seed": "as the published script reads them",
+    "seed_head": "as that script's last version reads them",
+}
+
+
+def prompt_mode_of(task: str, prompt_mode: str | None) -> str:
+    """Give the prompt mode, by default the published one: examples for e-SNLI-VE, none for the others."""
+    chosen = prompt_mode or dataset_of(task).prompt_mode
+    if chosen not in EXAMPLES:
+        raise UsageError(f"unknown prompt mode {chosen!r}", hint=f"known are {', '.join(EXAMPLES)}")
+    return chosen
+
+
+def declared(options: ExplainSettings) -> Benchmark:
+    """The benchmark that `task` names; raises UsageError for an unknown name, parsing or mode."""
+    name, mode = options.task, options.vcr_mode
+    dataset = dataset_of(name, mode)
+    if options.parsing not in PARSINGS:
+        raise UsageError(f"unknown parsing {options.parsing!r}", hint=f"known are {', '.join(PARSINGS)}")
+    if options.parsing != "robust" and not dataset.published:
+        raise UsageError(f"--parsing {options.parsing} has no reading of --vcr_mode {mode}", hint="leave --parsing out")
+    shots = prompt_mode_of(name, options.prompt_mode)
+    readings = {reading: _published(dataset, reading) for reading in READINGS if dataset.published}
+    return Benchmark(
+        name=name,
+        load=_loader(options),
+        prompt=lambda question: prompt(question, dataset.wording, shots),
+        text_first=True,
+        parse=_robust(dataset),
+        metrics=(
+            Metric("robust", _right, "answers as our parser reads them", normalise=dataset.normalise),
+            *(Metric(reading, _right_text, _SAYS[reading], read=read) for reading, read in readings.items()),
+            *dataset.metrics,
+            Metric(
+                "explained",
+                lambda said, question: 1.0,
+                "replies with an explanation",
+                read=_rationale(readings.get(options.parsing) or _robust(dataset)),
+            ),
+        ),
+        headline=options.parsing,
+        measure=f"accuracy by the {options.parsing} parser",
+        breakdowns=dataset.breakdowns,
+        question_type=dataset.question_type,
+        report_path=lambda part, config: explain_csv.csv_path(
+            options.results_dir,
+            model=options.model_label,
+            task=name,
+            split=options.split,
+            conditions=options.conditions,
+        ),
+        write=_writer(options),
+        identity={"prompt_mode": shots, "vcr_mode": mode},
+        scoring={"benchmark": name, "parsing": options.parsing, "vcr_mode": mode},
+        version=SCORING_VERSION,
+    )
+
+
+def _loader(options: ExplainSettings) -> Callable[[Source], list[Part]]:
+    task, mode = options.task, options.vcr_mode
+
+    def parts(source: Source) -> list[Part]:
+        path = find_file(task, options.split, options.data_root, vcr_mode=mode)
+        if not source.finds_images:
+            questions, _ = read_questions(task, path, split=split_read(task, options.split), vcr_mode=mode)
+            loaded = Loaded(questions=questions, count=len(questions), data_sha256=sha256_of(path))
+        else:
+            accuracy_grid.read_tables(options.results_dir)  # a file that is no grid is told before anything is asked
+            if instead := said_of_split(task, options.split):
+                source.notify(instead)
+            loaded = load(
+                task,
+                options.split,
+                options.data_root,
+                n_samples=None if options.sample else _fewest(options.n_samples, options.limit),
+                require_images=options.require_images,
+                vcr_mode=mode,
+            )
+        return [Part(name=options.split, loaded=loaded, data_path=path, images_dir=options.data_root / "images")]
+
+    return parts
+
+
+def _fewest(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _robust(dataset: Dataset[Any]) -> Parse:
+    def read(reply: Reply, question: Question) -> Answer:
+        answer = dataset.read(reply, question)
+        if reply.source == "content":
+            return answer
+        return replace(answer, source="reasoning") if answer.status == "ok" else Answer(status="empty", rule="no_text")
+
+    return read
+
+
+def _published(dataset: Dataset[Any], name: str) -> Parse:
+    """A published reading; what it can't read has the status that ours gives it."""
+    robust = _robust(dataset)
+
+    def read(reply: Reply, question: Question) -> Answer:
+        text, explanation = READINGS[name](dataset.name, reply.raw, list(question.choices.values()))
+        rationale = None if explanation in PLACEHOLDERS else explanation
+        if text not in (UNKNOWN, ""):
+            return Answer(text=text, rule=name, rationale=rationale)
+        ours = reply.without_answer() if reply.status else robust(reply, question)
+        return Answer(status="unparsed" if ours.status == "ok" else ours.status, rule=name, rationale=rationale)
+
+    return read
+
+
+def _rationale(reading: Parse) -> Parse:
+    """The explanation that a reading finds, in place of the answer."""
+
+    def read(reply: Reply, question: Question) -> Answer:
+        answer = reading(reply, question)
+        return replace(answer, text=answer.rationale)
+
+    return read
+
+
+def _right(answer: str, question: Question) -> float:
+    return float(same(answer, question.extra["gold"]))
+
+
+def _right_text(answer: str, question: Question) -> float:
+    return float(same(answer, question.extra.get("gold_text", question.extra["gold"])))
+
+
+def _writer(options: ExplainSettings) -> Callable[[Path, Run, Pairs], ExplainSummary]:
+    def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
+        summary = explain_csv.write(path, options.task, pairs, csv_safe=options.csv_safe)
+        complete = summary.overall.total >= run.expected
+        judged = judge_explanations(pairs()) if complete else None
+        if judged:
+            write_scores(path.with_suffix(".explanations.json"), run, judged)
+            if options.coco_captions:
+                export_captions(path.with_suffix(""), pairs())
+            _into_grid(options, run, summary)
+        return ExplainSummary(**asdict(summary), explanations=judged)
+
+    return write
+
+
+def _into_grid(options: ExplainSettings, run: Run, summary: Summary) -> None:
+    entry = accuracy_grid.entry_of(
+        run,
+        summary,
+        title=dataset_of(options.task).title,
+        model=options.model_label,
+        split=options.split,
+        conditions=options.conditions,
+        images=options.recoding,
+    )
+    if entry:
+        accuracy_grid.update(options.results_dir, entry)

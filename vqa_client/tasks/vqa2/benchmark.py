@@ -1,0 +1,264 @@
+"""VQA 2.0: open questions on photographs, each answered by ten people."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.benchmark import Benchmark, Metric
+from vqa_client.errors import DataError, UsageError
+from vqa_client.reports.names import safe_name
+from vqa_client.reports.report import Report
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary
+from vqa_client.scoring import vqa2 as published
+from vqa_client.scoring.answers import texts
+from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.scoring.vqa_normalise import in_ascii, normalised
+from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.task import Loaded, Part, Source
+from vqa_client.tasks.vqa2.combined import combine
+from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files, find_files
+from vqa_client.tasks.vqa2.records import read_records
+from vqa_client.tasks.vqa2.report import Setup, model_name, writer
+from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of
+from vqa_client.tasks.vqa2.sample import SUBTYPE, make_sample
+from vqa_client.tasks.vqa2.selection import Pairing, askable, lost, oddities, pair
+from vqa_client.types import UNKNOWN, Answer, Question
+
+HEADLINE = "normalised"
+SCORING_VERSION = "2"
+SAMPLE = 20
+SEED = 42
+DATE_CHARACTERS = len("20250801_194855")
+TEN_ANSWERS: Final = "VQA accuracy (ten answers)"
+"""As against the published framework's partial credit, which it calls VQA accuracy too."""
+_SHORT_REASONING = 300
+"""Characters of reasoning that may be the answer itself, put into the wrong field by the server's parser."""
+_IMAGE_HINT = (
+    'name the files so, or name them in the questions, "image_id": "photo_01.jpg" or "photo_01"; --images FOLDER says '
+    "where they are"
+)
+
+
+class _Questions(Struct, frozen=True, kw_only=True):
+    paired: Pairing
+    images: ImageFolders
+    variant: str
+
+    def __iter__(self) -> Iterator[Question]:
+        for row, annotation in self.paired.rows():
+            yield _question(row, annotation, self.images.path(row.image_id), self.variant)
+
+
+def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str, variant: str) -> Question:
+    known = annotation or AnnotationRow(question_id=row.question_id)
+    gold = known.gold if annotation else None
+    return Question(
+        id=str(row.question_id),
+        variant=variant,
+        text=row.question,
+        images=(image,),
+        references=tuple(texts(known.given)),
+        groups={
+            "kind": kind_of(row.question, gold),
+            "answer_type": known.answer_type or UNKNOWN,
+            "question_type": known.question_type or UNKNOWN,
+        },
+        cluster=str(row.image_id),
+        extra={
+            "question_id": row.question_id,
+            "image_id": row.image_id,
+            "image_filename": image.rpartition("/")[2],
+            "multiple_choice_answer": gold,
+            "answers": known.given,
+        },
+    )
+
+
+def load(
+    files: Vqa2Files,
+    *,
+    variant: str = "",
+    num_questions: int | None = SAMPLE,
+    seed: int = SEED,
+    limit: int | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Loaded:
+    """Pair questions with annotations, draw `num_questions` of those that have both, and find their images.
+
+    The order is that of the draw; 0 or None asks all, in the order of the file. `limit` keeps the first of these.
+    Left out, by id, are "no_annotation", "no_question", "duplicate_question", "duplicate_annotation" and, of those
+    drawn, "no_image" and "no_answer". Raises DataError, also where every drawn question lacks its image.
+    """
+    questions = read_records(files.questions, "questions")
+    annotations = read_records(files.annotations, "annotations") if files.annotations else None
+    paired, left_out = pair(questions, annotations)
+    drawn = paired.sample(num_questions, seed)
+    drawn = drawn.picked(range(len(drawn))[:limit])
+    images = ImageFolders(files.image_roots, questions.subtype)
+    asked, without = askable(drawn, images)
+    if "no_image" in without:
+        _tell_lost(drawn, images, len(without["no_image"]), note)
+    for oddity in oddities(asked):
+        note(oddity)
+    digests = questions.file.sha256 + (annotations.file.sha256 if annotations else "")
+    return Loaded(
+        questions=_Questions(paired=asked, images=images, variant=variant),
+        count=len(asked),
+        left_out={reason: tuple(ids) for reason, ids in (left_out | without).items()},
+        data_sha256=hashlib.sha256(digests.encode()).hexdigest(),
+    )
+
+
+def _tell_lost(drawn: Pairing, images: ImageFolders, count: int, note: Callable[[str], None]) -> None:
+    if count == len(drawn):
+        raise DataError(f"no image of {count:,} drawn questions is there; {lost(drawn, images)}", hint=_IMAGE_HINT)
+    note(f"no image: {lost(drawn, images)}")
+
+
+def benchmark(options: Vqa2Settings) -> Benchmark:
+    """VQA accuracy against all ten answers, then the published framework's scores against the most frequent one."""
+    files = cache(lambda: _files(options))
+
+    def parts(source: Source) -> list[Part]:
+        loaded = _loaded(options, files(), source)
+        return [Part(loaded=loaded, data_path=files().questions, images_dir=files().image_roots[0])]
+
+    def write(path: Path, run: Run, pairs: Pairs) -> Summary:
+        annotations = files().annotations
+        setup = Setup(
+            mode=options.mode,
+            num_questions=options.sample or options.num_questions,
+            seed=options.seed,
+            raw_images=options.raw_images,
+            annotations_path=str(annotations) if annotations else None,
+        )
+        return writer(setup)(path, run, pairs)
+
+    return Benchmark(
+        name="vqa2",
+        load=parts,
+        parse=_parse,
+        metrics=METRICS,
+        measure=TEN_ANSWERS,
+        breakdowns=("kind", "answer_type"),
+        question_type="question_type",
+        report_path=lambda part, config: options.results_dir / _report_name(options, config),
+        write=write,
+        combine=partial(combine_reports, options),
+        identity={"mode": options.mode},
+        scoring={"published": published.VERSION},
+        version=SCORING_VERSION,
+    )
+
+
+def combine_reports(
+    settings: Vqa2Settings, reports: Sequence[Report], errors: Mapping[str, Exception], notify: Callable[[str], None]
+) -> None:
+    """Write the report of all models, dated as the first one's, where there are several and one has a report."""
+    if not reports or len(reports) + len(errors) < 2:
+        return
+    date = reports[0].path.stem[-DATE_CHARACTERS:]
+    output = settings.results_dir / f"vqa2_results_{settings.mode}_{date}.json"
+    failed = {model_name(config, ""): str(error) for config, error in errors.items()}
+    combine([report.path for report in reports], output, errors=failed)
+    notify(f"all models: {output}")
+
+
+def _loaded(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
+    """The drawn questions, of our own sample the first ones, as published; all of them where a run is read again."""
+    if not source.finds_images:
+        return load(files, num_questions=None)
+    wanted, limit = None if options.sample else options.num_questions or None, options.limit
+    if options.mode == SUBTYPE:
+        limit = min((number for number in (wanted, limit) if number is not None), default=None)
+        wanted = None
+    return load(files, num_questions=wanted, seed=options.seed, limit=limit, note=source.notify)
+
+
+def _files(options: Vqa2Settings) -> Vqa2Files:
+    if options.mode == SUBTYPE:
+        if options.dry_run:
+            raise UsageError("a dry run writes nothing, and --mode sample begins by drawing its pictures")
+        return make_sample(options.results_dir / "vqa2_sample")
+    return find_files(options.data_dir, options.questions_file, options.annotations_file, options.images)
+
+
+def _report_name(options: Vqa2Settings, config: str | None) -> str:
+    name = f"{safe_name(model_name(config, ''))}_" if config else ""
+    return f"vqa2_results_{name}{options.mode}_{{started}}.json"
+
+
+def _parse(reply: Reply, question: Question) -> Answer:
+    """Take all that was said as the answer; a reply cut before the answer has none."""
+    said = reply.text
+    if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
+        return reply.without_answer()
+    if reply.cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
+        return Answer(status="truncated", rule="cut")
+    if reply.declines:
+        return Answer(status="refused", rule="refusal")
+    return Answer(text=said, rule="whole_reply", source=reply.source)
+
+
+def _with_wrappers(reply: Reply, question: Question) -> Answer:
+    """The published scores look at what was said with its wrappers on, as their scripts do."""
+    answer = reply.without_answer() if reply.status else _parse(reply, question)
+    return replace(answer, text=reply.visible) if answer.text else answer
+
+
+def _metric(name: str, of: Callable[[str, Question], float], says: str) -> Metric:
+    """A score that nobody knows where nobody knows the answer."""
+    return Metric(
+        name,
+        of,
+        says,
+        read=None if name == HEADLINE else _with_wrappers,
+        when=lambda question: bool(question.references),
+        normalise=lambda text: normalised(in_ascii(text)),
+    )
+
+
+METRICS: Final = (
+    _metric(
+        HEADLINE,
+        lambda said, question: question_accuracy(said, question.extra["answers"], "normalised"),
+        f"{TEN_ANSWERS}, all normalised",
+    ),
+    _metric(
+        "official",
+        lambda said, question: question_accuracy(said, question.extra["answers"], "official"),
+        "the same as the official evaluator has it",
+    ),
+    _metric(
+        "simple",
+        lambda said, question: float(published.simple_correct(_gold(question), said)),
+        "published framework: right or wrong",
+    ),
+    _metric(
+        "enhanced",
+        lambda said, question: published.enhanced_score(_gold(question), said),
+        "published framework: partial credit",
+    ),
+    _metric(
+        "simple_whole_word",
+        lambda said, question: float(published.simple_correct_by_words(_gold(question), said)),
+        "right or wrong, by whole words",
+    ),
+    _metric(
+        "enhanced_whole_word",
+        lambda said, question: published.enhanced_score_by_words(_gold(question), said),
+        "partial credit, by whole words",
+    ),
+)
+_SHOWS_ANSWER: Final = tuple(metric for metric in METRICS if metric.name in (HEADLINE, "simple", "simple_whole_word"))
+
+
+def _gold(question: Question) -> str:
+    return str(question.extra["multiple_choice_answer"])
