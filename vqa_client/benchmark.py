@@ -16,7 +16,7 @@ from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Sc
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choice_modes import MEANINGS, SCORING_VERSION, parse_with, score_with
-from vqa_client.scoring.readings import Parse, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
+from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
@@ -53,6 +53,7 @@ __all__ = [
     "Sums",
     "Total",
     "best_of",
+    "choice",
     "mean_over",
     "only",
     "pope_yes",

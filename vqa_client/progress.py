@@ -12,6 +12,9 @@ class Progress:
     def begin(self, title: str, total: int) -> None:
         """A run of `total` questions starts."""
 
+    def measuring(self, measure: str) -> None:
+        """What the accuracy of the run that starts is, in words."""
+
     def earlier(self, record: Record) -> None:
         """A question is done since an earlier start of the same run."""
 

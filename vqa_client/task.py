@@ -11,11 +11,15 @@ from vqa_client.types import Answer, Choosing, Question, Score
 
 
 class Breakdown(Struct, frozen=True):
-    """A field of the questions' groups that scores are broken down by; `order` is that of its values."""
+    """A field of the questions' groups that scores are broken down by.
+
+    `order` is that of its values; `steps` says that these lie along an axis, so that a line through them means something.
+    """
 
     field: str
     order: tuple[str, ...] = ()
     crossed_with: str = ""
+    steps: bool = False
 
 
 class Description(Struct, frozen=True, kw_only=True):
@@ -33,6 +37,12 @@ class Description(Struct, frozen=True, kw_only=True):
     unit: str = "image"
     question_type: str = ""
     compares_answers: bool = True
+
+    def order(self, field: str) -> tuple[str, ...]:
+        """The order of a field's values, empty where they have none of their own."""
+        if field in ("variant", "corruption", "level"):
+            return ("clean",)
+        return next((each.order for each in self.breakdowns if each.field == field), ())
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ from vqa_client.exports.markdown import write_markdown
 from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.html.page import write_page
+from vqa_client.reports.described import gap_words
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.reports.measures import gap_words, measure_of
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.settings.reports import ReportSettings
 
@@ -72,7 +72,7 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     left = f"; {asked:,} of {expected:,}, not finished" if expected and asked < expected else ""
     over = f" of {count(overall.total, 'question')}{of}, {overall.answered:,} answered{more}{left}"
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
-    measure = safe(measure_of(run.task, run.facts.scoring))
+    measure = safe(found.description.measure)
     yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
     if gap := gap_words(found.summary.parts):
         yield f"  {gap}"

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from vqa_client.cli.text import count, safe
-from vqa_client.reports.measures import gap_words
+from vqa_client.reports.described import gap_words
+from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Tally
@@ -21,14 +22,6 @@ from vqa_client.types import Status
 EXAMPLE_CHARACTERS = 200
 WIDTH = 200
 """Columns where no terminal says how many it has."""
-BREAKDOWNS = ("difficulty", "length", "context_length", "needle_depth", "label", "answer_kind")
-"""The fields that the terminal shows; the report file has every field."""
-HEADLINES = {
-    "containment": "containment in the answer",
-    "structured": "--choice_mode structured",
-    "logprob": "--choice_mode logprob",
-}
-"""What scores go by that are no parser's."""
 
 
 def as_json_text(reports: Sequence[Report]) -> str:
@@ -69,12 +62,12 @@ def as_tables(reports: Sequence[Report]) -> str:
     console = new_console()
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
-    by = HEADLINES.get(first.headline, f"the {first.headline} parser")
-    console.print(f"accuracy in % by {by}; a failed question counts as wrong{_methods(reports)}")
+    measure = in_per_cent(first.description.measure)
+    console.print(f"{measure}; a failed question counts as wrong{_methods(reports)}")
     console.print(_overview(reports))
-    for field in BREAKDOWNS:
+    for field in breakdown_fields(first):
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
-            console.print(_breakdown(reports, field))
+            console.print(_breakdown(reports, field, first.description.order(field)))
     for report in reports:
         for line in remarks(report):
             console.print(line, soft_wrap=True)
@@ -82,6 +75,16 @@ def as_tables(reports: Sequence[Report]) -> str:
         if report.path.exists():  # an interrupted run in which nothing was answered has none
             console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)
+
+
+def in_per_cent(measure: str) -> str:
+    """What the figures of a table are."""
+    return measure.replace("accuracy", "accuracy in %", 1) if measure.startswith("accuracy") else f"{measure} in %"
+
+
+def breakdown_fields(report: Report) -> list[str]:
+    """The fields that the terminal shows; the report file has every field."""
+    return [each.field for each in report.description.breakdowns]
 
 
 def _methods(reports: Sequence[Report]) -> str:
@@ -140,8 +143,8 @@ def _overview(reports: Sequence[Report]) -> Any:
     return table
 
 
-def _breakdown(reports: Sequence[Report], field: str) -> Any:
-    values = list(dict.fromkeys(value for r in reports for value in r.summary.breakdowns.get(field, {})))
+def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Any:
+    values = in_order({value for r in reports for value in r.summary.breakdowns.get(field, {})}, order)
     table = new_table(f"by {field.replace('_', ' ')}", *(safe(value) for value in values))
     for report in reports:
         tallies = report.summary.breakdowns.get(field, {})

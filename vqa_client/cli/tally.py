@@ -5,7 +5,6 @@ from collections import Counter
 
 from vqa_client.cli.text import duration
 from vqa_client.progress import Progress
-from vqa_client.reports.measures import NORMALISED, TEN_ANSWERS
 from vqa_client.types import Record
 
 RATE_WINDOW_S = 30.0
@@ -26,6 +25,7 @@ class Tally(Progress):
         self.paused_s = 0.0
         self.served = ""
         self.measure = ""
+        self._measure = "accuracy"
         self.score_sum = 0.0
         self.faults: Counter[str] = Counter()
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
@@ -33,6 +33,9 @@ class Tally(Progress):
 
     def begin(self, title: str, total: int) -> None:  # noqa: D102
         self._reset(title, total)
+
+    def measuring(self, measure: str) -> None:  # noqa: D102
+        self._measure = "accuracy" if measure.startswith("accuracy") else measure
 
     def earlier(self, record: Record) -> None:  # noqa: D102
         self._count(record)
@@ -60,7 +63,7 @@ class Tally(Progress):
     def _count(self, record: Record) -> None:
         self.done += 1
         if record.parts:  # where nobody knows the answers there is no accuracy
-            self.measure = TEN_ANSWERS if NORMALISED in record.parts else "accuracy"
+            self.measure = self._measure
         self.score_sum += record.score
         if record.status != "ok":
             self.faults[record.status] += 1

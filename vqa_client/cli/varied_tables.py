@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from vqa_client.cli.tables import BREAKDOWNS, interval_text, new_console, new_table, percent, printed, remarks
+from vqa_client.cli.tables import breakdown_fields, interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.blind import BlindSummary
 from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
@@ -14,8 +14,6 @@ from vqa_client.scoring.averages import Average
 from vqa_client.scoring.blindness import Pairing
 from vqa_client.scoring.position_bias import PositionBias
 
-KINDS = ("kind", "answer_type")
-"""What tells vqa2's questions apart."""
 Body = Callable[[Report], Iterator[Any]]
 """Gives the lines and tables of one report."""
 
@@ -65,7 +63,7 @@ def of_blind(report: Report) -> Iterator[Any]:
     )
     table = new_table("questions", "n", "with images", "without", "difference", "95 % interval")
     table.add_row("all", *_pairing(found.overall))
-    for field in (*BREAKDOWNS, *KINDS):
+    for field in breakdown_fields(report):
         values = found.groups.get(field, {})
         for value, of in values.items() if len(values) > 1 else ():
             table.add_row(f"{field.replace('_', ' ')} {safe(value)}", *_pairing(of))

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from vqa_client.cli.score_tables import gap_text
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
 from vqa_client.cli.text import count, safe
-from vqa_client.reports.measures import TEN_ANSWERS
 from vqa_client.reports.report import Report
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
+from vqa_client.tasks.vqa2.benchmark import TEN_ANSWERS
 from vqa_client.tasks.vqa2.figures import KindFigures, Shown, Vqa2Summary
 from vqa_client.tasks.vqa2.report import submission_path
 

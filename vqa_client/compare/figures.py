@@ -11,7 +11,6 @@ from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import CLEAN, headline_of
-from vqa_client.reports.measures import measure_of
 from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
 from vqa_client.scoring.paired_tests import (
     Bootstrap,
@@ -29,7 +28,6 @@ EXACT: Final = "exact McNemar"
 CLUSTERED: Final = "cluster-robust t with Agresti-Min pseudo-pairs"
 FEW_CLUSTERS: Final = 10
 FULL_MARKS: Final = 1.0
-_UNITS: Final = {"niah": "document", "mc": "question"}
 
 
 class Accuracy(Struct, frozen=True, kw_only=True):
@@ -147,7 +145,7 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         a=a.label,
         b=b.label,
         task=a.task or b.task or UNKNOWN,
-        measure=measure_of(a.task or b.task, a.facts("scoring")[0]),
+        measure=a.description.measure,
         n=len(pairs),
         clusters=len(held),
         unit=_unit(a, pairs),
@@ -210,7 +208,7 @@ def _p(pairs: Sequence[Pair], held: Sequence[Held], *, partial: bool) -> tuple[f
 def _unit(side: Side, pairs: Sequence[Pair]) -> str:
     if not any(pair.a.cluster for pair in pairs):
         return "question"
-    return _UNITS.get(side.task or "", "image")
+    return side.description.unit
 
 
 def _accuracy(kept: Sequence[tuple[Kept, str]]) -> Accuracy:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
+from vqa_client.task import Description
 from vqa_client.types import ANSWERED, Record, Status
 
 Key = tuple[str, str]
@@ -65,6 +66,11 @@ class Side(Struct, kw_only=True):
     def facts(self, name: str) -> list[dict[str, Any]]:
         """The identity or the scoring of each run."""
         return [getattr(run.facts, name) for run in self.runs]
+
+    @property
+    def description(self) -> Description:
+        """What the figures of the first run mean; of several runs, all are of one benchmark."""
+        return self.runs[0].facts.description if self.runs else Description(headline="")
 
     def whole(self, keys: Collection[Key]) -> dict[Key, Record]:
         """The records of some questions, with prompts and replies."""

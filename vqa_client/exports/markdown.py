@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vqa_client.files import replacing
+from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.measures import gap_words, measure_of
 from vqa_client.reports.overview import VARIANT, Overview, in_order
 from vqa_client.reports.summary import Mean, Summary, Tally
 from vqa_client.reports.totals import totals
@@ -30,7 +30,7 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield f"# {escaped(run.title)}: {escaped(run.facts.model or run.stem)}"
     yield ""
     yield from _scope(run, found)
-    yield from _table((measure_of(run.task, run.facts.scoring), "%", "95 % interval", "n"), _headline(summary))
+    yield from _table((found.description.measure, "%", "95 % interval", "n"), _headline(summary))
     if summary.overall.interval:
         yield f"Intervals: {_methods(summary)}."
         yield ""
@@ -42,7 +42,9 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
         yield ""
     for field, tallies in summary.breakdowns.items():
         if len(tallies) > 1 and field != VARIANT:
-            yield from _table((field.replace("_", " "), *_ACCURACY), _breakdown(tallies))
+            yield from _table(
+                (field.replace("_", " "), *_ACCURACY), _breakdown(tallies, found.description.order(field))
+            )
     if found.variants:
         yield from _table((VARIANT, *_ACCURACY, "failed"), _variants(found.variants))
     yield from _table(("cost", f"of all {found.whole.overall.total:,} questions"), _cost(run, found))
@@ -98,8 +100,8 @@ def _metrics(summary: Summary) -> Iterator[Sequence[str]]:
         yield escaped(name), *_figures(mean.value, mean.interval, mean.n)
 
 
-def _breakdown(tallies: Mapping[str, Tally]) -> Iterator[Sequence[str]]:
-    for value in in_order(list(tallies)):
+def _breakdown(tallies: Mapping[str, Tally], order: Sequence[str]) -> Iterator[Sequence[str]]:
+    for value in in_order(list(tallies), order):
         tally = tallies[value]
         yield escaped(value), *_figures(tally.accuracy, tally.interval, tally.total)
 

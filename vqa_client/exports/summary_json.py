@@ -7,7 +7,6 @@ from msgspec import to_builtins
 
 from vqa_client.files import write_json
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.measures import measure_of
 from vqa_client.reports.overview import Overview, quantile
 from vqa_client.reports.summary import Summary
 from vqa_client.types import ANSWERED
@@ -29,7 +28,7 @@ def summary_content(run: LoggedRun, found: Overview) -> dict[str, Any]:
     summary, total = found.summary, found.summary.overall.total
     return {
         "task": run.task,
-        "measure": measure_of(run.task, run.facts.scoring),
+        "measure": found.description.measure,
         "variant": run.variant,
         "headline_variant": found.headline,
         "model": run.facts.model,

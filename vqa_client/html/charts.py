@@ -7,7 +7,7 @@ from math import exp, log
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.reports.overview import LEVELS, ORDERED, Overview, in_order, quantile
+from vqa_client.reports.overview import LEVELS, Overview, in_order, quantile
 from vqa_client.reports.summary import Tally
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 8.0, 24.0
@@ -86,10 +86,11 @@ class Histogram(Struct, frozen=True, kw_only=True):
 def curves(found: Overview) -> list[Curve]:
     """One curve a field whose values are steps."""
     drawn = []
-    for field in ORDERED:
+    steps = [each.field for each in found.description.breakdowns if each.steps]
+    for field in (*steps, LEVELS[1]):
         tallies = found.summary.breakdowns.get(field, {})
         if len(tallies) > 2:
-            drawn.append(_curve(field.replace("_", " "), field, tallies, 460.0, 200.0))
+            drawn.append(_curve(found, field.replace("_", " "), field, tallies, 460.0, 200.0))
     return drawn
 
 
@@ -98,9 +99,9 @@ def level_curves(found: Overview) -> list[Curve]:
     drawn = []
     crossed = found.summary.crossings.get(LEVELS, {})
     clean = crossed.get(_CLEAN, {})
-    for corruption in in_order([name for name in crossed if name != _CLEAN]):
+    for corruption in in_order([name for name in crossed if name != _CLEAN], (_CLEAN,)):
         title = corruption.replace("_", " ")
-        drawn.append(_curve(title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
+        drawn.append(_curve(found, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
     return drawn
 
 
@@ -113,8 +114,9 @@ def histograms(found: Overview) -> list[Histogram]:
     return [one for one in drawn if one is not None]
 
 
-def _curve(title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float) -> Curve:
-    steps = [value for value in in_order(list(tallies)) if tallies[value].accuracy is not None]
+def _curve(found: Overview, title: str, field: str, tallies: Mapping[str, Tally], width: float, height: float) -> Curve:
+    ordered = in_order(list(tallies), found.description.order(field))
+    steps = [value for value in ordered if tallies[value].accuracy is not None]
     room = width - LEFT - RIGHT
     points = tuple(
         _point(value, tallies[value], LEFT + room * (at + 0.5) / len(steps), height) for at, value in enumerate(steps)

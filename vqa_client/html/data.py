@@ -125,4 +125,4 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _values(found: Overview, field: str) -> list[str]:
-    return in_order(found.values.get(field, []))
+    return in_order(found.values.get(field, []), found.description.order(field))

@@ -104,7 +104,7 @@ def breakdowns(found: Overview) -> list[Breakdown]:
     """The fields that have several values; of very many values the most frequent."""
     fields = [field for field in found.fields if field != VARIANT]
     several = [field for field in fields if len(found.summary.breakdowns.get(field, {})) > 1]
-    return [_breakdown(field, found.summary.breakdowns[field], only(found)) for field in several]
+    return [_breakdown(found, field, found.summary.breakdowns[field], only(found)) for field in several]
 
 
 def variants(found: Overview) -> list[tuple[Figure, int]]:
@@ -129,13 +129,13 @@ def constants(found: Overview) -> dict[str, str]:
 def heat_maps(found: Overview) -> list[HeatMap]:
     """The crossed fields, both of which have several values; those that tell variants apart have a map of their own."""
     crossed = found.summary.crossings.items()
-    maps = [_heat_map(*pair, cells, only(found)) for pair, cells in crossed if pair != LEVELS]
+    maps = [_heat_map(found, *pair, cells, only(found)) for pair, cells in crossed if pair != LEVELS]
     return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
 
 
 def level_maps(found: Overview) -> list[HeatMap]:
     """The map of all corruptions and levels, where a run has several."""
-    maps = [_heat_map(*LEVELS, found.summary.crossings.get(LEVELS, {}), {})]
+    maps = [_heat_map(found, *LEVELS, found.summary.crossings.get(LEVELS, {}), {})]
     return [one for one in maps if len(one.columns) > 1 and len(one.rows) > 1]
 
 
@@ -154,8 +154,8 @@ def heat(share: float | None) -> str:
     return "heat-none" if share is None else f"heat-{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
 
 
-def _breakdown(field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
-    values = in_order(list(tallies))
+def _breakdown(found: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:
+    values = in_order(list(tallies), found.description.order(field))
     if len(values) > MOST_ROWS:
         frequent = sorted(values, key=lambda value: -tallies[value].total)[:MOST_ROWS]
         values = [value for value in values if value in frequent]
@@ -163,10 +163,13 @@ def _breakdown(field: str, tallies: Mapping[str, Tally], within: Mapping[str, st
     return Breakdown(field=field, rows=rows, left_out=len(tallies) - len(rows))
 
 
-def _heat_map(down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]) -> HeatMap:
-    columns = in_order(list({value for row in cells.values() for value in row}))
+def _heat_map(
+    found: Overview, down: str, across: str, cells: Mapping[str, Mapping[str, Tally]], within: Mapping[str, str]
+) -> HeatMap:
+    order = found.description.order
+    columns = in_order(list({value for row in cells.values() for value in row}), order(across))
     rows = []
-    for outer in in_order(list(cells)):
+    for outer in in_order(list(cells), order(down)):
         tallies = [(inner, cells[outer].get(inner)) for inner in columns]
         figures = [
             _figure({down: outer, across: inner}, f"{outer}, {inner}", tally, within) if tally else None

@@ -15,8 +15,8 @@ from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import EmbeddedImages, Show
+from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.measures import MEANINGS, gap_words, measure_of
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
 from vqa_client.types import ANSWERED
@@ -129,8 +129,8 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
         "wrong": found.summary.overall.answered > found.summary.overall.correct,
         "overall": figures.overall(found),
-        "measure": measure_of(run.task, run.facts.scoring),
-        "meanings": [(name, MEANINGS[name]) for name in found.summary.parts if name in MEANINGS],
+        "measure": found.description.measure,
+        "meanings": [(name, says) for name in found.summary.parts if (says := found.description.metrics.get(name))],
         "gap": gap_words(found.summary.parts),
         "statuses": figures.statuses(found),
         "metrics": figures.metrics(found),

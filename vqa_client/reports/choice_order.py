@@ -1,6 +1,6 @@
 """The reports of mc with its choices in another order, and in every rotation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,11 @@ from msgspec.structs import asdict
 from vqa_client.json_stream import write_json_list
 from vqa_client.reports.additions import percent
 from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
 from vqa_client.scoring.choice_order import order_of
 from vqa_client.scoring.circular import CircularFigures, CircularScores
 from vqa_client.scoring.position_bias import Position, PositionBias, Positions
-from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.types import Question, Record
 
 QUESTIONS = "questions"
@@ -31,10 +31,10 @@ class CircularSummary(VariedSummary, frozen=True, kw_only=True):
     figures: CircularFigures
 
 
-def write_shuffled(path: Path, run: Run, pairs: Pairs) -> ShuffledSummary:
-    """Write the usual mc report, choices and letters as they were shown, and the position bias."""
+def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., Summary]) -> ShuffledSummary:
+    """Write the usual report by `write`, choices and letters as they were shown, and the position bias."""
     bias = position_bias(pairs)
-    summary = write_mc(path, run, pairs, added={"position_bias": _bias(bias)})
+    summary = write(path, run, pairs, added={"position_bias": _bias(bias)})
     return ShuffledSummary(**asdict(summary), figures=bias)
 
 

@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.reports.described import description_of
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
+from vqa_client.task import Description
 
 CLEAN, SEEN = "clean", "seen"
 """The variants that headline figures are of wherever a run has them."""
@@ -36,6 +38,11 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     scoring: dict[str, Any] = {}
     described: dict[str, Any] = {}
     sessions: list[dict[str, Any]] = []
+
+    @property
+    def description(self) -> Description:
+        """What the figures mean."""
+        return description_of(self.identity, self.scoring, self.described)
 
     @property
     def settings(self) -> dict[str, Any]:

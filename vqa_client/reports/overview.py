@@ -1,7 +1,7 @@
 """All numbers that a report of a record log shows, from two walks over it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
@@ -11,19 +11,14 @@ from msgspec.structs import replace
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
-from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status
 
 LEVELS = ("corruption", "level")
 """Fields that tell variants apart: crossed, each cell is of one variant."""
-CROSSINGS = (("needle_depth", "context_length"), LEVELS, ("difficulty", "length"))
-"""Fields that are looked at together wherever a run has both."""
 MOST_IN_A_CROSSING = 16
-ORDERED = ("context_length", "needle_depth", "level")
-"""Fields whose values are steps, so that a line through them means something."""
 VARIANT, RULE = "variant", "rule"
 _NO_PART = Part(overall=Mean(n=0, value=None, interval=None), answered=Mean(n=0, value=None, interval=None))
-_ORDERS = (BUCKETS, ("easy", "medium", "hard"), ("short", "medium", "long"), ("clean",))
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -41,6 +36,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     whole: Summary
     headline: str | None
     variants: Mapping[str, Tally]
+    description: Description
     fields: tuple[str, ...]
     values: Mapping[str, Sequence[str]]
     latencies_s: Sequence[float]
@@ -106,6 +102,7 @@ def overview(run: LoggedRun) -> Overview:
     whole, summary = _summaries(run, walk, added)
     several = run.headline is not None
     return Overview(
+        description=run.facts.description,
         summary=summary,
         whole=whole,
         headline=run.headline,
@@ -123,7 +120,7 @@ def overview(run: LoggedRun) -> Overview:
 
 def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Summary, Summary]:
     """The summary of all records and that of the headline's variant, which are one where there is one variant."""
-    pairs = _crossings(walk)
+    pairs = _crossings(walk, run.facts.description)
     if run.headline is None:
         whole = summarise((_with_fields(record, added) for record in run.records), crossings=pairs)
         return whole, whole
@@ -136,7 +133,8 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
     summary = replace(
         own,
         parts={name: own.parts.get(name, _NO_PART) for name in whole.parts},
-        breakdowns=breakdowns | {VARIANT: {variant: tallies[variant] for variant in in_order(list(tallies))}},
+        breakdowns=breakdowns
+        | {VARIANT: {variant: tallies[variant] for variant in in_order(list(tallies), ("clean",))}},
         crossings=own.crossings | whole.crossings,
     )
     return whole, summary
@@ -148,18 +146,10 @@ def field_value(record: Record, field: str) -> str:
     return known.get(field, UNKNOWN)
 
 
-def in_order(values: Sequence[str]) -> list[str]:
-    """Put a field's values in the order that people read them in: known steps, then natural order, unknown last."""
-    for order in _ORDERS:
-        if any(value in order for value in values):
-            known = [value for value in order if value in values]
-            return known + in_natural_order([value for value in values if value not in order])
-    return in_natural_order(values)
-
-
-def in_natural_order(values: Sequence[str]) -> list[str]:
-    """Put numbers in texts in their order, and "unknown" last."""
-    return sorted(values, key=lambda value: (value == UNKNOWN, natural_key(value)))
+def in_order(values: Iterable[str], order: Sequence[str] = ()) -> list[str]:
+    """Put values in the order that people read them in: known steps, then numbers in texts in theirs, "unknown" last."""
+    places = {value: place for place, value in enumerate(order)}
+    return sorted(values, key=lambda value: (places.get(value, len(places)), value == UNKNOWN, natural_key(value)))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
@@ -179,8 +169,9 @@ def _told_apart(record: Record) -> Record:
     return replace(record, groups=levels | {VARIANT: record.variant})
 
 
-def _crossings(walk: _Walk) -> list[tuple[str, str]]:
-    """The known pairs; where a run has none of them, its first two fields that have several values."""
+def _crossings(walk: _Walk, description: Description) -> list[tuple[str, str]]:
+    """The declared pairs; where a run has none of them, its first two fields that have several values."""
     small = [field for field, values in sorted(walk.values.items()) if 1 < len(values) <= MOST_IN_A_CROSSING]
-    known = [pair for pair in CROSSINGS if set(pair) <= set(small)]
+    declared = [(each.field, each.crossed_with) for each in description.breakdowns if each.crossed_with]
+    known = [pair for pair in (*declared, LEVELS) if set(pair) <= set(small)]
     return known or list(combinations(small, 2))[:1]

@@ -29,7 +29,7 @@ class Report(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     sample: Sample | None = None
     headline: str = ""
-    description: Description | None = None
+    description: Description = Description(headline="")
     failures: dict[Status, Failure] = {}
     cut_documents: int = 0
 

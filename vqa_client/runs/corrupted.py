@@ -67,6 +67,7 @@ def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], 
         shown=_told(variants),
         write=partial(
             write,
+            question_type=plan.task.description.question_type,
             corrupted=Corrupted(profile=run.profile, seed=run.corruption_seed),
             published_files=run.published_files,
         ),

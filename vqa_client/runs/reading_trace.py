@@ -2,25 +2,22 @@
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
 from msgspec import Struct
 
+from vqa_client.benchmark import Benchmark, choice
 from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.runner import judge
-from vqa_client.runs.reopened import Reopened, asked_as, reopen
+from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of, settings_of
+from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
-from vqa_client.scoring.explained_answer.normalise import normalise
-from vqa_client.scoring.explained_answer.seed import READINGS
 from vqa_client.scoring.finish import is_blocked
-from vqa_client.scoring.reply import kept_completion
-from vqa_client.scoring.vqa_normalise import in_ascii, normalised
-from vqa_client.tasks.explain import EXPLAIN_TASKS
-from vqa_client.types import Answer, ChoiceMode, Question, Record, Score, Status
+from vqa_client.scoring.reply import kept_completion, reply_from
+from vqa_client.types import Answer, ChoiceMode, Completion, Question, Record, Score, Status
 
 MOST_VARIANTS = 8
 STATUS_REASONS: Final[dict[Status, str]] = {
@@ -51,8 +48,6 @@ RULE_REASONS: Final = {
     "reasoning first": "the first token begins the model's thoughts, so that it says nothing of its answer",
     "no logprobs": "the server told no logprobs with this reply",
 }
-_BY_WORDS: Final[dict[str, Callable[[str], str]]] = {"vqa2": lambda text: normalised(in_ascii(text)), "vqax": normalise}
-"""How the tasks that compare words normalise them."""
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
 _MC_PARTS: Final = frozenset({"robust", "seed", "longbench"})
@@ -142,7 +137,8 @@ def _explained(
     choices = question.choices if question else _choices_in(record.prompt) if task == "mc" else {}
     today, score = judge(completion, question, run.task) if run and question and replied else (None, None)
     free_text = task == "mc" and replied and not record.parts.keys() & _CHOICE_PARTS
-    by_words = _BY_WORDS.get(task) if record.answer is not None else None
+    benchmark = run.benchmark if run else _declared(log)
+    by_words = benchmark.headline_metric.normalise if benchmark and record.answer is not None else None
     return Explained(
         log=str(log),
         task=task,
@@ -153,7 +149,7 @@ def _explained(
         choice=explain_choice(completion, choices) if free_text else None,
         today=today,
         today_score=score,
-        parsers=_parsers(task, said, list(choices.values())) if replied else {},
+        parsers=_parsers(run.benchmark, completion, question) if run and question and replied else {},
         compared_as=by_words(record.answer or "") if by_words else None,
         references_as=tuple(map(by_words, record.references)) if by_words else (),
         unknown=unknown,
@@ -177,8 +173,22 @@ def _why(record: Record) -> list[str]:
     return lines
 
 
-def _parsers(task: str, said: str, choices: Sequence[str]) -> dict[str, str]:
-    """What the published readings of a benchmark with explanations say."""
-    if task not in EXPLAIN_TASKS or not EXPLAIN_TASKS[task].published:
+def _declared(log: Path) -> Benchmark | None:
+    """The benchmark of a run whose data is gone; None where it isn't known."""
+    try:
+        file = RunFile.read(run_file_of(log))
+        if file is None:
+            return None
+        settings, entry = settings_of(file)
+        return entry.make(settings)
+    except (KeyError, VqaClientError):
+        return None
+
+
+def _parsers(benchmark: Benchmark, completion: Completion, question: Question) -> dict[str, str]:
+    """What the other readings say, but for those of a choice, whose view shows them."""
+    if benchmark.parse is choice:
         return {}
-    return {name: read(task, said, list(choices))[0] for name, read in READINGS.items()}
+    reply = reply_from(completion)
+    readings = {metric.name: metric for metric in benchmark.metrics if metric.read}
+    return {name: benchmark.answer(metric, reply, question).text or "" for name, metric in readings.items()}

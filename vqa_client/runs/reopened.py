@@ -7,12 +7,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reordered import as_shown
 from vqa_client.settings.run import RunSettings
-from vqa_client.task import Loaded, Source, Task
+from vqa_client.task import Source, Task
 from vqa_client.tasks import registry
 from vqa_client.types import Question
 
@@ -27,6 +28,7 @@ class Reopened(Struct, frozen=True, kw_only=True):
     """What today's code makes of a run's benchmark; `questions` are all of the data file, asked or not."""
 
     file: RunFile
+    benchmark: Benchmark
     task: Task
     questions: Iterable[Question]
     data_sha256: str
@@ -43,8 +45,23 @@ def reopen(log: Path) -> Reopened:
             f"{run_file_of(log)} is missing, which says from which data and by which parser the run is",
             hint="put it back beside the log",
         )
-    task, loaded = _opened(file, log)
-    return Reopened(file=file, task=task, questions=loaded.questions, data_sha256=loaded.data_sha256)
+    try:
+        settings, entry = settings_of(file)
+        benchmark = entry.make(settings)
+        parts = list(benchmark.load(Source(settings=settings, finds_images=False)))
+    except KeyError as missing:
+        raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
+    except DataError as error:
+        raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
+    loaded = next((part for part in parts if part.name == file.identity.get("variant")), parts[0]).loaded
+    template, _ = benchmark.template(file.model().prompt_template)
+    return Reopened(
+        file=file,
+        benchmark=benchmark,
+        task=benchmark.task(template, entry.scoring(settings)),
+        questions=loaded.questions,
+        data_sha256=loaded.data_sha256,
+    )
 
 
 def asked_as(question: Question, variant: str, groups: dict[str, str]) -> Question:
@@ -59,21 +76,6 @@ def asked_as(question: Question, variant: str, groups: dict[str, str]) -> Questi
 def run_file_of(log: Path) -> Path:
     """Where the run file of a log lies."""
     return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
-
-
-def _opened(file: RunFile, log: Path) -> tuple[Task, Loaded]:
-    """The task and all questions, without looking for images."""
-    try:
-        settings, entry = settings_of(file)
-        benchmark = entry.make(settings)
-        parts = list(benchmark.load(Source(settings=settings, finds_images=False)))
-    except KeyError as missing:
-        raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
-    except DataError as error:
-        raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
-    part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
-    template, _ = benchmark.template(file.model().prompt_template)
-    return benchmark.task(template, entry.scoring(settings)), part.loaded
 
 
 def settings_of(file: RunFile) -> tuple[RunSettings, registry.Entry]:

@@ -27,7 +27,9 @@ def shuffled_plan(plan: Plan, settings: McSettings) -> Plan:
     def forms(question: Question) -> Iterator[Question]:
         yield as_shown(replace(question, variant=variant))
 
-    return varied(_movable(plan), "shuffled", forms, times=1, write=write_shuffled, asked=variant)
+    return varied(
+        _movable(plan), "shuffled", forms, times=1, write=partial(write_shuffled, write=plan.write), asked=variant
+    )
 
 
 def circular_plan(plan: Plan, settings: McSettings) -> Plan:

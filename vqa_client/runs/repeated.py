@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from vqa_client.reports.repeats import write
 from vqa_client.runs.plan import Plan
-from vqa_client.runs.varied import WHOLE_REPLIES, varied
+from vqa_client.runs.varied import varied
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 
@@ -20,5 +20,5 @@ def repeated(plan: Plan, settings: RunSettings) -> Plan:
         for number in range(1, times + 1):
             yield replace(question, variant=f"repeat/{number}")
 
-    comparable = plan.task.name not in WHOLE_REPLIES
+    comparable = plan.task.description.compares_answers
     return varied(plan, "repeated", forms, times=times, write=partial(write, repeats=times, comparable=comparable))

@@ -65,6 +65,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
             score_again(log, plan.loaded.questions, plan.task)
             stage.progress.note("the scoring or the data file has changed: kept replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
+        stage.progress.measuring(plan.task.description.measure)
         figures = SessionFigures()
         try:
             waiting = await _still_to_ask(plan, log, stage, before)

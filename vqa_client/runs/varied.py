@@ -10,8 +10,6 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.types import Question
 
-WHOLE_REPLIES = frozenset({"niah"})
-"""Tasks whose answer is the whole reply: two that say the same are hardly ever the same text."""
 Forms = Callable[[Question], Iterable[Question]]
 """Gives the forms in which a question is asked, each with its variant."""
 

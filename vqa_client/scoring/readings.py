@@ -7,6 +7,7 @@ only where there is something to read. A published reader takes the reply as it 
 import re
 from collections.abc import Callable
 
+from vqa_client.scoring.choice import choice_in
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_normalise import without_marks
@@ -40,6 +41,11 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     if declared:
         return Answer(text=declared, rule="declaration", source=reply.source)
     return whole_reply(reply, question)
+
+
+def choice(reply: Reply, question: Question) -> Answer:
+    """The label of a choice, as `scoring.choice` reads it."""
+    return choice_in(reply, question.choices)
 
 
 def yes_no(reply: Reply, question: Question) -> Answer:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Metric, Parse
+from vqa_client.benchmark import Benchmark, Metric, Parse, choice
 from vqa_client.errors import UsageError
+from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.choice import choice_in
 from vqa_client.scoring.choice_modes import LETTER_ALONE, choosing_of
 from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.reply import Reply
@@ -103,7 +103,7 @@ def benchmark(options: McSettings) -> Benchmark:
         ),
         prompt=DEFAULT_TEMPLATE + (LETTER_ALONE if choosing else ""),
         frame=longbench.frame(options),
-        parse=robust,
+        parse=choice,
         metrics=(
             Metric("robust", right, "answers as our parser reads them"),
             Metric("longbench", right, "as LongBench-v2's own script reads them", read=published("longbench")),
@@ -111,7 +111,7 @@ def benchmark(options: McSettings) -> Benchmark:
         ),
         headline=options.parser,
         measure=f"accuracy by the {options.parser} parser",
-        breakdowns=longbench.BREAKDOWNS,
+        breakdowns=DOCUMENTS,
         question_type="domain",
         unit="question",
         choosing=choosing,
@@ -123,11 +123,6 @@ def benchmark(options: McSettings) -> Benchmark:
     )
 
 
-def robust(reply: Reply, question: Question) -> Answer:
-    """Our reading of a choice."""
-    return choice_in(reply, question.choices)
-
-
 def published(name: str) -> Parse:
     """A published reading; what it can't read has the status that ours gives it."""
 
@@ -135,7 +130,7 @@ def published(name: str) -> Parse:
         label, rule = READINGS[name](reply.raw)
         if label in question.choices:
             return Answer(text=label, rule=f"{name}: {rule}")
-        ours = robust(reply, question)
+        ours = choice(reply, question)
         return Answer(status="unparsed" if ours.status == "ok" else ours.status, rule=name, rivals=ours.rivals)
 
     return read

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Metric, verbatim
 from vqa_client.errors import UsageError
+from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers, folded
 from vqa_client.scoring.reply import Reply
@@ -136,7 +137,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
             Metric("n_numbers", lambda answer, question: float(count_numbers(answer)), "numbers in the answer"),
         ),
         measure="accuracy by containment",
-        breakdowns=longbench.BREAKDOWNS,
+        breakdowns=DOCUMENTS,
         question_type="domain",
         unit="document",
         compares_answers=False,

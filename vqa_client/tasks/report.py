@@ -1,6 +1,6 @@
 """The report of a declared benchmark: its summary, and the totals that it declares under each metric."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,13 @@ def writer(benchmark: Benchmark) -> Write:
     """What writes the report of a run of the benchmark, accuracies in [0, 1]."""
     crossings = [(each.field, each.crossed_with) for each in benchmark.description().breakdowns if each.crossed_with]
 
-    def write(path: Path, run: Run, pairs: Pairs) -> DeclaredSummary:
+    def write(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> DeclaredSummary:
         totals = _RunningTotals(benchmark)
         summary = summarise(totals.watching(pairs()), crossings=crossings)
         whole = DeclaredSummary(
             **{name: getattr(summary, name) for name in summary.__struct_fields__}, totals=totals.figures()
         )
-        write_json(path, _content(benchmark, run, whole))
+        write_json(path, _content(benchmark, run, whole) | dict(added or {}))
         return whole
 
     return write

@@ -22,8 +22,6 @@ from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.robustness import metrics_of
 from vqa_client.types import Question, Record, Status
 
-TYPE_FIELDS = ("question_type", "answer_kind", "domain")
-"""The groups that say of what type a question is; the first that a record has."""
 CROSSING = ("corruption", "level")
 VARIANT = "variant"
 
@@ -53,12 +51,23 @@ class RobustnessSummary(Summary, frozen=True, kw_only=True):
 
 
 def write(
-    path: Path, run: Run, pairs: Pairs, *, corrupted: Corrupted | None = None, published_files: bool = False
+    path: Path,
+    run: Run,
+    pairs: Pairs,
+    *,
+    question_type: str = "",
+    corrupted: Corrupted | None = None,
+    published_files: bool = False,
 ) -> RobustnessSummary:
-    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk."""
+    """Write the report, and into `{report}_results/` a file for each variant; raises UsageError for a full disk.
+
+    `question_type` is the group that says of what type a question is, "" where the benchmark has none.
+    """
     scores = CorruptedScores()
     fields = _fields(pairs())
-    summary = summarise(_scored(pairs(), scores), crossings=[CROSSING, *((VARIANT, field) for field in fields)])
+    summary = summarise(
+        _scored(pairs(), scores, question_type), crossings=[CROSSING, *((VARIANT, field) for field in fields)]
+    )
     curves = scores.curves()
     write_json(path, _head(run, corrupted) | _figures(curves) | _by_group(summary, fields) | _rest(run, summary))
     if published_files:
@@ -76,8 +85,8 @@ def place_of(variant: str) -> tuple[str, int]:
     return corruption, int(level)
 
 
-def add_to(scores: CorruptedScores, record: Record | ScoredLine) -> None:
-    """Count a record; raises ValueError for a variant that is no corruption and level."""
+def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: str) -> None:
+    """Count a record, whose type is its value of the group `question_type`; raises ValueError for a variant that is no corruption and level."""
     corruption, level = place_of(record.variant)
     scores.add(
         record.question_id,
@@ -86,13 +95,8 @@ def add_to(scores: CorruptedScores, record: Record | ScoredLine) -> None:
         score=record.score,
         status=record.status,
         cluster=record.cluster,
-        type_=type_of(record.groups),
+        type_=record.groups.get(question_type, ""),
     )
-
-
-def type_of(groups: dict[str, str]) -> str:
-    """The type of a question, "" where its benchmark knows none."""
-    return next((groups[field] for field in TYPE_FIELDS if field in groups), "")
 
 
 def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
@@ -101,9 +105,9 @@ def _fields(pairs: Iterable[tuple[Question, Record]]) -> list[str]:
     return sorted(set(first[1].groups) - set(CROSSING)) if first else []
 
 
-def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores) -> Iterator[Record]:
+def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores, question_type: str) -> Iterator[Record]:
     for _, record in pairs:
-        add_to(scores, record)
+        add_to(scores, record, question_type)
         yield replace(record, groups={**record.groups, VARIANT: record.variant})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.reports.described import description_of
 from vqa_client.reports.robustness.found import FoundRun
 from vqa_client.reports.robustness.report import ScoredLine, add_to
 from vqa_client.runs.resume import RunPaths
@@ -79,7 +80,8 @@ def _run(paths: RunPaths) -> FoundRun:
         raise DataError(f"{paths.run} is missing, which says of which model the run is", hint=WAY_OUT)
     if not _corrupted(file):
         raise DataError(f"{paths.run} is of a run without corruptions", hint=WAY_OUT)
-    scores, unreadable = _scores(paths.log)
+    description = description_of(file.identity, file.scoring, file.described)
+    scores, unreadable = _scores(paths.log, description.question_type)
     notes = [f"{paths.log.name}: unreadable lines left out: {unreadable}"] if unreadable else []
     return FoundRun(
         model=file.model().model_name,
@@ -100,13 +102,13 @@ def _facts(file: RunFile) -> dict[str, Any]:
     return named | {"data_sha256": file.described.get("data_sha256")} | scoring
 
 
-def _scores(log: Path) -> tuple[CorruptedScores, int]:
+def _scores(log: Path, question_type: str) -> tuple[CorruptedScores, int]:
     """The scores in a log, and how many of its lines can't be read; the last record of a question counts."""
     scores, unreadable = CorruptedScores(), 0
     try:
         with log.open("rb") as file:
             for text in file:
-                unreadable += bool(text.strip()) and not _added(text, scores)
+                unreadable += bool(text.strip()) and not _added(text, scores, question_type)
     except OSError as error:
         raise DataError(f"{log} can't be read: {error.strerror}", hint=WAY_OUT) from None
     if not scores.questions:
@@ -114,10 +116,10 @@ def _scores(log: Path) -> tuple[CorruptedScores, int]:
     return scores, unreadable
 
 
-def _added(text: bytes, scores: CorruptedScores) -> bool:
+def _added(text: bytes, scores: CorruptedScores, question_type: str) -> bool:
     try:
         record = _line.decode(text)
-        add_to(scores, record)
+        add_to(scores, record, question_type)
     except ValueError:  # msgspec's errors are such, too
         return False
     return True

@@ -2,15 +2,12 @@
 
 import os
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE
 from vqa_client.settings.longbench import McSettings, NiahSettings
-from vqa_client.task import Breakdown
-from vqa_client.tasks.longbench.context_length import BUCKETS
 from vqa_client.types import UNKNOWN, Question
 
 PathLike = str | os.PathLike[str]
@@ -87,11 +84,3 @@ def frame(options: McSettings | NiahSettings) -> Callable[[str, Question], str] 
     if not options.text_only:
         return None
     return lambda prompt, question: f"Context:\n{question.extra['context']}\n\n{prompt}"
-
-
-BREAKDOWNS: Final = (
-    Breakdown("difficulty", ("easy", "medium", "hard"), crossed_with="length"),
-    Breakdown("length", ("short", "medium", "long")),
-    Breakdown("context_length", BUCKETS),
-    Breakdown("needle_depth", crossed_with="context_length"),
-)
