@@ -49,6 +49,8 @@ def test_an_exact_p_is_the_share_of_all_choices_of_signs(sums: list[float]) -> N
         ([0.3 - 0.6, 0.1 + 0.2, 0.3], 1.0),  # equal but for how sums are rounded
         ([0.1 + 0.2, 0.3, 0.9 - 0.6], 0.25),
         ([1e-12, -1e-13, 0.0], 1.0),
+        ([1e-8] * 20, 1.0),
+        ([2e-6] * 6, 2 / 64),
         ([1.0] * 30 + [2.0] * 70, 1e-16),
     ],
 )

@@ -28,6 +28,8 @@ _STEPS: Final = 250_000
 """Additions up to which a p is exact: all signs of 17 clusters, or some 1,000 that differ by whole questions."""
 _LARGEST_DENOMINATOR: Final = 1_000
 _FINEST: Final = 10**9
+_ROUNDING: Final = 1e-6
+"""Sums of scores differ by less than that where they are equal."""
 _LEAST: Final = 1e-16
 
 
@@ -37,7 +39,7 @@ def sign_flip(sums: Iterable[float]) -> tuple[float, int]:
     The same for any order of the clusters, and never 0 when drawn. An exact p below 1e-16 is given as that, unless all
     clusters differ by as much.
     """
-    differing = [each for each in sums if abs(each) * _FINEST >= 1]
+    differing = [each for each in sums if abs(each) > _ROUNDING]
     denominator, slack = _denominator({abs(each) for each in differing}), 0
     if not denominator:
         denominator, slack = _FINEST, len(differing)
@@ -72,7 +74,7 @@ def mcnemar(higher: int, lower: int) -> float:
 def _denominator(sizes: Collection[float]) -> int | None:
     """The smallest that all of them share, as thirds and tenths of a question do."""
     for found in range(1, _LARGEST_DENOMINATOR + 1):
-        if all(abs(size * found - round(size * found)) < 1e-6 for size in sizes):
+        if all(abs(size * found - round(size * found)) < _ROUNDING for size in sizes):
             return found
     return None
 
