@@ -39,8 +39,12 @@ def test_people_see_the_sentence_first_then_what_it_rests_on(
     assert lines[1].startswith("org/1 is better than org/0: over the same 300 vqa2 questions on 100 images")
     assert " % in VQA accuracy (ten answers), +" in lines[1]
     assert {"a: org/0", "b: org/1"} <= {line.strip().partition("  ")[0] for line in lines}
-    for words in ("exact McNemar: p", "paired bootstrap by image", "paired t by image", "p by Holm", "compare.html"):
+    assert lines[8].startswith(
+        "exact sign-flip permutation by image: p < 0.001 (how often a random sign for each image's"
+    )
+    for words in ("exact McNemar: p", "but some share images)", "paired t by image", "p by Holm", "compare.html"):
         assert words in told
+    assert "bootstrap" not in told
 
 
 def test_machines_get_the_same_json_alone_on_standard_output(

@@ -8,11 +8,11 @@ import pytest
 
 from tests.compare.logged import failed, many, put, record
 from vqa_client.compare.content import content
-from vqa_client.compare.figures import CLUSTERED, EXACT, Comparison
+from vqa_client.compare.figures import EXACT, Comparison
 from vqa_client.compare.sentence import p_text, points, sentence
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import UsageError
-from vqa_client.scoring.paired import mcnemar
+from vqa_client.scoring.sign_flips import mcnemar
 from vqa_client.types import Record
 
 
@@ -41,15 +41,62 @@ def test_right_and_wrong_on_questions_of_their_own_get_mcnemar(tmp_path: Path) -
 
 def test_questions_on_one_image_are_taken_together(tmp_path: Path) -> None:
     (of,) = compared(tmp_path, many(1, 0.5), many(2, 0.6))
-    assert (of.p_method, of.unit, of.clusters, of.n) == (CLUSTERED, "image", 100, 300)
+    assert (of.p_method, of.unit, of.clusters, of.n) == ("exact sign-flip permutation by image", "image", 100, 300)
     assert "300 vqa2 questions on 100 images" in sentence(of)
-    assert (of.p < 0.05) == (not of.difference.low <= 0 <= of.difference.high)
+    assert f"exact sign-flip permutation by image, {p_text(of.p)})" in sentence(of)
+    assert of.p == of.difference.p != of.mcnemar.p
+
+
+def test_images_that_stand_or_fall_together_count_once_where_mcnemar_is_sure(tmp_path: Path) -> None:
+    """Eight images of five questions: seven are all right under b alone, one under a alone."""
+    a, b = (
+        [record(f"q{n}", score=float((n // 5 == 7) == first), cluster=f"image{n // 5}") for n in range(40)]
+        for first in (True, False)
+    )
+    (of,) = compared(tmp_path, a, b)
+    assert of.mcnemar.p < 1e-5
+    assert of.p == pytest.approx(18 / 256)  # 0 or 1 of 8 signs turned, either way
+    assert not of.shown
+
+
+def test_scores_that_share_no_fraction_have_a_p_of_drawn_signs(tmp_path: Path) -> None:
+    a, b = ([record(f"q{n}", score=math.sqrt(n * step) % 1) for n in range(1, 60)] for step in (2, 7))
+    (of,) = compared(tmp_path, a, b)
+    assert of.p_method == "sign-flip permutation by question (10,000 draws)"
+    assert 0 < of.p <= 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "clusters"),
+    [
+        ("xxyyzz", "xxyyzz", 3),
+        ("xxyyzz", "......", 3),
+        ("......", "xxyyzz", 3),
+        ("xxyyzz", "112233", 3),
+        ("xxyyzz", "x11zz2", 1),
+        ("xxyyzz", "111333", 1),
+        ("xxyy..", "11...3", 4),
+        ("xyzuvw", "xxxuuu", 2),
+    ],
+)
+def test_questions_that_either_side_puts_on_one_image_stay_together(
+    a: str, b: str, clusters: int, tmp_path: Path
+) -> None:
+    runs = [
+        [record(f"q{number}", score=score, cluster=name.strip(".")) for number, name in enumerate(names)]
+        for names, score in ((a, 0.0), (b, 1.0))
+    ]
+    (there,), (back,) = compared(tmp_path / "x", *runs), compared(tmp_path / "y", *runs[::-1])
+    assert there.clusters == back.clusters == clusters
+    assert there.unit == "image"
+    assert there.p == back.p
 
 
 def test_partial_credit_counts_and_mcnemar_sees_full_marks_only(tmp_path: Path) -> None:
     (of,) = compared(tmp_path, scored(0.3, 1.0, 0.6, 0.0), scored(0.6, 1.0, 1.0, 0.0))
     assert of.partial
-    assert of.p_method == CLUSTERED
+    assert of.p_method == "exact sign-flip permutation by question"
+    assert of.p == 0.5
     assert (of.mcnemar.only_b, of.mcnemar.only_a) == (1, 0)
     assert (of.difference.higher, of.difference.lower) == (2, 0)
     assert of.difference.value == pytest.approx(0.7 / 4)
@@ -110,7 +157,10 @@ def test_a_handful_of_questions_shows_nothing_and_every_number_is_finite(
     (of,) = compared(tmp_path, scored(*scores[0]), scored(*scores[1]))
     assert not of.shown
     assert sentence(of).startswith("No difference between org/b and org/a is shown")
-    assert any(line.startswith("warning: so few independent questions") for line in of.warnings)
+    least = {1: "1", 3: "0.25"}[of.n]
+    said = f"warning: so few independent questions ({of.n}) tell little; their smallest possible p is {least}"
+    assert said in of.warnings
+    assert of.minimum_detectable is None
     _finite(content(*compare_runs([tmp_path / "0", tmp_path / "1"])))
 
 

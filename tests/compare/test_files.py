@@ -187,6 +187,7 @@ def test_the_json_is_strict_and_holds_everything(tmp_path: Path) -> None:
     assert [side["label"] for side in content["sides"]] == ["org/one", "org/two"]
     assert content["sides"][0]["runs"][0]["data_sha256"] == "ab" * 32
     assert {"sentence", "difference", "mcnemar", "paired_t", "bootstrap", "minimum_detectable", "p_holm"} <= of.keys()
+    assert "too narrow with few clusters" in of["bootstrap"]["note"]
     assert len(of["flips"]) == of["difference"]["higher"] + of["difference"]["lower"]
     assert of["flips"][0].keys() == {"question_id", "variant", "references", "a", "b"}
 

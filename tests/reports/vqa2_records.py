@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from tests.tasks.declared import task_of
 from vqa_client.reports.run import Run
 from vqa_client.runner import judge
 from vqa_client.scoring.answers import HumanAnswer
-from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.report import Setup
 from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Failure, Question, Record, SentImage
@@ -51,7 +51,7 @@ def asked(number: int, text: str, *answers: str, question_type: str = "what colo
 
 
 def replied(question: Question, text: str, latency_s: float = 0.5, **changes: Any) -> Pair:
-    answer, score = judge(Completion(text=text, finish_reason="stop"), question, vqa2.task())
+    answer, score = judge(Completion(text=text, finish_reason="stop"), question, task_of("vqa2"))
     fields: dict[str, Any] = {
         "question_id": question.id,
         "status": answer.status,

@@ -14,6 +14,7 @@ from PIL import Image
 from tests.fakes.line import Play
 from tests.fakes.received import Received
 from tests.fakes.words import error
+from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import put
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
@@ -101,7 +102,7 @@ class ExplainSample:
 
         Of questions that are alike in both the first one counts.
         """
-        prompt = explain.task(self.task, vcr_mode=vcr_mode).prompt
+        prompt = task_of(self.task, vcr_mode=vcr_mode).prompt
         plays: dict[tuple[str, ...], Play] = {}
         for number, question in enumerate(self.questions(vcr_mode, n_samples)):
             digest = hashlib.sha256(Path(question.images[0]).read_bytes()).hexdigest()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.paired import Difference, difference, mcnemar
+from vqa_client.scoring.paired import Difference, difference
 
 SCORE = st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0])
 PAIRS = st.lists(st.tuples(SCORE, SCORE, st.sampled_from(["", "a", "b", "c"])), min_size=1, max_size=30)
@@ -17,17 +17,6 @@ def of(*pairs: tuple[float, float, str]) -> Difference:
     found = difference(pairs)
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize(("higher", "lower"), [(0, 0), (1, 0), (5, 1), (6, 6), (3, 40), (700, 620), (20_000, 20_500)])
-def test_mcnemar_is_the_exact_binomial_test(higher: int, lower: int) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    wanted = stats.binomtest(min(higher, lower), higher + lower).pvalue if higher + lower else 1.0
-    assert mcnemar(higher, lower) == mcnemar(lower, higher) == pytest.approx(wanted, rel=1e-9)
-
-
-def test_a_p_too_small_for_a_float_is_zero_and_no_error() -> None:
-    assert mcnemar(5_000, 0) == 0.0
 
 
 def test_questions_of_their_own_follow_agresti_and_min() -> None:

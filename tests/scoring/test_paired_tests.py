@@ -8,20 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client.scoring.paired import Held, by_cluster, centre_and_error
-from vqa_client.scoring.paired_tests import (
-    bootstrap,
-    holm,
-    minimum_detectable,
-    p_of_interval,
-    paired_t,
-)
-from vqa_client.scoring.statistics import t_quantile, t_tail
+from vqa_client.scoring.paired_tests import bootstrap, holm, minimum_detectable, paired_t
+from vqa_client.scoring.statistics import t_tail
 
-GAPS = st.lists(
-    st.tuples(st.sampled_from([-1.0, -0.3, 0.0, 0.6, 1.0]), st.sampled_from(["", "a", "b", "c"])),
-    min_size=1,
-    max_size=20,
-)
 NO_STATSMODELS = "statsmodels, which is big, is not installed"
 
 
@@ -68,15 +57,6 @@ def test_questions_in_clusters_have_the_robust_t_of_statsmodels() -> None:
 @pytest.mark.parametrize("held", [[(3.0, 4)], [(1.0, 2), (2.0, 4)], [(0.0, 1)] * 9])
 def test_t_says_nothing_of_one_cluster_or_where_all_differ_alike(held: list[Held]) -> None:
     assert paired_t(held) is None
-
-
-@given(GAPS)
-def test_p_is_below_five_per_cent_just_where_the_interval_leaves_out_zero(gaps: list[tuple[float, str]]) -> None:
-    held = by_cluster(gaps)
-    centre, error, df = centre_and_error(held)
-    half, p = t_quantile(0.95, df) * error, p_of_interval(held)
-    assert 0 < p <= 1
-    assert abs(abs(centre) - half) < 1e-9 or (p < 0.05) == (abs(centre) > half)
 
 
 def test_the_bootstrap_of_single_questions_is_that_of_scipy() -> None:
@@ -157,10 +137,10 @@ def test_the_smallest_detectable_difference_is_found_four_times_in_five(clusters
     assert 1 - stats.nct.cdf(beyond, df, shift) == pytest.approx(0.8, abs=0.02)
 
 
-def test_more_questions_find_smaller_differences_and_one_cluster_finds_none() -> None:
+def test_more_questions_find_smaller_differences_and_five_clusters_find_none() -> None:
     found = [minimum_detectable(by_cluster(clustered(10, clusters=clusters))) for clusters in (10, 100, 1_000)]
     assert found == sorted(found, key=lambda least: -(least or 0))
-    assert minimum_detectable([(1.0, 5)]) is None
+    assert [minimum_detectable([(1.0, 5)] * clusters) is None for clusters in (1, 2, 5, 6)] == [True] * 3 + [False]
     last = found[-1]
     assert last is not None
     assert last == pytest.approx((1.96 + 0.8416) * sqrt(0.5 / 2_500), rel=0.25)

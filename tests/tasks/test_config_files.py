@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import template_of
 from vqa_client import template
 from vqa_client.tasks import niah
 
@@ -52,4 +53,4 @@ def test_a_template_asks_for_the_official_sentence_without_a_sample_to_repeat(pa
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_one_config_serves_niah_too(path: Path) -> None:
-    assert niah.choose_template(read(path)["prompt_template"])[0] == niah.DEFAULT_TEMPLATE
+    assert template_of("niah", read(path)["prompt_template"])[0] == niah.DEFAULT_TEMPLATE

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import task_of
 from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.reply import Reply, reply_from
@@ -162,7 +163,7 @@ def test_numbers_as_ids_are_ids(tmp_path: Path) -> None:
 
 
 def test_the_default_prompt_is_the_published_one(tmp_path: Path) -> None:
-    prompt = mc.task().prompt(only_question(tmp_path))
+    prompt = task_of("mc").prompt(only_question(tmp_path))
     assert prompt == ("Which boat came in last?\n\nA. the Gannet\nB. the Petrel\nC. the Skua\nD. none of them\n\n")
 
 
@@ -173,13 +174,13 @@ def test_prompts_equal_the_published_script_s() -> None:
     template = json.loads((GOLDEN / "config_vqa/qwen3-vl.json").read_text())["prompt_template"]
     choices = {"A": "one", "B": "two", "C": "three", "D": "four"}
     question = Question(id="a", text="Q?", choices=choices, references=("A",))
-    assert mc.task().prompt(question) == prompts["default"]
-    assert mc.task(prompt_template=template).prompt(question) == prompts["shipped_template"]
+    assert task_of("mc").prompt(question) == prompts["default"]
+    assert task_of("mc", prompt_template=template).prompt(question) == prompts["shipped_template"]
 
 
 def test_a_prompt_holds_no_image_and_no_context(tmp_path: Path) -> None:
     question = only_question(tmp_path)
-    prompt = mc.task(prompt_template="{question} {choices}").prompt(question)
+    prompt = task_of("mc", prompt_template="{question} {choices}").prompt(question)
     assert "page_001" not in prompt
     assert "Gannet came in first" not in prompt
 
@@ -191,7 +192,7 @@ def test_text_only_puts_the_document_before_the_prompt(tmp_path: Path) -> None:
     (question,) = loaded.questions
     assert question.images == ()
     assert loaded.left_out == {"no_context": ("b",)}
-    task = mc.task(prompt_template="{question} {choices}", text_only=True)
+    task = task_of("mc", prompt_template="{question} {choices}", text_only=True)
     assert task.prompt(question).startswith("Context:\nLine {question}\nend\n\nWhich boat came in last? A. the Gannet")
 
 
@@ -205,9 +206,9 @@ def test_a_document_that_is_no_text_is_refused_before_a_text_only_run(tmp_path: 
 
 def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:
     with pytest.raises(UsageError, match="strict"):
-        mc.task(parser="strict")
+        task_of("mc", parser="strict")
     with pytest.raises(UsageError, match=r"\{context\}"):
-        mc.task(prompt_template="{context} {question} {choices}")
+        task_of("mc", prompt_template="{context} {question} {choices}")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_every_score_has_all_three_parsers(tmp_path: Path, text: str, robust: in
     question = only_question(tmp_path)
     expected = {"robust": robust, "seed": seed, "longbench": longbench}
     for parser in mc.PARSERS:
-        task = mc.task(parser=parser)
+        task = task_of("mc", parser=parser)
         score = task.score(task.parse(reply(text), question), reply(text), question)
         assert score.parts == expected
         assert score.value == expected[parser]
@@ -243,20 +244,20 @@ def test_a_reply_without_answer_has_the_same_status_under_every_parser(
     tmp_path: Path, parser: str, completion: Reply, status: str
 ) -> None:
     question = only_question(tmp_path)
-    task = mc.task(parser=parser)
+    task = task_of("mc", parser=parser)
     answer = task.parse(completion, question)
     assert (answer.text, answer.status) == (None, status)
     assert task.score(answer, completion, question).value == 0.0
 
 
 def test_the_parser_is_part_of_what_scores_depend_on() -> None:
-    assert mc.task(parser="seed").scoring["parser"] == "seed"
-    assert mc.task().scoring != mc.task(parser="longbench").scoring
+    assert task_of("mc", parser="seed").scoring["parser"] == "seed"
+    assert task_of("mc").scoring != task_of("mc", parser="longbench").scoring
 
 
 def test_a_task_given_its_own_references_scores_full(tmp_path: Path) -> None:
     question = only_question(tmp_path)
     for parser in ("robust", "seed"):
-        task = mc.task(parser=parser)
+        task = task_of("mc", parser=parser)
         completion = reply(question.references[0])
         assert task.score(task.parse(completion, question), completion, question).value == 1.0

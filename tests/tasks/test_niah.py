@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import task_of, template_of
 from tests.tasks.documents import mc_record, niah_record, two_pages, write_list
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.reply import Reply, reply_from
@@ -111,27 +112,30 @@ def test_a_multiple_choice_file_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_config_written_for_mc_serves_niah_too() -> None:
-    chosen, note = niah.choose_template("{question}\n\n{choices}\n\nThe correct answer is")
+    chosen, note = template_of("niah", "{question}\n\n{choices}\n\nThe correct answer is")
     assert (chosen, "{choices}" in note) == ("{question}", True)
-    task = niah.task(prompt_template="{question}\n\n{choices}\n\nThe correct answer is")
+    task = task_of("niah", prompt_template="{question}\n\n{choices}\n\nThe correct answer is")
     assert task.prompt(QUESTION) == "What is the secret metal?"
 
 
 def test_a_template_without_the_question_is_replaced_with_a_note() -> None:
-    chosen, note = niah.choose_template("OCR:")
+    chosen, note = template_of("niah", "OCR:")
     assert (chosen, "{question}" in note) == ("{question}", True)
 
 
 def test_a_niah_template_is_used_as_it_is() -> None:
     template = 'Reply as {"answer": ...}: {question}'
-    assert niah.choose_template(template) == (template, "")
-    assert niah.task(prompt_template=template).prompt(QUESTION) == 'Reply as {"answer": ...}: What is the secret metal?'
-    assert niah.choose_template(None) == niah.choose_template("") == ("{question}", "")
+    assert template_of("niah", template) == (template, "")
+    assert (
+        task_of("niah", prompt_template=template).prompt(QUESTION)
+        == 'Reply as {"answer": ...}: What is the secret metal?'
+    )
+    assert template_of("niah", None) == template_of("niah", "") == ("{question}", "")
 
 
 def test_an_unknown_placeholder_is_refused_at_the_start() -> None:
     with pytest.raises(UsageError, match=r"\{context\}"):
-        niah.task(prompt_template="{context} {question}")
+        task_of("niah", prompt_template="{context} {question}")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,7 @@ def test_an_unknown_placeholder_is_refused_at_the_start() -> None:
     [("The secret metal is iron.", 1, 1), ("It lies in the environment.", 1, 0), ("IRON", 1, 1), ("copper", 0, 0)],
 )
 def test_the_headline_is_containment_with_the_strict_score_beside_it(text: str, containment: int, strict: int) -> None:
-    task = niah.task()
+    task = task_of("niah")
     score = task.score(task.parse(reply(text), QUESTION), reply(text), QUESTION)
     assert score.value == score.parts["containment"] == containment
     assert score.parts["strict"] == strict
@@ -148,14 +152,14 @@ def test_the_headline_is_containment_with_the_strict_score_beside_it(text: str, 
 def test_numbers_in_a_reply_are_counted() -> None:
     question = Question(id="a#0", text="Which?", references=("42",))
     text = "It may be 17, 42 or 99."
-    score = niah.task().score(niah.task().parse(reply(text), question), reply(text), question)
+    score = task_of("niah").score(task_of("niah").parse(reply(text), question), reply(text), question)
     assert score.parts["n_numbers"] == 3
 
 
 def test_case_counts_only_when_asked() -> None:
-    task = niah.task(case_sensitive=True)
+    task = task_of("niah", case_sensitive=True)
     assert task.score(task.parse(reply("IRON"), QUESTION), reply("IRON"), QUESTION).value == 0.0
-    assert task.scoring != niah.task().scoring
+    assert task.scoring != task_of("niah").scoring
 
 
 @pytest.mark.parametrize(
@@ -171,12 +175,12 @@ def test_case_counts_only_when_asked() -> None:
     ],
 )
 def test_a_reply_without_answer_is_a_state_of_its_own(completion: Reply, status: str, text: str | None) -> None:
-    answer = niah.task().parse(completion, QUESTION)
+    answer = task_of("niah").parse(completion, QUESTION)
     assert (answer.status, answer.text) == (status, text)
 
 
 def test_a_task_given_its_own_references_scores_full(tmp_path: Path) -> None:
-    task = niah.task()
+    task = task_of("niah")
     for question in load(tmp_path, [niah_record("a")]).questions:
         completion = reply(question.references[0])
         score = task.score(task.parse(completion, question), completion, question)
@@ -185,7 +189,7 @@ def test_a_task_given_its_own_references_scores_full(tmp_path: Path) -> None:
 
 def test_text_only_puts_the_document_before_the_question(tmp_path: Path) -> None:
     loaded = load(tmp_path, [niah_record("a")], text_only=True, pages=None)
-    prompt = niah.task(text_only=True).prompt(next(iter(loaded.questions)))
+    prompt = task_of("niah", text_only=True).prompt(next(iter(loaded.questions)))
     assert prompt == (
         "Context:\nThe secret metal is iron. Much later, the secret number is 137.\n\n"
         "What is the secret number in the above context?"

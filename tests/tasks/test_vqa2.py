@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tasks.declared import task_of, template_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
 from vqa_client.scoring.answers import HumanAnswer
-from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Question
 
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco/results/vqa2_results_coco_20250801_194855.json"
-TASK = vqa2.task()
+TASK = task_of("vqa2")
 
 
 def asked(text: str, *answers: str, gold: str | None = None, ids: bool = True) -> Question:
@@ -50,20 +50,20 @@ def test_the_prompt_is_the_bare_question() -> None:
 
 
 def test_a_config_s_template_replaces_it() -> None:
-    task = vqa2.task(prompt_template="{question} Answer in one word.")
+    task = task_of("vqa2", prompt_template="{question} Answer in one word.")
     assert task.prompt(BOAT) == "What color is the boat? Answer in one word."
 
 
 @pytest.mark.parametrize(("template", "why"), [("{question}\n{choices}", "choices"), ("Describe it.", "question")])
 def test_a_template_of_another_benchmark_is_passed_over_with_a_note(template: str, why: str) -> None:
-    chosen, note = vqa2.choose_template(template)
+    chosen, note = template_of("vqa2", template)
     assert (chosen, f"{{{why}}}" in note) == ("{question}", True)
-    assert vqa2.task(prompt_template=template).prompt(BOAT) == BOAT.text
+    assert task_of("vqa2", prompt_template=template).prompt(BOAT) == BOAT.text
 
 
 def test_an_unknown_placeholder_is_refused() -> None:
     with pytest.raises(UsageError, match=r"\{image\}"):
-        vqa2.task(prompt_template="{image} {question}")
+        task_of("vqa2", prompt_template="{image} {question}")
 
 
 def test_every_score_is_a_part_and_the_headline_is_the_normalised_accuracy() -> None:

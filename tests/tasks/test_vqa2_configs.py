@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tasks.declared import template_of
 from vqa_client.errors import UsageError
 from vqa_client.model_config import load_model
-from vqa_client.tasks.vqa2 import benchmark as vqa2
 
 SMALL = ("moondream2", "smolvlm_instruct", "smolvlm_v2_instruct")
 LARGE = ("llava-1.5-7b", "llava_mlx", "phi35_vision", "qwen3-vl-8b")
@@ -24,7 +24,7 @@ def test_names_are_those_of_files() -> None:
 
 
 def test_a_config_of_the_long_document_benchmarks_serves_too() -> None:
-    chosen, note = vqa2.choose_template(load_model("qwen3-vl").prompt_template)
+    chosen, note = template_of("vqa2", load_model("qwen3-vl").prompt_template)
     assert chosen == "{question}"
     assert note
 

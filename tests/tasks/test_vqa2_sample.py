@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.tasks.declared import task_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
 from vqa_client.tasks.vqa2 import benchmark as vqa2
@@ -52,7 +53,7 @@ def test_the_answers_differ_so_that_no_model_is_right_by_always_saying_the_same(
 
 def test_ten_people_with_ids_gave_each_answer(questions: list[Question]) -> None:
     for question in questions:
-        _, score = judge(Completion(text=answer_of(question), finish_reason="stop"), question, vqa2.task())
+        _, score = judge(Completion(text=answer_of(question), finish_reason="stop"), question, task_of("vqa2"))
         assert set(score.parts.values()) == {1.0}
         assert len(question.references) == 10
 

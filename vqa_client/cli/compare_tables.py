@@ -6,8 +6,8 @@ from typing import Any
 from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.compare.content import Compared
-from vqa_client.compare.figures import Comparison, Group
-from vqa_client.compare.sentence import p_text, points, sentence
+from vqa_client.compare.figures import EXACT, Comparison, Group
+from vqa_client.compare.sentence import independence, p_text, points, sentence, sign_flip_in_words
 from vqa_client.scoring.paired import Difference
 
 MOST_GROUPS = 12
@@ -71,17 +71,18 @@ def _accuracies(of: Comparison) -> Any:
 
 
 def _tests(of: Comparison) -> list[str]:
-    exact, drawn = of.mcnemar, of.bootstrap
+    exact = of.mcnemar
     lines = [
         f"difference: {_gap(of.difference)} points",
-        f"exact McNemar{' on full marks' if of.partial else ''}: {p_text(exact.p)} ({of.b} alone {exact.only_b:,}, "
-        f"{of.a} alone {exact.only_a:,}; takes questions as independent)",
-        f"paired bootstrap by {of.unit}: {points(drawn.low)} to {points(drawn.high)}, {p_text(drawn.p)}",
+        f"{EXACT}{' on full marks' if of.partial else ''}: {p_text(exact.p)} ({of.b} alone {exact.only_b:,}, "
+        f"{of.a} alone {exact.only_a:,}; {independence(of)})",
     ]
     if of.paired_t:
         lines.append(f"paired t by {of.unit}: t = {of.paired_t.t:.2f}, df {of.paired_t.df:,}, {p_text(of.paired_t.p)}")
     if of.answered_by_both:
         lines.insert(1, f"where both answered ({of.answered_by_both.n:,}): {_gap(of.answered_by_both)} points")
+    if of.p_method != EXACT:
+        lines.insert(0, f"{of.p_method}: {p_text(of.p)} ({sign_flip_in_words(of)})")
     if of.minimum_detectable is not None:
         lines.append(f"smallest difference found 4 times in 5: {100 * of.minimum_detectable:.1f} points")
     return lines

@@ -11,21 +11,13 @@ from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import CLEAN, headline_of
-from vqa_client.scoring.paired import Difference, Held, by_cluster, difference, mcnemar
-from vqa_client.scoring.paired_tests import (
-    Bootstrap,
-    PairedT,
-    bootstrap,
-    holm,
-    minimum_detectable,
-    p_of_interval,
-    paired_t,
-)
+from vqa_client.scoring.paired import Difference, by_cluster, difference
+from vqa_client.scoring.paired_tests import Bootstrap, PairedT, bootstrap, holm, minimum_detectable, paired_t
+from vqa_client.scoring.sign_flips import mcnemar
 from vqa_client.scoring.statistics import Interval, interval
 from vqa_client.types import UNKNOWN
 
 EXACT: Final = "exact McNemar"
-CLUSTERED: Final = "cluster-robust t with Agresti-Min pseudo-pairs"
 FEW_CLUSTERS: Final = 10
 FULL_MARKS: Final = 1.0
 
@@ -131,16 +123,16 @@ def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
 def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
     variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural_key))
     pairs = _of_variant(matched.pairs, variant)
-    held = _held(pairs)
+    held = by_cluster((pair.gap, pair.cluster) for pair in pairs)
     between = _difference(pairs)
     partial = any(kept.score not in (0.0, FULL_MARKS) for pair in pairs for kept in (pair.a, pair.b))
-    on_full = _mcnemar(pairs)
-    p, method = _p(pairs, held, partial=partial)
+    unit = _unit(a, pairs)
     said = warnings(a, b, matched)
     if variant not in (None, CLEAN) and CLEAN in a.variants | b.variants:
         said.append("warning: the clean images are not in both runs")
     if len(held) < FEW_CLUSTERS:
-        said.append(f"warning: so few independent {_unit(a, pairs)}s ({len(held)}) tell little; take p for a hint")
+        least = f"their smallest possible p is {2.0 ** (1 - len(held)):.3g}"
+        said.append(f"warning: so few independent {unit}s ({len(held)}) tell little; {least}")
     return Comparison(
         a=a.label,
         b=b.label,
@@ -148,30 +140,26 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         measure=a.description.measure,
         n=len(pairs),
         clusters=len(held),
-        unit=_unit(a, pairs),
+        unit=unit,
         partial=partial,
         accuracy_a=_accuracy([(pair.a, pair.cluster) for pair in pairs]),
         accuracy_b=_accuracy([(pair.b, pair.cluster) for pair in pairs]),
         difference=between,
         answered_by_both=_among_answered(pairs),
-        mcnemar=on_full,
+        mcnemar=_mcnemar(pairs),
         paired_t=paired_t(held),
         bootstrap=bootstrap(held),
         minimum_detectable=minimum_detectable(held),
-        p=p,
-        p_method=method,
-        p_holm=p,
-        groups=tuple(_groups(_by_field(pairs), partial=partial)),
+        p=between.p,
+        p_method=_p_method(between, unit, partial=partial),
+        p_holm=between.p,
+        groups=tuple(_groups(_by_field(pairs))),
         variant=variant,
-        variants=() if variant is None else tuple(_groups(_by_variant(matched.pairs), partial=partial)),
+        variants=() if variant is None else tuple(_groups(_by_variant(matched.pairs))),
         only_a=len(matched.only_a),
         only_b=len(matched.only_b),
         warnings=tuple(said),
     )
-
-
-def _held(pairs: Iterable[Pair]) -> list[Held]:
-    return by_cluster((pair.gap, pair.cluster) for pair in pairs)
 
 
 def _difference(pairs: Iterable[Pair]) -> Difference:
@@ -198,15 +186,16 @@ def _mcnemar(pairs: Sequence[Pair]) -> McNemar:
     )
 
 
-def _p(pairs: Sequence[Pair], held: Sequence[Held], *, partial: bool) -> tuple[float, str]:
-    """McNemar's exact p where questions are independent and either right or wrong, else that of the interval."""
-    if len(held) < len(pairs) or partial:
-        return p_of_interval(held), CLUSTERED
-    return _mcnemar(pairs).p, EXACT
+def _p_method(of: Difference, unit: str, *, partial: bool) -> str:
+    """Name the test; with questions of their own, right or wrong, flipping signs is McNemar's."""
+    if of.clusters == of.n and not partial:
+        return EXACT
+    test = f"sign-flip permutation by {unit}"
+    return f"{test} ({of.draws:,} draws)" if of.draws else f"exact {test}"
 
 
 def _unit(side: Side, pairs: Sequence[Pair]) -> str:
-    if not any(pair.a.cluster for pair in pairs):
+    if not any(pair.a.cluster or pair.b.cluster for pair in pairs):
         return "question"
     return side.description.unit
 
@@ -238,10 +227,10 @@ def _of_variant(pairs: Sequence[Pair], variant: str | None) -> list[Pair]:
 Fields = dict[str, dict[str, list[Pair]]]
 
 
-def _groups(by_field: Fields, *, partial: bool) -> Iterator[Group]:
+def _groups(by_field: Fields) -> Iterator[Group]:
     """Every group of every field that has more than one; groups are the first side's."""
     found = [
-        _group(field, value, held, partial=partial)
+        _group(field, value, held)
         for field, values in by_field.items()
         if len(values) > 1
         for value, held in sorted(values.items(), key=lambda each: (each[0] != CLEAN, natural_key(each[0])))
@@ -266,14 +255,14 @@ def _by_variant(pairs: Sequence[Pair]) -> Fields:
     return {"variant": found}
 
 
-def _group(field: str, value: str, pairs: Sequence[Pair], *, partial: bool) -> Group:
-    p, _ = _p(pairs, _held(pairs), partial=partial)
+def _group(field: str, value: str, pairs: Sequence[Pair]) -> Group:
+    between = _difference(pairs)
     return Group(
         field=field,
         value=value,
         a=fsum(pair.a.score for pair in pairs) / len(pairs),
         b=fsum(pair.b.score for pair in pairs) / len(pairs),
-        difference=_difference(pairs),
-        p=p,
-        p_holm=p,
+        difference=between,
+        p=between.p,
+        p_holm=between.p,
     )

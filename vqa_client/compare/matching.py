@@ -17,11 +17,12 @@ _NOT_TOLD = frozenset({"task", "variant", "model.model_name"})
 
 
 class Pair(Struct, frozen=True, gc=False):
-    """One question under both sides; `key` is the first side's."""
+    """One question under both sides; `key` is the first side's, `cluster` the image or document, else the question."""
 
     key: Key
     a: Kept
     b: Kept
+    cluster: str
 
     @property
     def gap(self) -> float:
@@ -32,11 +33,6 @@ class Pair(Struct, frozen=True, gc=False):
     def changed(self) -> bool:
         """Whether the scores differ by more than how sums are rounded."""
         return abs(self.gap) > 1e-9
-
-    @property
-    def cluster(self) -> str:
-        """The image or document, else the question itself, which may be asked in several variants."""
-        return self.a.cluster or self.key[0]
 
 
 class Matched(Struct, frozen=True, kw_only=True):
@@ -60,7 +56,7 @@ def match(a: Side, b: Side) -> Matched:
     _check_facts(a, b)
     by_id = len(a.variants) == len(b.variants) == 1 and a.variants != b.variants
     others = {(key[0], next(iter(a.variants))): kept for key, kept in b.kept.items()} if by_id else b.kept
-    pairs = [Pair(key, kept, others[key]) for key, kept in a.kept.items() if key in others]
+    pairs = _pairs({key: (kept, others[key]) for key, kept in a.kept.items() if key in others})
     only_a = [key for key in a.kept if key not in others]
     only_b = [key for key in others if key not in a.kept]
     if not pairs:
@@ -70,6 +66,20 @@ def match(a: Side, b: Side) -> Matched:
         )
     _check_data(a, b, pairs)
     return Matched(pairs=pairs, only_a=only_a, only_b=only_b, by_id=by_id)
+
+
+def _pairs(found: Mapping[Key, tuple[Kept, Kept]]) -> list[Pair]:
+    """Give each question its cluster; clusters that the sides name or divide differently are joined."""
+    joined: dict[str, set[str]] = {}
+    for a, b in found.values():
+        if a.cluster != b.cluster and a.cluster and b.cluster:
+            fewer, more = sorted((joined.setdefault(name, {name}) for name in (a.cluster, b.cluster)), key=len)
+            if fewer is not more:
+                more |= fewer
+                joined |= dict.fromkeys(fewer, more)
+    first = {name: min(names) for name, names in joined.items()}
+    named = ((key, a, b, a.cluster or b.cluster or key[0]) for key, (a, b) in found.items())
+    return [Pair(key, a, b, first.get(name, name)) for key, a, b, name in named]
 
 
 def _check_facts(a: Side, b: Side) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vqa_client import __version__
 from vqa_client.compare.content import UNIT, Compared
-from vqa_client.compare.figures import Comparison, Group
+from vqa_client.compare.figures import EXACT, Comparison, Group
 from vqa_client.compare.flips import flips
 from vqa_client.compare.pictures import Pictures
-from vqa_client.compare.sentence import p_text, percent, points, sentence
+from vqa_client.compare.sentence import independence, p_text, percent, points, sentence, sign_flip_in_words
 from vqa_client.compare.sides import Side
 from vqa_client.compare.style import STYLE
 from vqa_client.compare.tags import Markup, joined, tag
@@ -119,22 +119,18 @@ def _tests(of: Comparison) -> Markup:
     only = f"only {of.b} right: {exact.only_b:,}; only {of.a} right: {exact.only_a:,}"
     rows = [
         ["difference in points", _gap(of.difference), of.difference.method],
-        ["exact McNemar" + partial, p_text(exact.p), f"{only}; takes questions as independent"],
-        ["paired bootstrap", p_text(of.bootstrap.p), _bootstrap(of)],
+        [EXACT + partial, p_text(exact.p), f"{only}; {independence(of)}"],
         ["paired t", p_text(of.paired_t.p) if of.paired_t else "-", _t(of)],
     ]
+    if of.p_method != EXACT:
+        rows.insert(0, [of.p_method, p_text(of.p), sign_flip_in_words(of)])
     if of.answered_by_both:
         said = f"{of.answered_by_both.n:,} questions"
-        rows.insert(1, ["difference where both answered", _gap(of.answered_by_both), said])
+        rows.insert(-2, ["difference where both answered", _gap(of.answered_by_both), said])
     if of.minimum_detectable is not None:
         found = f"found {100 * POWER:.0f} times in 100 with this many questions"
         rows.append(["smallest detectable difference", f"{100 * of.minimum_detectable:.1f} points", found])
     return _table(("figure", "result", "how it is found"), rows, "Difference and tests", worded=True)
-
-
-def _bootstrap(of: Comparison) -> str:
-    low, high = points(of.bootstrap.low), points(of.bootstrap.high)
-    return f"{low} to {high}; {of.bootstrap.resamples:,} resamples of {of.unit}s, seed {of.bootstrap.seed}"
 
 
 def _t(of: Comparison) -> str:

@@ -45,6 +45,16 @@ def p_text(p: float) -> str:
     return f"p = {p:.3f}" if p < 0.995 else "p = 1"
 
 
+def sign_flip_in_words(of: Comparison) -> str:
+    """What the p of the headline means."""
+    return f"how often a random sign for each {of.unit}'s difference gives a total as large"
+
+
+def independence(of: Comparison) -> str:
+    """What McNemar's test assumes, and whether that is so."""
+    return "takes questions as independent" + (f", but some share {of.unit}s" if of.clusters < of.n else "")
+
+
 def _questions(of: Comparison) -> str:
     if of.clusters == of.n:
         return f"{of.n:,} {of.task} question{'s' * (of.n != 1)}"

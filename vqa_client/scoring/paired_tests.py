@@ -1,4 +1,4 @@
-"""Is one mean score really above another over the same questions? Tests, and what they could have found; plain Python.
+"""What goes with the p and the interval of `paired.difference`: other tests, Holm, and what could have been found.
 
 All take what clusters hold, from `paired.by_cluster`: G clusters, cluster g with n_g pairs and a sum of differences
 D_g, N = sum of n_g, d = sum of D_g / N. A cluster is the image or document that several questions share, or a question
@@ -16,14 +16,15 @@ from typing import Final
 from msgspec import Struct
 
 from vqa_client.scoring.paired import Held, centre_and_error
+from vqa_client.scoring.sign_flips import SEED
 from vqa_client.scoring.statistics import t_quantile, t_tail
 
 RESAMPLES: Final = 10_000
 FEWEST_RESAMPLES: Final = 500
 DRAWS: Final = 2_000_000
 """Draws that a bootstrap may take, some half a second; more kinds of clusters get fewer resamples."""
-SEED: Final = 20_260_101
 POWER: Final = 0.8
+BOOTSTRAP_NOTE: Final = "too narrow with few clusters or few questions that differ: rely on `difference` and `p`"
 
 
 class PairedT(Struct, frozen=True, kw_only=True):
@@ -36,13 +37,17 @@ class PairedT(Struct, frozen=True, kw_only=True):
 
 
 class Bootstrap(Struct, frozen=True, kw_only=True):
-    """The percentile interval of the difference and the share of resamples beyond 0, on both sides."""
+    """The percentile interval of the difference and the share of resamples beyond 0, on both sides.
+
+    For readers who expect one: with 8 clusters of 5, at 97 against 93 %, it contains the truth in 65-90 % of cases.
+    """
 
     low: float
     high: float
     p: float
     resamples: int
     seed: int
+    note: str = BOOTSTRAP_NOTE
 
 
 def paired_t(held: Sequence[Held]) -> PairedT | None:
@@ -58,15 +63,6 @@ def paired_t(held: Sequence[Held]) -> PairedT | None:
         return None
     error = sqrt(count / (count - 1) * squares) / n
     return PairedT(t=mean / error, df=count - 1, standard_error=error, p=t_tail(mean / error, count - 1))
-
-
-def p_of_interval(held: Sequence[Held]) -> float:
-    """The p that goes with the interval of `paired.difference`: below 0.05 just where its 95 % leave out 0.
-
-    Unlike the t test it says something with few clusters, and where all differ alike.
-    """
-    centre, error, df = centre_and_error(held)
-    return t_tail(centre / error, df)
 
 
 def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEED) -> Bootstrap:
@@ -110,12 +106,14 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power: float = POWER) -> float | None:
-    """The smallest true difference that such a comparison finds with this power, up to 1; None with one cluster.
+    """The smallest true difference that such a comparison finds with this power, up to 1.
+
+    None with so few clusters that flipping their signs gives no p as small: under 6, at 95 %.
 
     Source: Bloom, Evaluation Review 19 (1995): (t for the level + t for the power) * standard error, the pairs that
     differ here taken as usual.
     """
-    if len(held) < 2:
+    if len(held) < 2 or 2.0 ** (1 - len(held)) > 1 - confidence:
         return None
     _, error, df = centre_and_error(held)
     return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)

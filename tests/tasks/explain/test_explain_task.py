@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax, vqax_root
 from vqa_client.errors import UsageError
 from vqa_client.tasks import explain
@@ -14,7 +15,7 @@ def question(tmp_path: Path) -> Question:
 
 
 def parts(asked: Question, reply: str, *, name: str = "vqax", parsing: str = "robust") -> dict[str, float]:
-    task = explain.task(name, parsing=parsing)
+    task = task_of(name, parsing=parsing)
     completion = said(reply)
     score = task.score(task.parse(completion, asked), completion, asked)
     return score.parts | {"value": score.value}
@@ -68,8 +69,8 @@ def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_p
         "value": 1.0,
     }
     assert parts(asked, reply, name="actx", parsing="seed")["value"] == 0.0
-    assert explain.task("actx", parsing="seed").headline == "seed"
-    assert explain.task("actx", parsing="seed").parse(said(reply), asked).text == "playing"
+    assert task_of("actx", parsing="seed").headline == "seed"
+    assert task_of("actx", parsing="seed").parse(said(reply), asked).text == "playing"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_p
 def test_a_published_reading_without_an_answer_has_a_status(
     tmp_path: Path, reply: str, status: str, rationale: str | None
 ) -> None:
-    answer = explain.task("vqax", parsing="seed").parse(said(reply), question(tmp_path))
+    answer = task_of("vqax", parsing="seed").parse(said(reply), question(tmp_path))
     assert (answer.status, answer.rationale) == (status, rationale)
     assert (answer.text is None) == (status != "ok")
 
@@ -104,7 +105,7 @@ def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
 
 
 def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) -> None:
-    task = explain.task("vqax")
+    task = task_of("vqax")
     text = task.prompt(question(tmp_path))
     assert task.text_first
     assert "<answer> because <explanation>" in text
@@ -114,7 +115,7 @@ def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) ->
 @pytest.mark.parametrize(("mode", "examples"), [("zero", 0), ("1shot", 1), ("3shot", 3)])
 @pytest.mark.parametrize("name", explain.EXPLAIN_TASKS)
 def test_a_prompt_mode_shows_that_many_examples(tmp_path: Path, name: str, mode: str, examples: int) -> None:
-    text = explain.task(name, prompt_mode=mode).prompt(question(tmp_path))
+    text = task_of(name, prompt_mode=mode).prompt(question(tmp_path))
     assert text.count("\nAnswer: ") == examples
 
 
@@ -132,7 +133,7 @@ def test_only_visual_entailment_has_examples_by_default() -> None:
 def test_the_replies_of_the_examples_are_read_as_an_answer_and_an_explanation(tmp_path: Path, name: str) -> None:
     benchmark = explain.dataset_of(name)
     for _, reply in benchmark.wording.examples:
-        answer = explain.task(name).parse(said(reply), question(tmp_path))
+        answer = task_of(name).parse(said(reply), question(tmp_path))
         assert (answer.status, f"{answer.text} because {answer.rationale}") == ("ok", reply)
 
 
@@ -145,13 +146,13 @@ def test_the_replies_of_vcrs_examples_are_read_in_every_mode(tmp_path: Path, mod
         ).questions
     )
     for _, reply in VCR_TASKS[mode].wording.examples:
-        answer = explain.task("vcr", vcr_mode=mode).parse(said(reply), asked)
+        answer = task_of("vcr", vcr_mode=mode).parse(said(reply), asked)
         assert answer.status == "ok"
         assert answer.text == (reply.partition(" because ")[0] if mode != "q2ar" else reply)
 
 
 def test_scoring_names_all_that_reading_depends_on() -> None:
-    assert explain.task("vcr", vcr_mode="q2a", parsing="seed").scoring == {
+    assert task_of("vcr", vcr_mode="q2a", parsing="seed").scoring == {
         "benchmark": "vcr",
         "parsing": "seed",
         "vcr_mode": "q2a",
@@ -161,7 +162,7 @@ def test_scoring_names_all_that_reading_depends_on() -> None:
 
 def test_unknown_parsings_and_prompt_modes_are_refused() -> None:
     with pytest.raises(UsageError, match="unknown parsing 'head'") as caught:
-        explain.task("vqax", parsing="head")
+        task_of("vqax", parsing="head")
     assert "robust, seed, seed_head" in caught.value.hint
     with pytest.raises(UsageError, match="unknown prompt mode '2shot'"):
-        explain.task("vqax", prompt_mode="2shot")
+        task_of("vqax", prompt_mode="2shot")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import said
 from vqa_client.tasks import explain
 from vqa_client.types import Question
@@ -38,7 +39,7 @@ def test_all_of_vqax_test_is_loaded_and_answers_itself(tmp_path: Path) -> None:
     assert [question.id for question in questions] == list(records)
     assert {len(question.references) for question in questions} == {10}
     assert {len(question.rationales) for question in questions} == {3}
-    task = explain.task("vqax")
+    task = task_of("vqax")
     for question in questions:
         reply = said(f"{question.extra['gold']} because {question.rationales[0]}")
         answer = task.parse(reply, question)
@@ -55,7 +56,7 @@ def test_all_of_esnlive_test_is_loaded_and_answers_itself(tmp_path: Path) -> Non
         "neutral": 3801,
     }
     assert len({question.cluster for question in questions}) == 1000
-    task = explain.task("esnlive")
+    task = task_of("esnlive")
     for question in questions:
         reply = said(f"{question.extra['gold']} because {question.rationales[0]}")
         assert task.parse(reply, question).text == question.extra["gold"]

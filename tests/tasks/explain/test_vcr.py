@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import only, put, said, vcr_evil, vcr_nlx, vcr_own
 from vqa_client.errors import UsageError
 from vqa_client.tasks import explain
@@ -18,7 +19,7 @@ def question_of(root: Path, mode: str = "free") -> Question:
 
 
 def scored(question: Question, mode: str, reply: str, parsing: str = "robust") -> tuple[float, dict[str, float]]:
-    task = explain.task("vcr", vcr_mode=mode, parsing=parsing)
+    task = task_of("vcr", vcr_mode=mode, parsing=parsing)
     completion = said(reply)
     score = task.score(task.parse(completion, question), completion, question)
     return score.value, score.parts
@@ -43,8 +44,8 @@ def test_evils_form_is_asked_in_words_or_by_letter(tmp_path: Path) -> None:
     assert (lettered.references, list(lettered.choices)) == (("B",), ["A", "B", "C", "D"])
     assert lettered.extra["columns"]["gt_answer"] == "He shows <det2> who asked."
     assert lettered.extra["columns"]["options"].count(" || ") == 3
-    assert "B. He shows <det2> who asked." in explain.task("vcr", vcr_mode="q2a").prompt(lettered)
-    assert "He is angry" not in explain.task("vcr").prompt(free)
+    assert "B. He shows <det2> who asked." in task_of("vcr", vcr_mode="q2a").prompt(lettered)
+    assert "He is angry" not in task_of("vcr").prompt(free)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +73,12 @@ def test_the_benchmarks_own_annotation_has_rationales_to_choose_from(tmp_path: P
     assert question.text == "Why is person0 pointing at person1 and bowl2 ?"
     assert (question.references, question.choices["D"]) == (("D",), "person1 carries a bowl .")
     assert question.rationales == ("person1 carries a bowl .",)
-    prompt = explain.task("vcr", vcr_mode="qa2r").prompt(question)
+    prompt = task_of("vcr", vcr_mode="qa2r").prompt(question)
     assert "The right answer: person0 shows who asked ." in prompt
     assert "He is angry" not in prompt
     assert scored(question, "qa2r", "D") == (1.0, {"robust": 1.0, "explained": 1.0})
     assert scored(question, "qa2r", "A")[0] == 0.0
-    task = explain.task("vcr", vcr_mode="qa2r")
+    task = task_of("vcr", vcr_mode="qa2r")
     assert task.parse(said("D"), question).rationale == "person1 carries a bowl ."
 
 
@@ -98,7 +99,7 @@ def test_answer_and_rationale_are_asked_in_one_reply_and_both_must_be_right(
     assert question.references == ("B because H",)
     got, parts = scored(question, "q2ar", reply)
     assert (got, parts["q2a"], parts["qa2r"]) == (value, q2a, qa2r)
-    prompt = explain.task("vcr", vcr_mode="q2ar").prompt(question)
+    prompt = task_of("vcr", vcr_mode="q2ar").prompt(question)
     assert "B. person0 shows who asked ." in prompt
     assert "H. person1 carries a bowl ." in prompt
 
@@ -149,4 +150,4 @@ def test_an_image_is_named_in_several_ways(tmp_path: Path, changes: dict[str, An
 @pytest.mark.parametrize("mode", ["qa2r", "q2ar"])
 def test_letters_of_rationales_have_no_published_reading(mode: str) -> None:
     with pytest.raises(UsageError, match="no reading"):
-        explain.task("vcr", vcr_mode=mode, parsing="seed")
+        task_of("vcr", vcr_mode=mode, parsing="seed")
