@@ -7,12 +7,15 @@ import pytest
 from tests.tasks.declared import task_of
 from tests.tasks.documents import BOM, mc_record, niah_record, two_pages, write_lines, write_list
 from vqa_client.errors import DataError, UsageError
+from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import mc
 from vqa_client.types import Completion, Question
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench"
+
+PARSERS = ("robust", *READINGS)
 
 
 def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
@@ -223,14 +226,14 @@ def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:
 def test_every_score_has_all_three_parsers(tmp_path: Path, text: str, robust: int, seed: int, longbench: int) -> None:
     question = only_question(tmp_path)
     expected = {"robust": robust, "seed": seed, "longbench": longbench}
-    for parser in mc.PARSERS:
+    for parser in PARSERS:
         task = task_of("mc", parser=parser)
         score = task.score(task.parse(reply(text), question), reply(text), question)
         assert score.parts == expected
         assert score.value == expected[parser]
 
 
-@pytest.mark.parametrize("parser", mc.PARSERS)
+@pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize(
     ("completion", "status"),
     [

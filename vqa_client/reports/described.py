@@ -15,6 +15,7 @@ DOCUMENTS: Final = (
     Breakdown("needle_depth", crossed_with="context_length", steps=True),
 )
 """What documents are broken down by; a context's length is in tokens of cl100k_base."""
+_OLD_MEASURES: Final = {"vqa2": "VQA accuracy (ten answers)", "niah": "accuracy by containment"}
 _OLD_UNITS: Final = {"niah": "document", "mc": "question"}
 _OLD_TYPES: Final = {"vqa2": "question_type", "vqax": "answer_kind", "mc": "domain", "niah": "domain"}
 
@@ -31,12 +32,12 @@ def description_of(
 
 def _of_old(task: str, scoring: Mapping[str, Any]) -> Description:
     rule = scoring.get("parser") or scoring.get("parsing")
-    if "choice_mode" in scoring:
+    if task in _OLD_MEASURES:
+        measure = _OLD_MEASURES[task]
+    elif "choice_mode" in scoring:
         measure = f"accuracy by --choice_mode {scoring['choice_mode']}"
-    elif rule:
-        measure = f"accuracy by the {rule} parser"
     else:
-        measure = {"vqa2": "VQA accuracy (ten answers)", "niah": "accuracy by containment"}.get(task, "accuracy")
+        measure = f"accuracy by the {rule} parser" if rule else "accuracy"
     unit, question_type = _OLD_UNITS.get(task, "image"), _OLD_TYPES.get(task, "")
     return Description(headline="", measure=measure, breakdowns=DOCUMENTS, unit=unit, question_type=question_type)
 

@@ -149,7 +149,7 @@ def _explained(
         choice=explain_choice(completion, choices) if free_text else None,
         today=today,
         today_score=score,
-        parsers=_parsers(run.benchmark, completion, question) if run and question and replied else {},
+        parsers=_parsers(benchmark, completion, record, choices) if benchmark and replied else {},
         compared_as=by_words(record.answer or "") if by_words else None,
         references_as=tuple(map(by_words, record.references)) if by_words else (),
         unknown=unknown,
@@ -185,10 +185,11 @@ def _declared(log: Path) -> Benchmark | None:
         return None
 
 
-def _parsers(benchmark: Benchmark, completion: Completion, question: Question) -> dict[str, str]:
+def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choices: dict[str, str]) -> dict[str, str]:
     """What the other readings say, but for those of a choice, whose view shows them."""
     if benchmark.parse is choice:
         return {}
     reply = reply_from(completion)
-    readings = {metric.name: metric for metric in benchmark.metrics if metric.read}
-    return {name: benchmark.answer(metric, reply, question).text or "" for name, metric in readings.items()}
+    question = Question(id=record.question_id, text="", references=record.references, choices=choices)
+    answers = {each.name: benchmark.answer(each, reply, question) for each in benchmark.metrics if each.read}
+    return {name: of.text or "" for name, of in answers.items() if of.text is None or of.text != of.rationale}

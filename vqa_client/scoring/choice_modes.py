@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from vqa_client.errors import UsageError
 from vqa_client.scoring.choice_constrained import read_constrained
 from vqa_client.scoring.choice_logprob import DIGITS, read_first_token, weights
 from vqa_client.scoring.reply import Reply
@@ -26,13 +25,6 @@ _READERS: Final[Mapping[ChoiceMode, Callable[[Completion, Sequence[str]], Answer
     "structured": read_constrained,
     "logprob": read_first_token,
 }
-
-
-def choosing_of(mode: ChoiceMode, labels: tuple[str, ...]) -> Choosing:
-    """What a server is to be asked for; raises UsageError for an unknown mode."""
-    if mode not in _READERS:
-        raise UsageError(f"unknown choice mode {mode!r}", hint=f"known are text, {', '.join(_READERS)}")
-    return Choosing(mode=mode, labels=labels)
 
 
 def parse_with(choosing: Choosing) -> Callable[[Reply, Question], Answer]:

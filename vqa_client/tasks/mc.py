@@ -8,7 +8,7 @@ from vqa_client.benchmark import Benchmark, Metric, Parse, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.choice_modes import LETTER_ALONE, choosing_of
+from vqa_client.scoring.choice_modes import LETTER_ALONE
 from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
@@ -18,14 +18,13 @@ from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.longbench.documents import Documents
 from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, Question
+from vqa_client.types import Answer, Choosing, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "2"
 LABELS = ("A", "B", "C", "D")
 
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
-PARSERS = ("robust", *READINGS)
 
 
 class _Row(longbench.Row, frozen=True, kw_only=True):
@@ -90,10 +89,8 @@ def load(
 
 def benchmark(options: McSettings) -> Benchmark:
     """Raises UsageError for a parser beside a mode that has no free text to read."""
-    if options.parser not in PARSERS:
-        raise UsageError(f"unknown parser {options.parser!r}", hint=f"known are {', '.join(PARSERS)}")
     mode = options.choice_mode
-    choosing = choosing_of(mode, LABELS) if mode != "text" else None
+    choosing = Choosing(mode=mode, labels=LABELS) if mode != "text" else None
     if choosing and options.parser != "robust":
         raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser away")
     return Benchmark(

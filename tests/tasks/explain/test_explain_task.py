@@ -161,8 +161,7 @@ def test_scoring_names_all_that_reading_depends_on() -> None:
 
 
 def test_unknown_parsings_and_prompt_modes_are_refused() -> None:
-    with pytest.raises(UsageError, match="unknown parsing 'head'") as caught:
+    with pytest.raises(UsageError, match="--parsing is 'head'; it must be one of robust, seed, seed_head"):
         task_of("vqax", parsing="head")
-    assert "robust, seed, seed_head" in caught.value.hint
-    with pytest.raises(UsageError, match="unknown prompt mode '2shot'"):
+    with pytest.raises(UsageError, match="--prompt_mode is '2shot'"):
         task_of("vqax", prompt_mode="2shot")

@@ -1,0 +1,54 @@
+"""What a run's figures mean, read from its run file, and the words for the published count."""
+
+import msgspec
+import pytest
+
+from tests.tasks.declared import benchmark_of
+from vqa_client.reports.described import description_of
+from vqa_client.task import Breakdown, Description
+
+
+@pytest.mark.parametrize(
+    ("task", "scoring", "words"),
+    [
+        ("vqa2", {"version": "1"}, "VQA accuracy (ten answers)"),
+        ("mc", {"parser": "longbench"}, "accuracy by the longbench parser"),
+        ("mc", {"choice_mode": "logprob"}, "accuracy by --choice_mode logprob"),
+        ("vqax", {"parsing": "seed"}, "accuracy by the seed parser"),
+        ("niah", {"case_sensitive": "false"}, "accuracy by containment"),
+        ("", {}, "accuracy"),
+    ],
+)
+def test_an_accuracy_of_an_earlier_version_says_what_it_is_by(task: str, scoring: dict[str, str], words: str) -> None:
+    assert description_of({"task": task}, scoring, {}).measure == words
+
+
+@pytest.mark.parametrize(
+    ("task", "unit", "question_type"),
+    [("vqa2", "image", "question_type"), ("mc", "question", "domain"), ("niah", "document", "domain")],
+)
+def test_what_an_earlier_version_knew_by_name_is_what_is_declared_today(
+    task: str, unit: str, question_type: str
+) -> None:
+    old, today = description_of({"task": task}, {}, {}), benchmark_of(task).description()
+    assert (old.unit, old.question_type) == (today.unit, today.question_type) == (unit, question_type)
+
+
+def test_a_declaration_is_read_back_as_it_was_written() -> None:
+    today = benchmark_of("niah").description()
+    kept = {"benchmark": msgspec.json.decode(msgspec.json.encode(today))}
+    assert description_of({"task": "niah"}, {}, kept) == today
+
+
+def test_a_run_file_with_another_kind_of_description_is_read_as_an_old_one() -> None:
+    assert description_of({"task": "niah"}, {}, {"benchmark": 3}).unit == "document"
+
+
+def test_every_metric_of_the_benchmarks_has_its_words() -> None:
+    for name in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr", "chartqa", "pope"):
+        assert all(benchmark_of(name).description().metrics.values()), name
+
+
+def test_values_of_a_field_have_the_declared_order() -> None:
+    of = Description(headline="x", breakdowns=(Breakdown("size", ("small", "large")),))
+    assert (of.order("size"), of.order("colour"), of.order("level")) == (("small", "large"), (), ("clean",))
