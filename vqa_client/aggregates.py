@@ -65,6 +65,10 @@ class Figure(Struct, frozen=True, kw_only=True):
     pieces: int = 0
 
 
+Totals = dict[str, dict[str, Figure]]
+"""The figures of each total by metric."""
+
+
 def _mean(total: float, n: float) -> float:
     return total / n
 

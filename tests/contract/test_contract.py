@@ -135,6 +135,10 @@ async def test_it_shows_up_in_page_table_exports_and_comparison(
     for name, says in description.metrics.items():
         assert name.replace("_", " ") in page
         assert not says or says.replace('"', "&#34;") in page
+    table = log.with_name(log.name.replace(".records.jsonl", ".md")).read_text()
+    for name in description.totals:
+        assert name.replace("_", " ") in page
+        assert name.replace("_", "\\_") in table
     other = case.output.with_name("other")
     await arun(case.settings(fault_server(oracle(case.replies)).base_url, output=other))
     assert run_command(["compare", str(case.output), str(other), "-o", str(other / "compared")]) == 0

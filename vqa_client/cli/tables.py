@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.overview import in_order
@@ -17,6 +18,7 @@ from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Tally
 from vqa_client.reports.varied import VariedSummary
 from vqa_client.scoring.statistics import Interval
+from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import Status
 
 EXAMPLE_CHARACTERS = 200
@@ -65,6 +67,9 @@ def as_tables(reports: Sequence[Report]) -> str:
     measure = in_per_cent(first.description.measure)
     console.print(f"{measure}; a failed question counts as wrong{_methods(reports)}")
     console.print(_overview(reports))
+    for report in reports:
+        if isinstance(report.summary, DeclaredSummary) and report.summary.totals:
+            console.print(_totals(report, report.summary.totals))
     for field in breakdown_fields(first):
         if any(len(r.summary.breakdowns.get(field, {})) > 1 for r in reports if r.summary.overall.answered):
             console.print(_breakdown(reports, field, first.description.order(field)))
@@ -73,7 +78,7 @@ def as_tables(reports: Sequence[Report]) -> str:
             console.print(line, soft_wrap=True)
     for report in reports:
         if report.path.exists():  # an interrupted run in which nothing was answered has none
-            console.print(f"{safe(report.variant)}: {safe(str(report.path))}", soft_wrap=True)
+            console.print(f"{safe(report.variant or report.task)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)
 
 
@@ -133,7 +138,7 @@ def _overview(reports: Sequence[Report]) -> Any:
     for report in reports:
         overall, parts = report.summary.overall, report.summary.parts
         table.add_row(
-            safe(report.variant) + (" (incomplete)" if report.incomplete else ""),
+            safe(report.variant or report.task) + (" (incomplete)" if report.incomplete else ""),
             f"{overall.total:,}",
             percent(overall.accuracy),
             interval_text(overall.interval),
@@ -143,12 +148,28 @@ def _overview(reports: Sequence[Report]) -> Any:
     return table
 
 
+def _totals(report: Report, totals: Totals) -> Any:
+    """The totals as rows, the readings as columns."""
+    metrics = list(dict.fromkeys(metric for figures in totals.values() for metric in figures))
+    table = new_table(f"totals {safe(report.variant)}".rstrip(), *metrics)
+    for name, figures in totals.items():
+        table.add_row(name.replace("_", " "), *(_figure(figures.get(metric)) for metric in metrics))
+    return table
+
+
+def _figure(figure: Figure | None) -> str:
+    if figure is None or figure.value is None:
+        return "-"
+    bounds = "" if figure.low is None else f" ({percent(figure.low)}-{percent(figure.high)})"
+    return percent(figure.value) + bounds
+
+
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Any:
     values = in_order({value for r in reports for value in r.summary.breakdowns.get(field, {})}, order)
     table = new_table(f"by {field.replace('_', ' ')}", *(safe(value) for value in values))
     for report in reports:
         tallies = report.summary.breakdowns.get(field, {})
-        table.add_row(safe(report.variant), *(_cell(tallies.get(value)) for value in values))
+        table.add_row(safe(report.variant or report.task), *(_cell(tallies.get(value)) for value in values))
     return table
 
 
@@ -177,7 +198,7 @@ def remarks(report: Report) -> list[str]:
         said.append(_drawn(report.sample))
     if report.incomplete:
         said.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
-    return [f"{safe(report.variant)}: {remark}" for remark in said]
+    return [f"{safe(report.variant or report.task)}: {remark}" for remark in said]
 
 
 def _drawn(sample: Sample) -> str:

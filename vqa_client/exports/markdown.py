@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from vqa_client.aggregates import Totals
 from vqa_client.files import replacing
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
@@ -37,6 +38,8 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield from _table(("status", "n", "share"), _statuses(summary))
     if summary.parts:
         yield from _table(("metric", *_ACCURACY), _metrics(summary))
+    if found.totals:
+        yield from _table(("total", "metric", "%", "95 % interval"), _totals(found.totals))
     if gap := gap_words(summary.parts):
         yield f"{gap}."
         yield ""
@@ -98,6 +101,13 @@ def _metrics(summary: Summary) -> Iterator[Sequence[str]]:
     for name, part in summary.parts.items():
         mean: Mean = part.overall
         yield escaped(name), *_figures(mean.value, mean.interval, mean.n)
+
+
+def _totals(totals: Totals) -> Iterator[Sequence[str]]:
+    for name, figures in totals.items():
+        for metric, of in figures.items():
+            bounds = "-" if of.low is None or of.high is None else f"{100 * of.low:.1f} to {100 * of.high:.1f}"
+            yield escaped(name), escaped(metric), percent(of.value), bounds
 
 
 def _breakdown(tallies: Mapping[str, Tally], order: Sequence[str]) -> Iterator[Sequence[str]]:

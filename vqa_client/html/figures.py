@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
+from vqa_client.aggregates import Figure as Total
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
 from vqa_client.scoring.statistics import Interval
@@ -98,6 +99,25 @@ def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
             ]
             pairs.append((means[0], means[1]))
     return pairs
+
+
+def totals(found: Overview) -> list[tuple[str, str, list[Figure]]]:
+    """Each total with what it says, and its figures, one for each metric."""
+    said, of_all = found.description.totals, found.summary.overall.total
+    rows = []
+    for name, by_metric in found.totals.items():
+        shown = [
+            Figure(label=metric, n=of_all, share=of.value, interval=_interval(of, of_all))
+            for metric, of in by_metric.items()
+        ]
+        rows.append((name, said.get(name, ""), shown))
+    return rows
+
+
+def _interval(of: Total, n: int) -> Interval | None:
+    if of.low is None or of.high is None:
+        return None
+    return Interval(low=of.low, high=of.high, method="delete-a-group jackknife", n=n, clusters=of.pieces)
 
 
 def breakdowns(found: Overview) -> list[Breakdown]:

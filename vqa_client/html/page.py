@@ -131,6 +131,7 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "overall": figures.overall(found),
         "measure": found.description.measure,
         "meanings": [(name, says) for name in found.summary.parts if (says := found.description.metrics.get(name))],
+        "totals_of_run": figures.totals(found),
         "gap": gap_words(found.summary.parts),
         "statuses": figures.statuses(found),
         "metrics": figures.metrics(found),

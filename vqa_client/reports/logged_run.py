@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from vqa_client.aggregates import Totals
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.reports.described import description_of
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
@@ -43,6 +44,14 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     def description(self) -> Description:
         """What the figures mean."""
         return description_of(self.identity, self.scoring, self.described)
+
+    @property
+    def totals(self) -> Totals:
+        """The totals as the report has them; empty until it is written."""
+        try:
+            return msgspec.convert(self.described.get("totals", {}), Totals)
+        except msgspec.ValidationError:
+            return {}
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
@@ -37,6 +38,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     headline: str | None
     variants: Mapping[str, Tally]
     description: Description
+    totals: Totals
     fields: tuple[str, ...]
     values: Mapping[str, Sequence[str]]
     latencies_s: Sequence[float]
@@ -103,6 +105,7 @@ def overview(run: LoggedRun) -> Overview:
     several = run.headline is not None
     return Overview(
         description=run.facts.description,
+        totals=run.facts.totals,
         summary=summary,
         whole=whole,
         headline=run.headline,

@@ -272,6 +272,9 @@ def _close(plan: Plan, stage: Stage, file: RunFile, log: RecordLog) -> Report:
     """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
     log.sync()
     report = plan.report(lambda: _in_order(plan, log), file)
+    if totals := report.summary.added().get("totals"):  # the page shows them, and asks no benchmark
+        file.described["totals"] = totals
+        file.write(plan.paths.run)
     if not len(log) and report.incomplete:
         for path in (report.path, plan.paths.run, plan.paths.log):
             path.unlink(missing_ok=True)

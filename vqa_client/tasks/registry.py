@@ -61,7 +61,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         values: dict[str, Any] = {}
         for field in fields(self.settings):
             required = field.default is MISSING and field.default_factory is MISSING
-            if field.init and (field.name in file or required):
+            if field.init and (field.name in file or field.name in decided or required):
                 values[field.name] = _from_json(decided.get(field.name, file.get(field.name)), hints[field.name])
             if required and field.name not in file:
                 raise KeyError(field.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from vqa_client.aggregates import Figure, Running, Scored
+from vqa_client.aggregates import Running, Scored, Totals
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.files import write_json
 from vqa_client.reports.additions import additions, in_shares
@@ -14,9 +14,6 @@ from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.types import Question, Record
-
-Totals = dict[str, dict[str, Figure]]
-"""The figures of each total by metric."""
 
 
 class DeclaredSummary(Summary, frozen=True, kw_only=True):

@@ -1,0 +1,159 @@
+"""A benchmark of the user's own: the README's file, a package with an entry point, and files that are wrong."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.samples import draw
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+from vqa_client.cli.main import run_command
+from vqa_client.errors import UsageError
+from vqa_client.tasks import registry
+
+README = Path(__file__).parents[2] / "README.md"
+OPTIONS = '''
+"""Colours."""
+from dataclasses import dataclass
+from typing import Annotated
+
+from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings, Metric, short_answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options(BenchmarkSettings):
+    shade: Annotated[str, ASKS] = "any"
+    strict: Annotated[bool, READS] = False
+    verbose: bool = False
+
+
+def benchmark(options: Options) -> Benchmark:
+    return Benchmark(name="colours", load=lambda source: [], parse=short_answer, metrics=(Metric("m", lambda a, q: 1.0),))
+'''
+
+
+def receipts(folder: Path) -> Path:
+    """The README's file, and its data beside it."""
+    code = re.search(r'```python\n("""Receipts.*?)```', README.read_text(encoding="utf-8"), re.DOTALL)
+    assert code
+    rows = [{"photo": f"{n}.png", "total": f"{n}2.40", "shop": ("Corner", "Mall")[n % 2]} for n in range(1, 5)]
+    for n in range(1, 5):
+        draw(folder / "receipts" / f"{n}.png", n)
+    (folder / "receipts/receipts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / "receipts.py"
+    path.write_text(code[1], encoding="utf-8")
+    return path
+
+
+def test_the_readmes_file_is_at_most_fifty_lines(tmp_path: Path) -> None:
+    assert len(receipts(tmp_path).read_text().splitlines()) <= 50
+
+
+def test_the_readmes_file_is_asked_shown_and_scored_again_when_it_changes(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = receipts(tmp_path)
+    data, out = ["--data", str(tmp_path / "receipts")], str(tmp_path / "out")
+    assert run_command(["selftest", str(path), *data]) == 0
+    server = fault_server("The total is 12.4")
+    run = ["run", str(path), *data, "-o", out, "--base_url", server.base_url, "--no-html"]
+    assert run_command(run) == 0
+    shown = capsys.readouterr().out
+    assert "accuracy in % (relaxed)" in shown
+    assert "by shop" in shown
+    assert "answered" in shown
+    report = json.loads((tmp_path / "out/receipts.json").read_text())
+    assert report["totals"]["answered"]["relaxed"]["value"] == 1
+    asked = len(server.chats)
+    path.write_text(path.read_text().replace("best_of(relaxed)", "lambda said, question: 0.5"))
+    assert run_command(run) == 0
+    assert len(server.chats) == asked
+    assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 0.5
+
+
+def test_a_run_of_a_file_that_is_gone_is_still_shown(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = receipts(tmp_path)
+    out = str(tmp_path / "out")
+    server = fault_server(oracle({"total": "12.40"}))
+    assert (
+        run_command(["run", str(path), "--data", str(tmp_path / "receipts"), "-o", out, "--base_url", server.base_url])
+        == 0
+    )
+    path.unlink()
+    capsys.readouterr()
+    assert run_command(["report", out, "--html", "--md"]) == 0
+    assert "accuracy (relaxed)" in capsys.readouterr().out
+    assert "a number within 5 %" in (tmp_path / "out/receipts.html").read_text()
+    assert run_command(["rescore", out]) == 2
+    assert "there is no" in capsys.readouterr().err
+
+
+def test_a_package_brings_one_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "colours_module.py").write_text(OPTIONS)
+    info = tmp_path / "colours-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: colours\nVersion: 1.0\nSummary: Names of colours\n")
+    (info / "entry_points.txt").write_text("[vqa_client.benchmarks]\ncolours = colours_module\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert run_command(["list"]) == 0
+    assert re.search(r"^colours +Names of colours$", capsys.readouterr().out, re.MULTILINE)
+    assert "colours_module" not in sys.modules
+    entry = registry.find("colours")
+    settings = entry.settings(shade="red", strict=True, verbose=True).named("colours")
+    assert (entry.identity(settings), entry.scoring(settings)) == ({"shade": "red"}, {"strict": "True"})
+    assert entry.settings_from({"output": "out"}, {"shade": "red", "strict": "True"}).strict is True
+    assert run_command(["run", "colours", "--help"]) == 0
+    assert "--shade" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("chartka", None, "did you mean chartqa?"),
+        ("lost.py", None, "there is no lost.py"),
+        ("empty.py", "", "declares no benchmark"),
+        ("bare.py", "def benchmark(options): ...", "no options that extend BenchmarkSettings"),
+        (
+            "needs.py",
+            OPTIONS.replace('shade: Annotated[str, ASKS] = "any"', "shade: str"),
+            "the option shade has no default",
+        ),
+    ],
+)
+def test_what_is_no_benchmark_is_named(
+    name: str, text: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path(name).write_text(text)
+    with pytest.raises(UsageError) as caught:
+        registry.find(name)
+    assert told in f"{caught.value}; {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ('{"photo": "1.png"}', "row 0: Object missing required field `total`"),
+        ('{"photo": "1.png", "total": {"a": 1}}', "row 0: Expected `str`, got `object` - at `total`"),
+        ('{"photo": "../../secret.png", "total": "1"}', "is outside"),
+        ('{"photo": "gone.png", "total": "1"}', "no image is there"),
+        ("[1]", "row 0: Expected `object`, got `int`"),
+        ("", "is empty"),
+    ],
+)
+def test_a_wrong_row_is_named_before_anything_is_asked(
+    rows: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = receipts(tmp_path)
+    (tmp_path / "receipts/receipts.jsonl").write_text(rows)
+    assert run_command(["run", str(path), "--data", str(tmp_path / "receipts"), "-o", str(tmp_path / "out")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
