@@ -18,9 +18,10 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Source
 from vqa_client.tasks import registry
+from vqa_client.tasks.listing import declared
 from vqa_client.types import Question
 
-NAMES = [name for name in registry.titles() if name not in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
+NAMES = [name for name in declared() if name not in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
 MARK = re.compile(r"\[\[q\d+\]\]")
 
 

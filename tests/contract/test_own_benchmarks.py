@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.fakes.words import oracle
 from vqa_client.cli.main import run_command
 from vqa_client.errors import UsageError
 from vqa_client.tasks import registry
+from vqa_client.tasks.listing import declared
 
 README = Path(__file__).parents[2] / "README.md"
 OPTIONS = '''
@@ -102,6 +104,7 @@ def test_a_package_brings_one_by_an_entry_point(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: colours\nVersion: 1.0\nSummary: Names of colours\n")
     (info / "entry_points.txt").write_text("[vqa_client.benchmarks]\ncolours = colours_module\n")
     monkeypatch.syspath_prepend(tmp_path)
+    declared.cache_clear()
     assert run_command(["list"]) == 0
     assert re.search(r"^colours +Names of colours$", capsys.readouterr().out, re.MULTILINE)
     assert "colours_module" not in sys.modules
@@ -111,6 +114,12 @@ def test_a_package_brings_one_by_an_entry_point(
     assert entry.settings_from({"output": "out"}, {"shade": "red", "strict": "True"}).strict is True
     assert run_command(["run", "colours", "--help"]) == 0
     assert "--shade" in capsys.readouterr().out
+
+
+@pytest.fixture(autouse=True)
+def _other_packages() -> Iterator[None]:
+    yield
+    declared.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.tasks.listing import declared
 
 HELP_FLAGS = frozenset({"--help", "-h"})
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
@@ -25,16 +25,17 @@ Settings = TypeVar("Settings")
 def run(name: str | None, options: Sequence[str]) -> int:
     """Ask a benchmark with its own options."""
     settings = _settings("run", name, options)
-    return EXIT_OK if settings is None else evaluate(settings)
+    if settings is None:
+        return EXIT_OK
+    from vqa_client.cli.evaluate import evaluate
+
+    return evaluate(settings)
 
 
 def list_benchmarks() -> int:
     """Print every installed benchmark's name and title."""
-    from vqa_client.tasks.registry import titles
-
-    found = titles()
-    width = max(map(len, found), default=0)
-    emit("".join(f"{name:<{width}}  {safe(title)}\n" for name, title in found.items()))
+    width = max(map(len, declared()), default=0)
+    emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
     return EXIT_OK
 
 
@@ -81,6 +82,8 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         if not wants_help:
             raise UsageError(f"vqa-client {command} needs a benchmark", hint=_NO_NAME)
         kind: type[RunSettings] = BenchmarkSettings
+    elif name in declared() and not declared()[name].has_options:
+        kind = BenchmarkSettings
     else:
         from vqa_client.tasks.registry import find
 

@@ -13,6 +13,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source
 from vqa_client.tasks import registry
@@ -101,6 +102,7 @@ def _declared_plans(settings: RunSettings, config: str | None, model: ModelSetti
 
 
 def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
+    assert isinstance(settings, BenchmarkSettings)  # all others name their reports themselves
     return Path(settings.output, f"{safe_name(f'{benchmark}_{part}' if part else benchmark)}.json")
 
 

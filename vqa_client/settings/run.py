@@ -202,11 +202,6 @@ class RunSettings:
         """The name of the benchmark that is asked."""
         raise NotImplementedError
 
-    @property
-    def output(self) -> Path:
-        """The folder for reports and records."""
-        raise NotImplementedError
-
     def named(self, benchmark: str) -> Self:
         """The same settings for the benchmark of this name; most settings are of one benchmark alone."""
         del benchmark

@@ -1,15 +1,12 @@
-"""Which benchmarks there are: files of this folder, entry points of installed packages, and files of the user's own."""
+"""A benchmark by its name or by the path of its file, and its settings."""
 
-import ast
 import difflib
 import hashlib
 import importlib
 import importlib.util
-import re
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, get_args, get_type_hints
@@ -19,11 +16,7 @@ from msgspec import Struct
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import RunSettings
-
-GROUP: Final = "vqa_client.benchmarks"
-"""The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
-_HERE: Final = Path(__file__).parent
-_DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |def benchmark\()", re.MULTILINE)
+from vqa_client.tasks.listing import declared
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -89,13 +82,6 @@ def _from_json(value: Any, hint: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def titles() -> dict[str, str]:
-    """The name and title of every benchmark that is installed, in order of their names; imports none of them."""
-    found = {name: title for name, _, title in _own()}
-    found |= {point.name: _summary(point) for point in entry_points(group=GROUP)}
-    return dict(sorted(found.items()))
-
-
 def find(name: str) -> Entry:
     """The benchmark of a name, or of a file whose path ends in .py.
 
@@ -104,39 +90,23 @@ def find(name: str) -> Entry:
     if name.endswith(".py"):
         path = Path(name)
         return _entry(name, _module_at(path), hashlib.sha256(path.read_bytes()).hexdigest())
-    for known, module, _ in _own():
-        if known == name:
-            return _entry(name, importlib.import_module(module))
-    for point in entry_points(group=GROUP, name=name):
-        return _entry(name, importlib.import_module(point.module))
-    near = difflib.get_close_matches(name, titles(), 1)
+    known = declared().get(name)
+    if known is not None:
+        return _entry(name, importlib.import_module(known.module))
+    near = difflib.get_close_matches(name, declared(), 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")
-
-
-@cache
-def _own() -> tuple[tuple[str, str, str], ...]:
-    """Name, module and title of each file here that declares a benchmark."""
-    return tuple(_declared(_HERE))
-
-
-def _declared(folder: Path) -> Iterator[tuple[str, str, str]]:
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if _DECLARATION.search(text):
-            module = ".".join((__package__, *path.relative_to(folder).with_suffix("").parts))
-            stem = path.parent.name if path.stem == "benchmark" else path.stem
-            yield stem.replace("_", "-"), module, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def _module_at(path: Path) -> ModuleType:
     """The module of a user's file; what the file raises is raised, so that its author sees the line."""
     if not path.is_file():
         raise UsageError(f"there is no {path}", hint="give the path of a file that declares a benchmark")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} can't be imported", hint="a benchmark is a Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the names in their annotations
     spec.loader.exec_module(module)
     return module
 
@@ -160,8 +130,3 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
     return Entry(name=name, settings=options, make=make, sha256=sha256)
-
-
-def _summary(point: EntryPoint) -> str:
-    """What an installed package says of itself; its benchmark isn't imported for a list."""
-    return str(point.dist.metadata["Summary"] or "") if point.dist else ""

@@ -13,10 +13,11 @@ _VQA2 = Vqa2Settings()
 _EXPLAIN = ExplainSettings()
 
 
+_Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 _Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 
 
-def run(name: str | None = None, /, *options: _Options) -> int:
+def run(name: _Name = None, /, *options: _Options) -> int:
     from vqa_client.cli import benchmark
 
     return benchmark.run(name, options)
@@ -28,7 +29,7 @@ def list_benchmarks() -> int:
     return benchmark.list_benchmarks()
 
 
-def selftest(name: str | None = None, /, *options: _Options) -> int:
+def selftest(name: _Name = None, /, *options: _Options) -> int:
     from vqa_client.cli import benchmark
 
     return benchmark.selftest(name, options)

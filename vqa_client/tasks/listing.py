@@ -1,0 +1,45 @@
+"""Which benchmarks there are: files of this folder, and entry points of installed packages; none is imported."""
+
+import ast
+import re
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final, NamedTuple
+
+GROUP: Final = "vqa_client.benchmarks"
+"""The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
+_HERE: Final = Path(__file__).parent
+_DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |(?P<options>def benchmark\())", re.MULTILINE)
+
+
+class Declared(NamedTuple):
+    """The module that declares a benchmark, its title, and whether it may have options of its own."""
+
+    module: str
+    title: str
+    has_options: bool
+
+
+@cache
+def declared() -> dict[str, Declared]:
+    """Every installed benchmark by its name, in alphabetical order."""
+    found = _shipped() | {point.name: _of_package(point) for point in entry_points(group=GROUP)}
+    return dict(sorted(found.items()))
+
+
+def _shipped() -> dict[str, Declared]:
+    found = {}
+    for path in _HERE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if declaration := _DECLARATION.search(text):
+            module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
+            stem = path.parent.name if path.stem == "benchmark" else path.stem
+            title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+            found[stem.replace("_", "-")] = Declared(module, title, declaration["options"] is not None)
+    return found
+
+
+def _of_package(point: EntryPoint) -> Declared:
+    """The title is what the package says of itself."""
+    return Declared(point.module, str(point.dist.metadata["Summary"] or "") if point.dist else "", True)
