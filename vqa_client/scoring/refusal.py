@@ -29,7 +29,7 @@ _REFUSALS = (
     re.compile(r"\bi (?:must|have to|respectfully) (?:decline|refuse)\b|\bi(?: am|'m) (?:declining|refusing)\b"),
     re.compile(r"\b(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:guidelines|policy|policies|principles)\b"),
 )
-_HINTS: Final = ("'t", "not", "unable", "declin", "refus", "against", "violate")
+_HINTS: Final = ("'t", "’t", "39;t", "not", "unable", "declin", "refus", "against", "violate")
 """One of them is in every refusal in English: to look for a word is cheap."""
 _FEW: Final = r"(?:\w+ ){0,5}?"
 _OTHERS: Final[dict[str, str]] = {
@@ -97,7 +97,8 @@ _ROWS: Final = tuple(
     for hints, pattern in _OTHERS.items()
     for hint in unicodedata.normalize("NFKC", hints).split("|")
 )
-_ASCII_ROWS: Final = tuple(row for row in _ROWS if row[0].isascii())
+_ASCII_HINTS: Final = (*_HINTS, *(hint for hint, _ in _ROWS if hint.isascii()))
+_ALL_HINTS: Final = (*_HINTS, *(hint for hints in _OTHERS for hint in hints.split("|")), *(hint for hint, _ in _ROWS))
 _SOURCES = re.compile(
     "document|dokument|документ|belge|metin|metn|tài liệu|văn bản|asiakir|tekst|teks |text|testo|έγγραφ|κείμεν|วรรค"
     "|"
@@ -112,17 +113,21 @@ _SOURCES = re.compile(
 _SHORTEST: Final = 6
 
 
-def refuses(text: str) -> bool:
-    """Whether the plain `text` opens with a refusal; "I cannot determine this from the document" is none."""
+def may_refuse(text: str) -> bool:
+    """Whether a text has a word that refusals have: a cheap look before it is folded and read."""
     if len(text) < _SHORTEST:
         return False
+    head = text[: 2 * _HEAD].lower()
+    hints = _ASCII_HINTS if head.isascii() else _ALL_HINTS
+    return any(map(head.__contains__, hints))
+
+
+def refuses(text: str) -> bool:
+    """Whether the plain `text` opens with a refusal; "I cannot determine this from the document" is none."""
     head = text[:_HEAD].lower()
-    for hint in _HINTS:
-        if hint in head:
-            if any(refusal.search(head) for refusal in _REFUSALS):
-                return True
-            break
-    for hint, refusal in _ASCII_ROWS if head.isascii() else _ROWS:
+    if any(refusal.search(head) for refusal in _REFUSALS):
+        return True
+    for hint, refusal in _ROWS:
         if hint in head and (found := refusal.search(head)) and not _SOURCES.search(_sentence(head, found)):
             return True
     return False

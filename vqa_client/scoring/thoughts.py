@@ -28,7 +28,6 @@ _RESPONSE = re.compile(
     r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)\W{0,4}:[*_]{0,3}",
     re.IGNORECASE | re.MULTILINE,
 )
-_SIGNS: Final = ("<", "[", "◁")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)*]{0,4}\s|[。！？\n]")
 _OPEN_END = re.compile(r"(?:\.\.\.|…|[,;:(\-–—])\Z")
 _WHOLE_END = re.compile(r"[.!?。！？।؟)\]}>\"'”’*`|$]\Z")
@@ -51,7 +50,7 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
     A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
     response is announced; without one they are prose, unless the reply was cut.
     """
-    said, unclosed = _undelimited(text) if any(sign in text for sign in _SIGNS) else (text, False)
+    said, unclosed = _undelimited(text) if "<" in text or "[" in text or "◁" in text else (text, False)
     announced = _IN_WORDS.match(said)
     if announced is None:
         return said, unclosed

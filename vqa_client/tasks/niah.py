@@ -129,13 +129,13 @@ def task(*, prompt_template: str | None = None, case_sensitive: bool = False, te
 
 def _parse(reply: Reply, question: Question, case_sensitive: bool) -> Answer:
     """Take all that was said as the answer; one cut short before the needle, or that declines without it, has none."""
-    if reply.status or not reply.text:
+    text = reply.text
+    if reply.status or not text:
         return reply.without_answer()
-    if (reply.cut or reply.declines) and not contains(
-        question.references[0], reply.text, case_sensitive=case_sensitive
-    ):
+    found = contains(question.references[0], text, case_sensitive=case_sensitive)
+    if not found and (reply.cut or reply.declines):
         return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
-    return Answer(text=reply.text, rule="whole_reply", source=reply.source)
+    return Answer(text=text, rule="whole_reply", source=reply.source)
 
 
 def _score(answer: Answer, reply: Reply, question: Question, case_sensitive: bool) -> Score:
