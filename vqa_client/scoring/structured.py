@@ -20,7 +20,8 @@ EXPLANATIONS: Final = ("explanation", "rationale", "reason", "reasoning", "justi
 _START = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 _FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
 _PAIR = re.compile(
-    r'"(?P<key>[\w -]{1,40})"\s{0,99}:\s{0,99}(?:(?P<bare>-?\d[\w.,]*|true|false)|"(?P<text>(?:[^"\\]|\\.)*)(?P<end>"?))',
+    r'"(?P<key>[\w -]{1,40})"\s{0,99}:\s{0,99}'
+    r'(?:(?P<bare>-?\d[\w.,]*|true|false)|"(?P<text>(?:[^"\\]|\\.)*)(?P<end>"?))',
     re.DOTALL,
 )
 _NOT_LETTERS = re.compile(r"[^a-z]")

@@ -25,15 +25,16 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _RESPONSE = re.compile(
-    r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)\W{0,4}:[*_]{0,3}",
+    r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)"
+    r"\W{0,4}:[*_]{0,3}",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)*]{0,4}\s|[。！？\n]")
 _OPEN_END = re.compile(r"(?:\.\.\.|…|[,;:(\-–—])\Z")
 _WHOLE_END = re.compile(r"[.!?。！？।؟)\]}>\"'”’*`|$]\Z")
 _HESITATES = re.compile(
-    r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check|re-?(?:check|read"
-    r"|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
+    r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check"
+    r"|re-?(?:check|read|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
     r"|i (?:should|need to|have to|must|will) (?:check|look|verify|see|read|count|consider))\b",
     re.IGNORECASE,
 )

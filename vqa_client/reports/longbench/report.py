@@ -12,6 +12,7 @@ from typing import Any
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
 from vqa_client.reports.additions import additions, percent, tally
+from vqa_client.reports.kinds import count_kinds
 from vqa_client.reports.longbench.choices import choices_taken
 from vqa_client.reports.longbench.groups import (
     CONTEXT_LENGTHS,
@@ -22,7 +23,6 @@ from vqa_client.reports.longbench.groups import (
     grouped,
     share,
 )
-from vqa_client.reports.kinds import count_kinds
 from vqa_client.reports.longbench.results import mc_result, niah_result, published_score
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise, summary_of
