@@ -56,5 +56,5 @@ def gap_words(parts: Mapping[str, Part]) -> str:
     found, published = parts["containment"].overall.value, parts["published"].overall.value
     if found is None or published is None or found == published:
         return ""
-    where = "thoughts, wrappers and refusals" if published > found else "the field of the reasoning"
+    where = "thoughts and refusals" if published > found else "the field of the reasoning"
     return f"published - containment = {100 * (published - found):+.2f} points: references that are only in {where}"

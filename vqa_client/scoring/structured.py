@@ -17,6 +17,9 @@ KEYS: Final = (
 )
 KEYS_IF_ALONE: Final = ("prediction", "response", "output", "result", "solution")
 EXPLANATIONS: Final = ("explanation", "rationale", "reason", "reasoning", "justification", "because", "why")
+_BESIDE_A_LABEL: Final = frozenset({"label", "confidence", "score", "probability", *EXPLANATIONS})
+"""An object with other keys describes a thing in the picture, whose label isn't an answer."""
+_ANSWERS: Final = frozenset({*KEYS, *KEYS_IF_ALONE}) - {"label"}
 _START = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 _FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
 _PAIR = re.compile(
@@ -57,6 +60,8 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
     if answer is None:
         return None
     given = {_folded(key): each for key, each in value.items()}
+    if not given.keys() & _ANSWERS and given.keys() - _BESIDE_A_LABEL:
+        return None
     explanation = next((given[key] for key in EXPLANATIONS if isinstance(given.get(key), str)), "")
     return answer, explanation
 

@@ -71,7 +71,10 @@ _NO_MARKS: Final = str.maketrans(dict.fromkeys(MARKED, " "))
 
 
 def _tagged(text: str) -> Iterator[_Place]:
-    """Each outermost pair of answer tags; an end without a beginning closes all before it."""
+    """Each outermost pair of answer tags; an end without a beginning closes all before it.
+
+    A beginning without an end opens all after it, where words follow it and it isn't a word in brackets in a sentence.
+    """
     depth = 0
     first: re.Match[str] | None = None
     for tag in ANSWER_TAG.finditer(text):
@@ -82,7 +85,7 @@ def _tagged(text: str) -> Iterator[_Place]:
         elif (depth := depth - 1) == 0:
             yield first.start(), first.end(), tag.start(), tag.end()
             first = None
-    if first:
+    if first and _WORD.search(text, first.end()) and (first[0][0] == "<" or not text[: first.start()].strip(" *")):
         yield first.start(), first.end(), len(text), len(text)
 
 

@@ -132,21 +132,21 @@ def _parse(reply: Reply, question: Question, case_sensitive: bool) -> Answer:
     text = reply.text
     if reply.status or not text:
         return reply.without_answer()
-    found = contains(question.references[0], text, case_sensitive=case_sensitive)
+    found = contains(question.references[0], reply.visible, case_sensitive=case_sensitive)
     if not found and (reply.cut or reply.declines):
         return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
     return Answer(text=text, rule="whole_reply", source=reply.source)
 
 
 def _score(answer: Answer, reply: Reply, question: Question, case_sensitive: bool) -> Score:
-    """Containment in the answer; `published` looks through the whole reply, as the published script does."""
-    gold, text = question.references[0], answer.text
+    """Containment in what was said; `published` looks through the whole reply, as the published script does."""
+    gold, text, said = question.references[0], answer.text or "", reply.visible if answer.text else ""
     published = contains(gold, reply.raw, case_sensitive=case_sensitive)
-    found = published if text == reply.raw else contains(gold, text or "", case_sensitive=case_sensitive)
+    found = published if said == reply.raw else contains(gold, said, case_sensitive=case_sensitive)
     parts = {
         "containment": float(found),
         "published": float(published),
-        "strict": float(contains_strict(gold, text or "", case_sensitive=case_sensitive)),
-        "n_numbers": float(count_numbers(text or "")),
+        "strict": float(contains_strict(gold, text, case_sensitive=case_sensitive)),
+        "n_numbers": float(count_numbers(text)),
     }
     return Score(value=parts["containment"], parts=parts)
