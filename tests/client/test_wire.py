@@ -59,7 +59,10 @@ def test_reasoning_is_read_from_both_fields(field: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("stop", "stop"), ("length", "length"), ("max_tokens", "length"), (None, None), ("", None), ("eos", "eos")],
+    [
+        *(("stop", "stop"), ("length", "length"), ("max_tokens", "length"), ("MAX_TOKENS", "length"), ("eos", "eos")),
+        *((None, None), ("", None), ({}, None), ("STOP", "STOP"), ("SAFETY", "SAFETY")),
+    ],
 )
 def test_finish_reasons_are_kept_and_cuts_have_one_name(given: object, kept: object) -> None:
     assert read(reply(content="B", finish_reason=given)).finish_reason == kept
@@ -70,9 +73,75 @@ def test_content_in_parts_is_joined() -> None:
     assert read(reply(content=parts)).text == "The answer is B"
 
 
-def test_a_refusal_field_is_a_refusal() -> None:
-    completion = read(reply(content=None, refusal="I can't help with that."))
-    assert (completion.text, completion.finish_reason) == ("I can't help with that.", "refusal")
+@pytest.mark.parametrize(
+    ("part", "thought"),
+    [
+        ({"type": "reasoning", "text": "A?"}, "A?"),
+        ({"type": "reasoning_text", "text": "A?"}, "A?"),
+        ({"type": "thinking", "thinking": "A?"}, "A?"),
+        ({"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, "A?"),
+        ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "A?"}]}, "A?"),
+        ({"type": "text", "thought": True, "text": "A?"}, "A?"),
+        ({"type": "redacted_thinking", "data": "c2Vr"}, None),
+        ({"type": "text", "thought": False, "text": ""}, None),
+    ],
+)
+def test_parts_that_are_thought_are_not_said(part: dict[str, object], thought: str | None) -> None:
+    completion = read(reply(content=[part, {"type": "output_text", "text": "C"}]))
+    assert (completion.text, completion.reasoning) == ("C", thought)
+
+
+@pytest.mark.parametrize(
+    ("message", "finish_reason"),
+    [
+        ({"content": None, "refusal": "I can't help with A."}, "refusal"),
+        ({"content": [{"type": "refusal", "refusal": "I can't help with A."}]}, "refusal"),
+        ({"content": None, "refusal": "I can't help with A.", "finish_reason": "content_filter"}, "content_filter"),
+    ],
+)
+def test_a_refusal_field_is_a_refusal(message: dict[str, object], finish_reason: str) -> None:
+    completion = read(reply(**message))
+    assert (completion.text, completion.finish_reason) == ("I can't help with A.", finish_reason)
+
+
+FILTER = {"code": "content_filter", "message": "filtered"}
+FILTERED = {"message": None, "finish_reason": "content_filter"}
+
+
+@pytest.mark.parametrize(
+    ("body", "finish_reason"),
+    [
+        ({"choices": [FILTERED]}, "content_filter"),
+        ({"choices": [{"message": None, "finish_reason": "RECITATION"}]}, "RECITATION"),
+        ({"choices": [{"message": None, "finish_reason": "MAX_TOKENS"}]}, "length"),
+        ({"error": FILTER}, "content_filter"),
+        ({"error": FILTER, "choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}, "content_filter"),
+        ({"error": {"message": "stopped"}, "choices": [FILTERED]}, "content_filter"),
+        ({"error": {"message": "stopped", "choices": [FILTERED]}}, "content_filter"),
+        (
+            {"error": {"code": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}},
+            "ResponsibleAIPolicyViolation",
+        ),
+    ],
+)
+def test_a_filter_or_a_limit_without_a_message_is_a_reply_without_text(body: object, finish_reason: str) -> None:
+    completion = read(json.dumps(body).encode())
+    assert (completion.text, completion.reasoning, completion.finish_reason) == ("", None, finish_reason)
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "retry"),
+    [
+        ("insufficient_system_resource", "server_error", True),
+        ("overloaded", "server_error", True),
+        ("error", "bad_response", False),
+        ("ABORT", "bad_response", False),
+    ],
+)
+def test_a_reply_that_the_server_gave_up_is_no_answer(word: str, status: str, retry: bool) -> None:
+    failure = refused(reply(content="The tram could be", finish_reason=word))
+    assert (failure.verdict.status, failure.verdict.retry) == (status, retry)
+    assert word in failure.message
 
 
 def test_tool_calls_without_text_are_no_answer() -> None:

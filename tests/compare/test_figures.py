@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
+from vqa_client.cli.compare_tables import as_compare_tables
 from vqa_client.compare.content import content
 from vqa_client.compare.figures import EXACT, Comparison
+from vqa_client.compare.matching import match
 from vqa_client.compare.sentence import p_text, points, sentence
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import UsageError
@@ -168,6 +170,18 @@ def _finite(value: Any) -> None:
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
         _finite(each)
     assert not isinstance(value, float) or math.isfinite(value)
+
+
+def test_the_published_count_stands_beside_the_accuracy(tmp_path: Path) -> None:
+    parts = ({"containment": 0.0, "published": 1.0}, {"containment": 1.0, "published": 1.0})
+    a = [record(f"q{number}", score=each["containment"], parts=each) for number, each in enumerate(parts)]
+    (of,) = compared(tmp_path, a, [*a[:1], failed("q1")], task="niah")
+    assert (of.accuracy_a.value, of.accuracy_a.published) == (0.5, 1.0)
+    assert (of.accuracy_b.value, of.accuracy_b.published) == (0.0, 0.5)
+    shown = as_compare_tables([(of, match(*compare_runs([tmp_path / "0", tmp_path / "1"])[0]))], [])
+    assert "published" in shown
+    (vqa,) = compared(tmp_path / "vqa", scored(1.0), scored(0.0))
+    assert not vqa.has_published
 
 
 def test_where_all_failed_there_is_no_accuracy_of_the_answered(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from tests.reports.sample_records import needle
 from tests.tasks.declared import benchmark_of
-from vqa_client.reports.described import description_of
+from vqa_client.reports.described import description_of, gap_words
+from vqa_client.reports.summary import summarise
 from vqa_client.task import Breakdown, Description
 
 
@@ -47,6 +50,23 @@ def test_a_run_file_with_another_kind_of_description_is_read_as_an_old_one() -> 
 def test_every_metric_of_the_benchmarks_has_its_words() -> None:
     for name in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr", "chartqa", "pope"):
         assert all(benchmark_of(name).description().metrics.values()), name
+
+
+@pytest.mark.parametrize(
+    ("headline", "score", "published", "words"),
+    [
+        ("containment", 0.0, 1.0, "published - containment = +100.00 points: references that are only in thoughts"),
+        ("containment", 1.0, 0.0, "-100.00 points: references that are only in the field of the reasoning"),
+        ("relaxed", 1.0, 0.0, "published - relaxed = -100.00 points"),
+        ("containment", 1.0, 1.0, ""),
+    ],
+)
+def test_a_published_score_that_differs_is_named(headline: str, score: float, published: float, words: str) -> None:
+    record = needle("d", 0, right=True, depth="0-20%")
+    found = gap_words(summarise([replace(record, parts={headline: score, "published": published})]).parts, headline)
+    assert words in found
+    assert bool(words) == bool(found)
+    assert gap_words(summarise([record]).parts, headline) == ""
 
 
 def test_values_of_a_field_have_the_declared_order() -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.reports.sample_records import (
     CHOICES,
@@ -257,6 +258,18 @@ def test_the_needle_report_has_the_published_form(tmp_path: Path) -> None:
     assert detailed["by_length_and_depth"]["48k-64k"]["40-60%"] == EMPTY
     assert report["scores"]["strict"]["overall"]["accuracy"] == 0.0
     assert report["scores"]["n_numbers"] == {"n": 4, "mean": 2.0}
+
+
+def test_the_published_keys_of_the_needle_report_keep_the_published_count(tmp_path: Path) -> None:
+    thought = replace(NEEDLES[1], parts={"containment": 0.0, "published": 1.0, "strict": 0.0, "n_numbers": 1.0})
+    report = niah_report(tmp_path / "r.json", [NEEDLES[0], thought])
+    assert (report["correct"], report["accuracy"]) == (2, 100.0)
+    assert report["interval"]["high"] == 100.0
+    assert report["instance_accuracies"]["doc1"]["correct"] == 2
+    assert report["detailed_analysis"]["by_needle_depth"]["80-100%"]["correct"] == 1
+    assert [result["correct"] for result in report["results"]] == [True, True]
+    assert report["scores"]["containment"]["overall"]["accuracy"] == 50.0
+    assert report["breakdowns"]["needle_depth"]["80-100%"]["correct"] == 0
 
 
 def test_a_needle_result_has_the_published_fields(tmp_path: Path) -> None:

@@ -153,6 +153,16 @@ def test_that_our_own_log_writes_ids_as_text_is_worth_no_word(tmp_path: Path) ->
     assert score_files(settings).notes == []
 
 
+def test_the_official_evaluator_gets_what_a_record_s_model_said(tmp_path: Path) -> None:
+    predictions = logged(tmp_path, output="<think>no?</think><answer>yes</answer>", rule="whole_reply")
+    annotations = write_annotations(tmp_path / "a.json", annotation(1, "yes", "no"))
+    report = score_files(
+        ScoreSettings(predictions=predictions, annotations=annotations, metrics=("normalised", "official"))
+    )
+    assert (percent(report), percent(report, "official")) == (percent(report, "normalised"), 0.0)
+    assert percent(report) > 0
+
+
 def test_explanations_have_a_command_of_their_own(tmp_path: Path) -> None:
     predictions = logged(tmp_path, rationale="it is bright")
     known, strange = (write_annotations(tmp_path / f"{n}.json", annotation(n, "yes")) for n in (1, 2))

@@ -7,6 +7,66 @@ from vqa_client.scoring.choice import read_choice
 from vqa_client.scoring.refusal import refuses
 from vqa_client.types import Answer, Completion
 
+OTHER_REFUSALS = """
+很抱歉，我无法回答这个问题。
+作为一个人工智能语言模型，我无法看到图片。
+抱歉，我無法提供協助。
+عذرًا، لا أستطيع المساعدة في ذلك.
+عذراً، لا يمكنني مساعدتك في هذا الطلب.
+Ich kann diese Frage leider nicht beantworten.
+Es tut mir leid, ich kann Ihnen bei dieser Anfrage nicht helfen.
+Ich kann keine Bilder sehen.
+Lo siento, no puedo responder a esa pregunta.
+Lo siento, no puedo ver imágenes.
+Désolé, je ne peux pas répondre à cette question.
+Je ne suis pas en mesure de voir les images.
+申し訳ございませんが、そのご質問にはお答えできません。
+죄송합니다. 그 질문에는 답변해 드릴 수 없습니다.
+죄송하지만 이미지를 볼 수 없습니다.
+Извините, я не могу ответить на этот вопрос.
+Вибачте, але я не можу допомогти з цим.
+क्षमा करें, मैं इसमें मदद नहीं कर सकता।
+Üzgünüm, bu konuda yardımcı olamam.
+Üzgünüm, bu soruyu yanıtlayamıyorum.
+Przykro mi, ale nie mogę w tym pomóc.
+Desculpe, não posso ajudar com isso.
+Mi dispiace, non posso aiutarti con questo.
+Sorry, ik kan je daar niet mee helpen.
+Tyvärr kan jag inte hjälpa till med det.
+Beklager, jeg kan ikke hjælpe med det.
+Valitettavasti en voi auttaa tässä.
+Xin lỗi, tôi không thể giúp bạn với yêu cầu này.
+ขออภัย ฉันไม่สามารถช่วยเรื่องนี้ได้
+Maaf, saya tidak dapat membantu dengan permintaan itu.
+Omlouvám se, ale s tím nemohu pomoci.
+Îmi pare rău, dar nu vă pot ajuta cu asta.
+Λυπάμαι, αλλά δεν μπορώ να βοηθήσω με αυτό.
+מצטער, אני לא יכול לעזור בזה.
+দুঃখিত, আমি এতে সাহায্য করতে পারব না।
+""".strip().split("\n")
+OTHER_ABSENCES = """
+Ich kann es im Dokument nicht finden.
+Ich kann diese Frage anhand des Dokuments nicht beantworten.
+Auf dem Bild kann ich keine Uhr sehen.
+Je ne peux pas le trouver dans le document.
+No puedo encontrarlo en el documento.
+No puedo ver la fecha en la imagen.
+我在文档中找不到答案。
+根据文档，我无法回答这个问题。
+图片中我无法看到日期。
+文書には記載がないため、回答できません。
+죄송하지만 답변을 찾을 수 없습니다.
+Я не могу найти это в документе.
+Nie mogę tego znaleźć w dokumencie.
+Não consigo encontrar no documento.
+Non riesco a trovarlo nel documento.
+Bunu belgede bulamıyorum.
+Không thể tìm thấy trong tài liệu.
+ฉันไม่สามารถหาได้ในเอกสาร
+Saya tidak dapat menemukannya di dokumen.
+لا أستطيع العثور عليه في المستند.
+Ik kan het niet vinden in het document.
+""".strip().split("\n")
 REFUSALS = (
     "I'm sorry, but I can't assist with that.",
     "I’m sorry, but I can’t help with that request.",
@@ -28,6 +88,7 @@ REFUSALS = (
     "申し訳ありませんが、お手伝いできません。",
     "죄송하지만 도와드릴 수 없습니다.",
     "Извините, но я не могу помочь с этим.",
+    *OTHER_REFUSALS,
 )
 NO_REFUSALS = (
     "I cannot determine this from the document.",
@@ -36,6 +97,7 @@ NO_REFUSALS = (
     "I cannot find it in the document.",
     "I'm sorry, the document does not mention it.",
     "I don't know.",
+    *OTHER_ABSENCES,
     "The document cannot help with that question, it ends on page 3.",
 )
 
@@ -69,7 +131,7 @@ def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
     assert read(text, "stop").status == "empty"
 
 
-@pytest.mark.parametrize("finish_reason", ["length", "max_tokens"])
+@pytest.mark.parametrize("finish_reason", ["length", "MAX_TOKENS"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -79,6 +141,7 @@ def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
         "A. red bus",
         "It is a blue car",
         "**B",
+        "Looking at option by option, the red bus",
         "I'm sorry, but I can't",
         "<think>The answer is B",
         "<think>hm</think>",
@@ -111,6 +174,7 @@ def test_an_answer_in_the_reasoning_counts_where_the_model_stopped() -> None:
         ("stop", "It looks like a tram.", "empty"),
         ("stop", "The answer is A or C.", "empty"),
         ("stop", "The answer is E.", "empty"),
+        ("stop", "So the answer is A. Hmm wait, let me check option C again because rails", "empty"),
         ("stop", "", "empty"),
         ("content_filter", None, "refused"),
     ],

@@ -1,7 +1,10 @@
 """What a reply is taken for: what was thought, said, wrapped, cut."""
 
+from time import process_time
+
 import pytest
 
+from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.structured import answer_in_json
@@ -34,6 +37,22 @@ def taken(text: str, finish_reason: str | None = None, reasoning: str | None = N
         ("snake_case_name", "snake_case_name"),
         ("$7", "7"),
         ("B\n\nQuestion: next\nAnswer: D", "B"),
+        ("<mm:think>A</mm:think>B", "B"),
+        ("A</mm:think>B", "B"),
+        ("[unused16]A[unused17]B", "B"),
+        ("<|inner_prefix|>A<|inner_suffix|>B", "B"),
+        ("<|thinking|>A<|/thinking|>B", "B"),
+        ("<|begin_of_thought|>A<|end_of_thought|><|begin_of_solution|>B<|end_of_solution|>", "B"),
+        ("<|thinking|>A<|answer|>B", "B"),
+        ("<thought_process>A</thought_process>B", "B"),
+        ("<|im_start|>assistant\n<inner_monologue>A</inner_monologue>B", "B"),
+        ("[reflection]A[/reflection]B", "B"),
+        ("[reasoning] B", "(reasoning) B"),
+        ("B <my_reason>wet</my_reason>", "B wet"),
+        ("<my_reason>A</my_reason><think>A</think>B", "B"),
+        ("Here is my thought process:\nA\n\nHere is my response:\nB", "B"),
+        ("**Here's my reasoning:** A\n\n**My final answer:** B", "B"),
+        ("Here is my reasoning: B", "Here is my reasoning: B"),
     ],
 )
 def test_a_reply_is_peeled_to_what_was_said(reply: str, text: str) -> None:
@@ -57,7 +76,18 @@ def test_marks_in_the_reply_itself_are_no_marks() -> None:
     assert taken("\x04B\x05 \x02C\x03").peeled == "B C"
 
 
-@pytest.mark.parametrize(("reply", "unclosed"), [("<think>x", True), ("<think>x</think>", False), ("x</think>", False)])
+@pytest.mark.parametrize(
+    ("reply", "unclosed"),
+    [
+        ("<think>x", True),
+        ("<think>x</think>", False),
+        ("x</think>", False),
+        ("<mm:think>x", True),
+        ("<|inner_prefix|>x", True),
+        ("[reasoning] x", False),
+        ("Here is my thought process: x", False),
+    ],
+)
 def test_reasoning_that_does_not_end_is_noticed(reply: str, unclosed: bool) -> None:
     assert taken(reply).cut is unclosed
 
@@ -85,3 +115,136 @@ def test_the_answer_is_taken_out_of_json(reply: str, answer: str | None) -> None
 def test_plain_text_folds_to_itself() -> None:
     once = plain("The **answer** is “B” — \\textbf{really}: <b>B</b>")
     assert plain(once.translate({2: "", 3: ""})) == once.translate({2: "", 3: ""})
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "explanation"),
+    [
+        ("yes", "yes", ""),
+        ("<answer>yes</answer>", "yes", ""),
+        ("<answer>**Yes.**</answer>", "Yes.", ""),
+        ("It is wet. <answer>yes", "yes", "It is wet."),
+        ("yes</answer>", "yes", ""),
+        ("<answer>no</answer> Wait. <answer>yes</answer>", "yes", "<answer>no</answer> Wait."),
+        ("<answer></answer>", "", ""),
+        ("[ANSWER]yes[/ANSWER]", "yes", ""),
+        ("<|begin_of_box|>yes<|end_of_box|>", "yes", ""),
+        ("\\boxed{yes}", "yes", ""),
+        ("$\\boxed{\\text{red bus}}$.", "red bus", ""),
+        ("\\boxed{no} or \\boxed{7{,}421}", "7,421", ""),
+        ("\\boxed{\\frac{1}{2}}", "\\frac{1}{2}", ""),
+        ("\\boxed{yes", "yes", ""),
+        ("**yes**", "yes", ""),
+        ("*yes*.", "yes", ""),
+        ("<b>yes</b>", "yes", ""),
+        ("**a** and **b**", "**a** and **b**", ""),
+        ("__init__", "__init__", ""),
+        ("```\nyes\n```", "yes", ""),
+        ("`yes`", "yes", ""),
+        ('{"answer": "yes"}', "yes", ""),
+        ('[{"final_answer": "yes", "reason": "it is wet"}]', "yes", "it is wet"),
+        ('Sure:\n```json\n{"answer": "yes", "explanation": "because it is wet"}\n```', "yes", "because it is wet"),
+        ('{"answer": "yes", "explanation": "it is w', "yes", "it is w"),
+        ('{"answer": "\\(x\\)", "confidence": 0.9}', "\\(x\\)", ""),
+        ('{"answer": null}', "", ""),
+        ('{"bbox": [1, 2]}', '{"bbox": [1, 2]}', ""),
+        ('{"label": "secret", "value": 7421}', '{"label": "secret", "value": 7421}', ""),
+        ('{"label": "neutral", "confidence": 0.9}', "neutral", ""),
+        ("7421 [result].", "7421 [result].", ""),
+        ("<answer>yes</answer><explanation>it is wet</explanation>", "yes", "it is wet"),
+        ("yes & no", "yes & no", ""),
+    ],
+)
+def test_an_answer_is_taken_out_of_what_it_is_wrapped_in(reply: str, text: str, explanation: str) -> None:
+    found = taken(reply).unwrapped
+    assert (found.answer, found.explanation) == (text, explanation)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish_reason", "reasoning", "status", "source"),
+    [
+        ("B", "stop", "A", None, "content"),
+        ("", "stop", "The answer is B.", None, "reasoning"),
+        ("", "STOP", "B", None, "reasoning"),
+        ("<|im_end|>", "stop", "The answer is B", None, "reasoning"),
+        ("", None, "The answer is B.", "empty", "content"),
+        ("", "stop", "So the answer is A. Hmm wait, let me check option C again because rails", "empty", "content"),
+        ("", "stop", "The code is 7421. Let me look at page 3 again.", "empty", "content"),
+        ("", "stop", "The code is 7421. But the table on the", "empty", "content"),
+        ("", "stop", "The code may be 7421 or...", "empty", "content"),
+        ("", "stop", "The answer is A. Hmm, let me check option C. It has rails.", "empty", "content"),
+        ("", "stop", "The answer is A. Wait, let me check if option C is right.", "empty", "content"),
+        ("", "stop", "Let me look at the page. The code is 7421.", None, "reasoning"),
+        ("", "stop", "It has rails and a pantograph. It must be the tram on the left", "empty", "content"),
+        ("", "stop", "red", None, "reasoning"),
+        ("", "stop", "Wait, I see it. So the answer is B", None, "reasoning"),
+        ("", "stop", "Let me see. It is the tram.\nAnswer: C", None, "reasoning"),
+        ("", "length", "The answer is B.", "truncated", "content"),
+        ("<think>B", "stop", None, "truncated", "content"),
+        ("<think>A</think>", "stop", None, "empty", "content"),
+        ("Here is my thought process: B", "length", None, "truncated", "content"),
+        ("B", "SAFETY", None, "refused", "content"),
+        ("", "content_filter", "The answer is B.", "refused", "content"),
+    ],
+)
+def test_what_a_reply_is_worth_is_decided_once(
+    text: str, finish_reason: str | None, reasoning: str | None, status: str | None, source: str
+) -> None:
+    reply = taken(text, finish_reason, reasoning)
+    assert (reply.status, reply.source) == (status, source)
+
+
+@pytest.mark.parametrize(
+    ("words", "meaning"),
+    [
+        ("stop STOP end_turn EndTurn eos eos_token COMPLETE stop_sequence", "stopped"),
+        ("length LENGTH MAX_TOKENS max-tokens maxTokens FINISH_REASON_MAX_TOKENS max_output_tokens", "cut"),
+        ("FinishReason.MAX_TOKENS model_length model_context_window_exceeded repetition", "cut"),
+        ("content_filter ContentFilter SAFETY RECITATION PROHIBITED_CONTENT guardrail_intervened", "filtered"),
+        ("refusal REFUSAL", "refused"),
+        ("insufficient_system_resource OVERLOADED", "exhausted"),
+        ("error abort ABORTED cancelled network_error", "broken"),
+        ("tool_calls TOOL_USE function_call", "called"),
+        ("why", None),
+    ],
+)
+def test_a_finish_reason_means_the_same_however_it_is_spelt(words: str, meaning: str | None) -> None:
+    assert {word: meaning_of(word) for word in words.split()} == dict.fromkeys(words.split(), meaning)
+
+
+LONG = 100_000
+PIECES = (
+    *("<think>", "</think>", "<mm:think>", "[think]", "[/reason", "<|thinking|>", "<|", "<", "[", "{", "}", "\\boxed{"),
+    *(
+        "\\boxed{}",
+        "```",
+        "*",
+        "**a",
+        "`",
+        "$\\",
+        "\\text{",
+        "<answer>",
+        "</answer>",
+        "\x04",
+        "\x05",
+        '"a":',
+        "\n",
+        " ",
+    ),
+    *("Here is my ", "here is my response", "my answer:\n", "my reasoning: ", "kann nicht ", "<b>", "&lt;", "wait. "),
+)
+
+
+def seconds(text: str) -> float:
+    start = process_time()
+    for each in (taken(text, "length"), taken("", "stop", text)):
+        assert each.text is not None
+        assert each.peeled is not None
+    return process_time() - start
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_time_is_linear_in_the_length_of_a_reply(piece: str) -> None:
+    texts = [piece * (length // len(piece)) for length in (LONG, 2 * LONG)]
+    once, twice = (min(seconds(text) for _ in range(3)) for text in texts)
+    assert twice < max(3 * once, 0.05), (once, twice)

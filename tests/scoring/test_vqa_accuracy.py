@@ -44,6 +44,10 @@ def test_the_mean_is_over_all_sets_of_nine_annotators(k: int, accuracy: float) -
         ("yes", ["yes", "yeah", "yep"], 2 / 9, 2 / 9, 2 / 9, 2 / 9),
         ("blue", ["blue", "bluish"], 1 / 6, 1 / 6, 1 / 6, 1 / 6),
         ("x", ["x"], 0, 0, 0, 0),
+        ("Yes。", ten(("yes", 9), ("no", 1)), 1, 0, 0, 0),
+        ("２", ten(("2", 9), ("3", 1)), 1, 0, 0, 0),
+        ("٢", ten(("2", 9), ("3", 1)), 1, 0, 0, 0),
+        ("да！", ten(("да", 9), ("нет", 1)), 1, 0, 0, 0),
     ],
 )
 def test_the_modes_differ_where_the_evaluators_do(

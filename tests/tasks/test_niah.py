@@ -21,8 +21,8 @@ def load(tmp_path: Path, records: list[Any], **options: Any) -> Loaded:
     return niah.load(write_list(tmp_path / "data.json", records), **({"pages": two_pages} | options))
 
 
-def reply(text: str, finish_reason: str = "stop") -> Reply:
-    return reply_from(Completion(text=text, finish_reason=finish_reason))
+def reply(text: str, finish_reason: str = "stop", reasoning: str | None = None) -> Reply:
+    return reply_from(Completion(text=text, finish_reason=finish_reason, reasoning=reasoning))
 
 
 def test_a_record_becomes_a_question_for_each_needle(tmp_path: Path) -> None:
@@ -149,6 +149,28 @@ def test_the_headline_is_containment_with_the_strict_score_beside_it(text: str, 
     assert score.parts["strict"] == strict
 
 
+@pytest.mark.parametrize(
+    ("completion", "containment", "published", "strict"),
+    [
+        (reply("<think>It is iron, but", "length"), 0, 1, 0),
+        (reply("[THINK]It is iron.[/THINK]copper"), 0, 1, 0),
+        (reply("<reasoning>iron</reasoning>It is unknown."), 0, 1, 0),
+        (reply("It could be iron, but <answer>copper</answer>"), 1, 1, 0),
+        (reply("<thinking>copper, zinc, iron</thinking>\niron"), 1, 1, 1),
+        (reply("Here is my thought process: iron.\nHere is my response: copper"), 0, 1, 0),
+        (reply("", reasoning="The metal is iron."), 1, 0, 1),
+    ],
+)
+def test_a_thought_is_no_answer_and_the_published_count_stands_beside(
+    completion: Reply, containment: int, published: int, strict: int
+) -> None:
+    task = niah.task()
+    score = task.score(task.parse(completion, QUESTION), completion, QUESTION)
+    parts = {"containment": containment, "published": published, "strict": strict}
+    assert score.value == containment
+    assert {name: score.parts[name] for name in parts} == parts
+
+
 def test_numbers_in_a_reply_are_counted() -> None:
     question = Question(id="a#0", text="Which?", references=("42",))
     text = "It may be 17, 42 or 99."
@@ -172,6 +194,20 @@ def test_case_counts_only_when_asked() -> None:
         (reply("Let me look at the pages, first", "length"), "truncated", None),
         (reply("The metal is iron, and", "length"), "ok", "The metal is iron, and"),
         (reply("", "content_filter"), "refused", None),
+        (reply("It is iron", "SAFETY"), "refused", None),
+        (reply("<think>It is iron, but", "length"), "truncated", None),
+        (reply("<mm:think>It is iron, but"), "truncated", None),
+        (reply("I'm sorry, I can't assist with that request."), "refused", None),
+        (reply("很抱歉，我无法回答这个问题。"), "refused", None),
+        (
+            reply("I'm sorry, I can't view images, but it says iron."),
+            "ok",
+            "I'm sorry, I can't view images, but it says iron.",
+        ),
+        (reply("I cannot find it in the document."), "ok", "I cannot find it in the document."),
+        (reply('{"answer": "iron"}'), "ok", "iron"),
+        (reply("", reasoning="It is iron."), "ok", "It is iron."),
+        (reply("", reasoning="It is iron. Hmm, let me check again"), "empty", None),
     ],
 )
 def test_a_reply_without_answer_is_a_state_of_its_own(completion: Reply, status: str, text: str | None) -> None:

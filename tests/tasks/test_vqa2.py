@@ -119,6 +119,10 @@ def test_the_published_scores_stand_beside_their_whole_word_twins() -> None:
         (reply("", reasoning="Red."), "ok", "Red."),
         (reply("", reasoning="Let me look. " * 40 + "Red."), "empty", None),
         (reply("", "length", reasoning="Red."), "truncated", None),
+        (reply("Red", "SAFETY"), "refused", None),
+        (reply("The color that the boat in this picture", "MAX_TOKENS"), "truncated", None),
+        (reply("抱歉，我無法提供協助。"), "refused", None),
+        (reply('{"answer": null}'), "empty", None),
     ],
 )
 def test_a_reply_without_answer_is_a_state_and_worth_nothing(
@@ -129,6 +133,25 @@ def test_a_reply_without_answer_is_a_state_and_worth_nothing(
     if status != "ok":
         assert score.value == 0.0
         assert set(score.parts.values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "official"),
+    [
+        ("<think>blue?</think><answer>red</answer>", 0),
+        ("\\boxed{red}", 0),
+        ("**Red**", 0),
+        ('{"answer": "red"}', 0),
+        ('Sure:\n```json\n{"answer": "red"}\n```', 0),
+        ("```\nred\n```", 1),
+        ("Red。", 0),
+        ("<|begin_of_box|>red<|end_of_box|>", 1),
+    ],
+)
+def test_wrappers_are_taken_off_for_the_headline_alone(text: str, official: int) -> None:
+    question = asked("What color?", *["red"] * 9, "blue")
+    answer, score = judge(reply(text), question, TASK)
+    assert (score.value, score.parts["official"]) == (1.0, official), answer
 
 
 def test_an_answer_in_the_wrong_field_is_marked() -> None:

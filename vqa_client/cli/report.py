@@ -74,7 +74,7 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     yield f"{safe(run.title)} · {safe(run.facts.model or run.stem)}"
     measure = safe(found.description.measure)
     yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
-    if gap := gap_words(found.summary.parts):
+    if gap := gap_words(found.summary.parts, found.description.headline):
         yield f"  {gap}"
     if run.records.unreadable:
         yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"

@@ -189,7 +189,7 @@ def remarks(report: Report) -> list[str]:
         if number and status != "ok":
             said.append(f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}")
     said += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
-    said += filter(None, [gap_words(summary.parts)])
+    said += filter(None, [gap_words(summary.parts, report.description.headline)])
     if report.cut_documents:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:

@@ -127,7 +127,7 @@ def _word(finish_reason: Any) -> str | None:
 
 
 def _reasons(choice: _Choice | None, error: Any) -> Iterator[str | None]:
-    """All that may say why a reply ended: the choice's own reason, and an error's codes and the completion inside it."""
+    """All that may say why a reply ended: the choice's own reason, an error's codes and the completion inside it."""
     if choice is not None:
         yield _word(choice.finish_reason)
     nested = [error]

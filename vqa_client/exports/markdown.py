@@ -40,7 +40,7 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
         yield from _table(("metric", *_ACCURACY), _metrics(summary))
     if found.totals:
         yield from _table(("total", "metric", "%", "95 % interval"), _totals(found.totals))
-    if gap := gap_words(summary.parts):
+    if gap := gap_words(summary.parts, found.description.headline):
         yield f"{gap}."
         yield ""
     for field, tallies in summary.breakdowns.items():

@@ -132,7 +132,7 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "measure": found.description.measure,
         "meanings": [(name, says) for name in found.summary.parts if (says := found.description.metrics.get(name))],
         "totals_of_run": figures.totals(found),
-        "gap": gap_words(found.summary.parts),
+        "gap": gap_words(found.summary.parts, found.description.headline),
         "statuses": figures.statuses(found),
         "metrics": figures.metrics(found),
         "breakdowns": figures.breakdowns(found),

@@ -15,6 +15,7 @@ DOCUMENTS: Final = (
     Breakdown("needle_depth", crossed_with="context_length", steps=True),
 )
 """What documents are broken down by; a context's length is in tokens of cl100k_base."""
+_OLD_HEADLINES: Final = {"niah": "containment"}
 _OLD_MEASURES: Final = {"vqa2": "VQA accuracy (ten answers)", "niah": "accuracy by containment"}
 _OLD_UNITS: Final = {"niah": "document", "mc": "question"}
 _OLD_TYPES: Final = {"vqa2": "question_type", "vqax": "answer_kind", "mc": "domain", "niah": "domain"}
@@ -39,15 +40,24 @@ def _of_old(task: str, scoring: Mapping[str, Any]) -> Description:
     else:
         measure = f"accuracy by the {rule} parser" if rule else "accuracy"
     unit, question_type = _OLD_UNITS.get(task, "image"), _OLD_TYPES.get(task, "")
-    return Description(headline="", measure=measure, breakdowns=DOCUMENTS, unit=unit, question_type=question_type)
+    return Description(
+        headline=_OLD_HEADLINES.get(task, ""),
+        measure=measure,
+        breakdowns=DOCUMENTS,
+        unit=unit,
+        question_type=question_type,
+    )
 
 
-def gap_words(parts: Mapping[str, Part]) -> str:
-    """How far the published count of needles is from the headline, and why; "" where they are the same."""
-    if not {"containment", "published"} <= parts.keys():
+def gap_words(parts: Mapping[str, Part], headline: str) -> str:
+    """How far the published score is from the headline; "" where they are the same, or where there is no such score."""
+    if not {headline, "published"} <= parts.keys():
         return ""
-    found, published = parts["containment"].overall.value, parts["published"].overall.value
+    found, published = parts[headline].overall.value, parts["published"].overall.value
     if found is None or published is None or found == published:
         return ""
-    where = "thoughts, wrappers and refusals" if published > found else "the field of the reasoning"
-    return f"published - containment = {100 * (published - found):+.2f} points: references that are only in {where}"
+    words = f"published - {headline.replace('_', ' ')} = {100 * (published - found):+.2f} points"
+    if headline != "containment":
+        return words
+    where = "thoughts and refusals" if published > found else "the field of the reasoning"
+    return f"{words}: references that are only in {where}"

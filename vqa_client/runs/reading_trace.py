@@ -38,7 +38,8 @@ STATUS_REASONS: Final[dict[Status, str]] = {
     "rejected": "the server refused the request",
 }
 RULE_REASONS: Final = {
-    "whole_reply": "everything that was said is the answer",
+    "whole_reply": "all that was said is the answer, without what it is wrapped in",
+    "wrapper": "the answer is taken out of what it is wrapped in, and the explanation from beside it",
     "cut": "the reply was cut, and what stands before the cut holds no right answer",
     "no_text": "the reply has no text",
     "content_filter": "the server's filter stopped the reply",

@@ -25,8 +25,8 @@ EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explana
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What was answered to one question; `text` is "" unless `status` is "ok".
 
-    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks. `said` is what
-    a record's model said around the answer, which the official evaluator is given; None where that is the text.
+    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks. `said` is all
+    that a record's model said, which the official evaluator is given; None where that is the text.
     """
 
     question_id: Id

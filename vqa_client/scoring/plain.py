@@ -41,7 +41,7 @@ def plain(text: str) -> str:
     if "<" in text or "[" in text:
         text = _untagged(text)
     if "\\" in text:
-        text = unlatexed(text)
+        text = _unlatexed(text)
     text = _unmarked(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -99,8 +99,7 @@ _SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
 _ESCAPED = re.compile(r"\\([^\w\s\\])")
 
 
-def unlatexed(text: str) -> str:
-    """Take LaTeX commands off their arguments, whose braces stay, and mark boxes."""
+def _unlatexed(text: str) -> str:
     text = text.replace("\\\\", "\n")
     text = _COLOUR.sub(" ", text)
     text = _boxes(text) if "box" in text else text

@@ -29,67 +29,136 @@ _REFUSALS = (
     re.compile(r"\bi (?:must|have to|respectfully) (?:decline|refuse)\b|\bi(?: am|'m) (?:declining|refusing)\b"),
     re.compile(r"\b(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:guidelines|policy|policies|principles)\b"),
 )
-_HINTS: Final = ("'t", "not", "unable", "declin", "refus", "against", "violate")
+_HINTS: Final = ("'t", "’t", "39;t", "not", "unable", "declin", "refus", "against", "violate")
 """One of them is in every refusal in English: to look for a word is cheap."""
 _FEW: Final = r"(?:\w+ ){0,5}?"
 _OTHERS: Final[dict[str, str]] = {
     # German, Dutch, Swedish, Norwegian, Danish
-    "kann|kan|darf": rf"(?:kann|darf|kan|mag) {_FEW}(?:nicht|keine?|niet|geen|inte|ikke) {_FEW}(?:(?:weiter)?helfen"
-    r"|unterstützen|beantworten|erfüllen|bearbeiten|nachkommen|helpen|assisteren|beantwoorden|voldoen|verwerken"
-    r"|hjälpa|hjelpe|hjælpe|besvara|svara på (?:den|din)|svare på (?:det|dette|den)|assistera|bistå)"
-    r"|(?:kann|kan) (?:ich |ik |jag |jeg )?(?:leider |helaas |das |dieses |die |diese |keine |de |deze |geen |inte |ikke )"
-    r"{1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:nicht |niet )?(?:direkt |direct )?(?:sehen|ansehen|anzeigen"
-    r"|analysieren|betrachten|öffnen|zien|bekijken|openen|analyseren)|[.,!]|$)",
-    "je ne": r"je ne (?:peux|suis) (?:malheureusement )?pas (?:en mesure (?:de |d'))?(?:vous |t')?(?:aider|assister"
-    r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter|accéder à (?:cette|votre) demande"
-    r"|(?:voir|visualiser|analyser|afficher) (?:les |l'|d'|cette |votre |des )?(?:image|photo))",
-    "no pued|no podr": rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar"
-    r"|responder (?:a )?(?:esa|esta|tu|su|eso)|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))",
-    "não": rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir"
-    r"|responder (?:a )?(?:essa|esta|sua|isso)|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))",
-    "non ": rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare|elaborare"
-    r"|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la |questa )?(?:immagin|foto))",
-    "en voi|en pysty|en kykene|en valitettavasti": rf"en (?:valitettavasti )?(?:voi|pysty|kykene) {_FEW}(?:auttaa"
-    r"|auttamaan|vastata (?:tähän|siihen)|vastaamaan (?:tähän|siihen)|(?:nähdä|näkemään|katsoa) kuv)",
-    "nie ": rf"nie (?:mogę|jestem w stanie|potrafię) {_FEW}(?:pomóc|spełnić|zrealizować|odpowiedzieć na (?:to|twoje)"
-    r"|(?:zobaczyć|wyświetlić|analizować|przeanalizować|oglądać) (?:\w+ )?(?:obraz|zdjęci))",
-    "nemoh|nemůž|nejsem|nedok": rf"(?:nemohu|nemůžu|nejsem schopen|nedokážu) {_FEW}(?:pomoci|pomoct|vyhovět|splnit"
-    r"|odpovědět na (?:tuto|tu|vaši)|(?:vidět|zobrazit|analyzovat) (?:\w+ )?(?:obráz|obraz|fotk))",
-    "nu ": rf"nu (?:(?:vă|te|îți) )?(?:pot|sunt în măsură) {_FEW}(?:ajut|asist|îndeplini|răspun\w+ la (?:această|aceasta)"
-    r"|(?:vedea|vizualiza|analiza) (?:\w+ )?imagin)",
-    "olam|edem|ayam|eyem|erem|irem|örem": r"yardım(?:cı)? (?:olam|edem)\w*|(?:soru|isteğ|taleb)\w* (?:\w+ )?(?:yanıtlayam|cevaplayam|cevap verem"
-    r"|yanıt verem|yerine getirem|karşılayam)\w*|(?:görsel|görüntü|resim|resm|fotoğraf)\w* (?:\w+ )?(?:görem"
-    r"|görüntüleyem|analiz edem|inceleyem)\w*",
-    "tidak|tak ": rf"(?:tidak|tak) (?:dapat|bisa|boleh) {_FEW}(?:membantu|memenuhi|memproses|melayani"
-    r"|menjawab (?:pertanyaan )?(?:itu|ini|tersebut|anda)|(?:melihat|menganalisis) (?:gambar|foto))",
-    "không": r"không thể (?:\S+ ){0,2}?(?:giúp|hỗ trợ|đáp ứng|thực hiện yêu cầu|trả lời câu hỏi (?:này|đó|của bạn)"
-    r"|(?:xem|nhìn thấy|phân tích) (?:được )?(?:các |những )?(?:hình|ảnh))",
-    "не ": rf"не (?:могу|смогу|можем|в состоянии|можу|зможу|в змозі) {_FEW}(?:помо[чг]|допомогти|выполнить|виконати"
-    r"|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше|твоє)"
-    r"|(?:видеть|просматривать|анализировать|бачити|переглядати|аналізувати) (?:\w+ )?(?:изображени|картинк|фото|зображен))",
-    "δεν": rf"δεν (?:μπορώ|είμαι σε θέση) (?:να )?{_FEW}(?:βοηθήσω|εξυπηρετήσω|ικανοποιήσω|απαντήσω (?:σε αυτή|στην ερώτησή)"
-    r"|(?:δω|αναλύσω) (?:\w+ )?(?:εικόν|φωτογραφ))",
-    "لا |لن |قادر": r"(?:لا (?:[أا]ستطيع|يمكنني|[أا]قدر|[أا]تمكن)|لن [أا]تمكن|(?:لست|غير) قادر\w*) (?:على |من )?(?:\w+ ){0,2}?"
-    r"(?:(?:ال)?مساعد|تلبية|تنفيذ|معالجة هذا|ال[إا]جابة (?:على|عن) (?:هذا|هذه|سؤالك)"
-    r"|(?:رؤية|عرض|مشاهدة|تحليل) (?:\w+ )?(?:ال)?صور)",
-    "לא |אינ|אין |איני": rf"(?:אינני יכול|איני יכול|לא (?:אוכל|יכול)|אין באפשרותי)ה? {_FEW}(?:לעזור|לסייע|למלא"
-    r"|לענות על (?:השאלה הזו|שאלה זו|כך|זה)|(?:לראות|לנתח) (?:את )?ה?תמונ|לצפות בה?תמונ)",
-    "नहीं": r"(?:मदद|सहायता) नहीं कर (?:सक|पा)|(?:इस|आपके) (?:प्रश्न|सवाल) का (?:उत्तर|जवाब) नहीं दे सक"
-    r"|(?:छवि|चित्र|तस्वीर|फोटो|इमेज)\S* (?:को )?(?:\S+ )?नहीं देख|अनुरोध (?:को )?(?:पूरा|स्वीकार) नहीं कर",
-    "না": r"(?:সাহায্য|সহায়তা) করতে পার\S+ না|এই প্রশ্নের উত্তর দিতে পার\S+ না|ছবি\S* দেখতে পা\S+ না",
-    "ไม่": r"ไม่สามารถ(?:ให้ความ)?(?:ช่วย|ตอบคำถาม(?:นี้|นั้น|ของคุณ)|ดำเนินการตาม|ทำตามคำขอ"
-    r"|(?:ดู|มองเห็น|เห็น|วิเคราะห์)(?:รูป|ภาพ))",
-    "无|不|無|没|沒": r"(?:无法|不能|無法|没办法|沒辦法|不便|没有能力)(?:直接|为您|為您|给您|向您|帮您|对此|就此|继续){0,2}"
-    r"(?:提供(?:任何|该|这方面的|相关)?(?:帮助|协助|幫助|協助|服务)|协助|協助|帮助|幫助|帮忙|满足|滿足|讨论|討論|执行|執行"
-    r"|(?:处理|處理|完成)(?:该|該|此|这|這|您)|回答(?:这个|這個|这类|这样的|该|該|此|您的|你的)"
-    r"|(?:查看|看到|看见|看見|浏览|瀏覽|识别|識別|分析|访问|打开)(?:您|你)?(?:提供|上传|上傳|发送)?的?(?:任何|这张|這張|该|此|这些)?"
-    r"(?:图片|图像|圖片|圖像|照片|影像))|看不(?:到|见|見)(?:您|你)?(?:提供|上传|上傳|发送)?的?(?:任何)?(?:图片|图像|圖片|照片)"
-    r"|(?:抱歉|对不起|對不起)[^.\n]{0,12}(?:无法|無法|不能)(?:协助|協助|帮助|幫助|提供|满足|查看|处理)",
-    "せん|ない|かねます": r"(?:お手伝い|お答え|お応え|ご要望|ご依頼|対応|回答|協力|支援|サポート)[^\n.]{0,12}(?:できません|できかねます"
-    r"|いたしかねます|致しかねます|できない)|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析|確認|認識)[^\n.]{0,9}(?:できません|できない|ません)",
-    "없|어렵": r"(?:도와 ?(?:드리|드릴|줄)|도움을? ?(?:드리|드릴|줄|될)|(?:응답|답변|대답|처리|협조|지원)(?:을|를)? ?(?:해 ?)?"
-    r"(?:드리|드릴|할|제공할))(?:기|는 것이| 수(?:가|는)?)? ?(?:없|어렵)|(?:이미지|사진|그림)[를을은는]? ?(?:직접 )?"
-    r"(?:볼|확인할|분석할|열) 수(?:가|는)? 없",
+    "kann|kan|darf": (
+        rf"(?:kann|darf|kan|mag) {_FEW}(?:nicht|keine?|niet|geen|inte|ikke) {_FEW}(?:(?:weiter)?helfen"
+        r"|unterstützen|beantworten|erfüllen|bearbeiten|nachkommen|helpen|assisteren|beantwoorden|voldoen"
+        r"|verwerken|hjälpa|hjelpe|hjælpe|besvara|svara på (?:den|din)|svare på (?:det|dette|den)|assistera"
+        r"|bistå)|(?:kann|kan) (?:ich |ik |jag |jeg )?(?:leider |helaas |das |dieses |die |diese |keine |de "
+        r"|deze |geen |inte |ikke ){1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:nicht "
+        r"|niet )?(?:direkt |direct )?(?:sehen|ansehen|anzeigen|analysieren|betrachten|öffnen|zien|bekijken"
+        r"|openen|analyseren)|[.,!]|$)"
+    ),
+    # French
+    "je ne": (
+        r"je ne (?:peux|suis) (?:malheureusement )?pas (?:en mesure (?:de |d'))?(?:vous |t')?(?:aider|assister"
+        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter|accéder à (?:cette"
+        r"|votre) demande|(?:voir|visualiser|analyser|afficher) (?:les |l'|d'|cette |votre |des )?(?:image"
+        r"|photo))"
+    ),
+    # Spanish
+    "no pued|no podr": (
+        rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar|responder (?:a )?(?:esa|esta|tu|su"
+        r"|eso)|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
+    ),
+    # Portuguese
+    "não": (
+        rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir|responder (?:a )?(?:essa"
+        r"|esta|sua|isso)|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
+    ),
+    # Italian
+    "non ": (
+        rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare"
+        r"|elaborare|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
+        r"|questa )?(?:immagin|foto))"
+    ),
+    # Finnish
+    "en voi|en pysty|en kykene|en valitettavasti": (
+        rf"en (?:valitettavasti )?(?:voi|pysty|kykene) {_FEW}(?:auttaa|auttamaan|vastata (?:tähän|siihen)"
+        r"|vastaamaan (?:tähän|siihen)|(?:nähdä|näkemään|katsoa) kuv)"
+    ),
+    # Polish
+    "nie ": (
+        rf"nie (?:mogę|jestem w stanie|potrafię) {_FEW}(?:pomóc|spełnić|zrealizować|odpowiedzieć na (?:to|twoje)"
+        r"|(?:zobaczyć|wyświetlić|analizować|przeanalizować|oglądać) (?:\w+ )?(?:obraz|zdjęci))"
+    ),
+    # Czech
+    "nemoh|nemůž|nejsem|nedok": (
+        rf"(?:nemohu|nemůžu|nejsem schopen|nedokážu) {_FEW}(?:pomoci|pomoct|vyhovět|splnit|odpovědět na (?:tuto"
+        r"|tu|vaši)|(?:vidět|zobrazit|analyzovat) (?:\w+ )?(?:obráz|obraz|fotk))"
+    ),
+    # Romanian
+    "nu ": (
+        rf"nu (?:(?:vă|te|îți) )?(?:pot|sunt în măsură) {_FEW}(?:ajut|asist|îndeplini|răspun\w+ la (?:această"
+        r"|aceasta)|(?:vedea|vizualiza|analiza) (?:\w+ )?imagin)"
+    ),
+    # Turkish
+    "olam|edem|ayam|eyem|erem|irem|örem": (
+        r"yardım(?:cı)? (?:olam|edem)\w*|(?:soru|isteğ|taleb)\w* (?:\w+ )?(?:yanıtlayam|cevaplayam|cevap verem"
+        r"|yanıt verem|yerine getirem|karşılayam)\w*|(?:görsel|görüntü|resim|resm"
+        r"|fotoğraf)\w* (?:\w+ )?(?:görem|görüntüleyem|analiz edem|inceleyem)\w*"
+    ),
+    # Indonesian
+    "tidak|tak ": (
+        rf"(?:tidak|tak) (?:dapat|bisa|boleh) {_FEW}(?:membantu|memenuhi|memproses|melayani"
+        r"|menjawab (?:pertanyaan )?(?:itu|ini|tersebut|anda)|(?:melihat|menganalisis) (?:gambar|foto))"
+    ),
+    # Vietnamese
+    "không": (
+        r"không thể (?:\S+ ){0,2}?(?:giúp|hỗ trợ|đáp ứng|thực hiện yêu cầu|trả lời câu hỏi (?:này|đó|của bạn)"
+        r"|(?:xem|nhìn thấy|phân tích) (?:được )?(?:các |những )?(?:hình|ảnh))"
+    ),
+    # Russian, Ukrainian
+    "не ": (
+        rf"не (?:могу|смогу|можем|в состоянии|можу|зможу|в змозі) {_FEW}(?:помо[чг]|допомогти|выполнить|виконати"
+        r"|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше"
+        r"|твоє)|(?:видеть|просматривать|анализировать|бачити|переглядати|аналізувати) (?:\w+ )?(?:изображени"
+        r"|картинк|фото|зображен))"
+    ),
+    # Greek
+    "δεν": (
+        rf"δεν (?:μπορώ|είμαι σε θέση) (?:να )?{_FEW}(?:βοηθήσω|εξυπηρετήσω|ικανοποιήσω|απαντήσω (?:σε αυτή"
+        r"|στην ερώτησή)|(?:δω|αναλύσω) (?:\w+ )?(?:εικόν|φωτογραφ))"
+    ),
+    # Arabic
+    "لا |لن |قادر": (
+        r"(?:لا (?:[أا]ستطيع|يمكنني|[أا]قدر|[أا]تمكن)|لن [أا]تمكن|(?:لست|غير) قادر\w*) (?:على "
+        r"|من )?(?:\w+ ){0,2}?(?:(?:ال)?مساعد|تلبية|تنفيذ|معالجة هذا|ال[إا]جابة (?:على|عن) (?:هذا|هذه|سؤالك)"
+        r"|(?:رؤية|عرض|مشاهدة|تحليل) (?:\w+ )?(?:ال)?صور)"
+    ),
+    # Hebrew
+    "לא |אינ|אין |איני": (
+        rf"(?:אינני יכול|איני יכול|לא (?:אוכל|יכול)|אין באפשרותי)ה? {_FEW}(?:לעזור|לסייע|למלא"
+        r"|לענות על (?:השאלה הזו|שאלה זו|כך|זה)|(?:לראות|לנתח) (?:את )?ה?תמונ|לצפות בה?תמונ)"
+    ),
+    # Hindi
+    "नहीं": (
+        r"(?:मदद|सहायता) नहीं कर (?:सक|पा)|(?:इस|आपके) (?:प्रश्न|सवाल) का (?:उत्तर|जवाब) नहीं दे सक|(?:छवि"
+        r"|चित्र|तस्वीर|फोटो|इमेज)\S* (?:को )?(?:\S+ )?नहीं देख|अनुरोध (?:को )?(?:पूरा|स्वीकार) नहीं कर"
+    ),
+    # Bengali
+    "না": (r"(?:সাহায্য|সহায়তা) করতে পার\S+ না|এই প্রশ্নের উত্তর দিতে পার\S+ না|ছবি\S* দেখতে পা\S+ না"),
+    # Thai
+    "ไม่": (
+        r"ไม่สามารถ(?:ให้ความ)?(?:ช่วย|ตอบคำถาม(?:นี้|นั้น|ของคุณ)|ดำเนินการตาม|ทำตามคำขอ|(?:ดู|มองเห็น|เห็น"
+        r"|วิเคราะห์)(?:รูป|ภาพ))"
+    ),
+    # Chinese
+    "无|不|無|没|沒": (
+        r"(?:无法|不能|無法|没办法|沒辦法|不便|没有能力)(?:直接|为您|為您|给您|向您|帮您|对此|就此"
+        r"|继续){0,2}(?:提供(?:任何|该|这方面的|相关)?(?:帮助|协助|幫助|協助|服务)|协助|協助|帮助|幫助|帮忙"
+        r"|满足|滿足|讨论|討論|执行|執行|(?:处理|處理|完成)(?:该|該|此|这|這|您)|回答(?:这个|這個|这类|这样的"
+        r"|该|該|此|您的|你的)|(?:查看|看到|看见|看見|浏览|瀏覽|识别|識別|分析|访问|打开)(?:您|你)?(?:提供"
+        r"|上传|上傳|发送)?的?(?:任何|这张|這張|该|此|这些)?(?:图片|图像|圖片|圖像|照片|影像))|看不(?:到|见"
+        r"|見)(?:您|你)?(?:提供|上传|上傳|发送)?的?(?:任何)?(?:图片|图像|圖片|照片)|(?:抱歉|对不起"
+        r"|對不起)[^.\n]{0,12}(?:无法|無法|不能)(?:协助|協助|帮助|幫助|提供|满足|查看|处理)"
+    ),
+    # Japanese
+    "せん|ない|かねます": (
+        r"(?:お手伝い|お答え|お応え|ご要望|ご依頼|対応|回答|協力|支援|サポート)[^\n.]{0,12}(?:できません"
+        r"|できかねます|いたしかねます|致しかねます|できない)|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析"
+        r"|確認|認識)[^\n.]{0,9}(?:できません|できない|ません)"
+    ),
+    # Korean
+    "없|어렵": (
+        r"(?:도와 ?(?:드리|드릴|줄)|도움을? ?(?:드리|드릴|줄|될)|(?:응답|답변|대답|처리|협조|지원)(?:을"
+        r"|를)? ?(?:해 ?)?(?:드리|드릴|할|제공할))(?:기|는 것이| 수(?:가|는)?)? ?(?:없|어렵)|(?:이미지|사진"
+        r"|그림)[를을은는]? ?(?:직접 )?(?:볼|확인할|분석할|열) 수(?:가|는)? 없"
+    ),
 }
 """By words of which one is in every refusal of the language: to look for a word is cheap."""
 _ROWS: Final = tuple(
@@ -97,7 +166,8 @@ _ROWS: Final = tuple(
     for hints, pattern in _OTHERS.items()
     for hint in unicodedata.normalize("NFKC", hints).split("|")
 )
-_ASCII_ROWS: Final = tuple(row for row in _ROWS if row[0].isascii())
+_ASCII_HINTS: Final = (*_HINTS, *(hint for hint, _ in _ROWS if hint.isascii()))
+_ALL_HINTS: Final = (*_HINTS, *(hint for hints in _OTHERS for hint in hints.split("|")), *(hint for hint, _ in _ROWS))
 _SOURCES = re.compile(
     "document|dokument|документ|belge|metin|metn|tài liệu|văn bản|asiakir|tekst|teks |text|testo|έγγραφ|κείμεν|วรรค"
     "|"
@@ -106,23 +176,28 @@ _SOURCES = re.compile(
         "文档|文件|文書|文中|資料|資訊|記載|信息|情報|根据|根據|页|頁|ページ|문서|자료|정보|페이지|เอกสาร|ข้อความ|दस्तावेज|पाठ"
         "|المستند|الوثيقة|النص|מסמך|טקסט|নথি",
     )
-    + r"|\b(?:seiten?|pages?|páginas?|pagin\w|informa\w+|bladzij|sid(?:an|orna)|stron|strán|sayfa|halaman|trang|страниц|сторін|σελίδ)"
+    + r"|\b(?:seiten?|pages?|páginas?|pagin\w|informa\w+|bladzij|sid(?:an|orna)|stron|strán|sayfa|halaman|trang|страниц"
+    r"|сторін|σελίδ)"
 )
 """Who names what was to be read says that the answer isn't in it."""
 _SHORTEST: Final = 6
 
 
-def refuses(text: str) -> bool:
-    """Whether the plain `text` opens with a refusal; "I cannot determine this from the document" is none."""
+def may_refuse(text: str) -> bool:
+    """Whether a text has a word that refusals have: a cheap look before it is folded and read."""
     if len(text) < _SHORTEST:
         return False
+    head = text[: 2 * _HEAD].lower()
+    hints = _ASCII_HINTS if head.isascii() else _ALL_HINTS
+    return any(map(head.__contains__, hints))
+
+
+def refuses(text: str) -> bool:
+    """Whether the plain `text` opens with a refusal; "I cannot determine this from the document" is none."""
     head = text[:_HEAD].lower()
-    for hint in _HINTS:
-        if hint in head:
-            if any(refusal.search(head) for refusal in _REFUSALS):
-                return True
-            break
-    for hint, refusal in _ASCII_ROWS if head.isascii() else _ROWS:
+    if any(refusal.search(head) for refusal in _REFUSALS):
+        return True
+    for hint, refusal in _ROWS:
         if hint in head and (found := refusal.search(head)) and not _SOURCES.search(_sentence(head, found)):
             return True
     return False

@@ -2,13 +2,13 @@
 
 import html
 import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import MARKED, plain
-from vqa_client.scoring.refusal import refuses
+from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.structured import answer_in_json
 from vqa_client.scoring.thoughts import ends_well, without_thoughts
 from vqa_client.scoring.wrappers import Unwrapped, unwrapped
@@ -31,16 +31,17 @@ _NEXT_QUESTION = re.compile(
 _MARKS = re.compile(r"[\x04\x05]")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """A completion, taken apart; published readings get its `raw` text, all others what was said.
 
-    `marked` is what was said, letter by letter, with `MARKED` for the tokens around an answer. `cut` says that the
-    token limit or the end of an unfinished thought broke it off. `source` is "reasoning" where a model that stopped by
-    itself said all in that field. `status` is None where there is something to read.
+    `visible` is what was said, letter by letter: without thoughts, special tokens, the role's name and invented turns;
+    `marked` is the same with `MARKED` for the tokens around an answer. `cut` says that the token limit or the end of an
+    unfinished thought broke it off. `source` is "reasoning" where a model that stopped by itself said all in that
+    field. `status` is None where there is something to read.
     """
 
     completion: Completion
+    visible: str
     marked: str
     cut: bool
     source: Literal["content", "reasoning"]
@@ -51,22 +52,17 @@ class Reply:
         """The text as it came."""
         return self.completion.text
 
-    @cached_property
-    def visible(self) -> str:
-        """What was said, letter by letter: without thoughts, special tokens, the role's name and invented turns."""
-        return _unmarked(self.marked)
-
-    @cached_property
+    @property
     def unwrapped(self) -> Unwrapped:
-        """The answer without what it is wrapped in, and what stands beside it."""
-        return unwrapped(self.marked.strip()) or Unwrapped(answer=self.visible)
+        """The answer without what it is wrapped in, "" where wrappers hold nothing, and what stands beside it."""
+        return unwrapped(self.marked.strip()) or Unwrapped(self.visible)
 
     @property
     def text(self) -> str:
-        """What was said without wrappers; "" where they hold nothing."""
+        """The answer alone."""
         return self.unwrapped.answer
 
-    @cached_property
+    @property
     def peeled(self) -> str:
         """What was said in the plain form that `plain` describes."""
         said = self.marked
@@ -76,10 +72,10 @@ class Reply:
         answer = answer_in_json(said)
         return plain(said if answer is None else f"{MARKED[0]}{answer}{MARKED[1]}")
 
-    @cached_property
+    @property
     def declines(self) -> bool:
         """Whether it opens with a refusal; an answer may follow."""
-        return refuses(self.peeled)
+        return may_refuse(self.visible) and refuses(self.peeled)
 
     def without_answer(self) -> Answer:
         """The answer to a reply with a status, or to one whose wrappers hold nothing."""
@@ -93,17 +89,18 @@ def reply_from(completion: Completion) -> Reply:
     limited = meaning == "cut"
     marked, unclosed = _said_in(completion.text, cut=limited)
     source: Literal["content", "reasoning"] = "content"
-    empty = not marked or not _unmarked(marked)
-    if empty and meaning == "stopped" and completion.reasoning and not unclosed and ends_well(completion.reasoning):
-        marked, unclosed = _said_in(completion.reasoning, cut=False)
-        source, empty = "reasoning", not _unmarked(marked)
+    visible = _unmarked(marked)
+    if not visible and meaning == "stopped" and completion.reasoning and not unclosed:
+        marked, unclosed = _said_in(completion.reasoning if ends_well(completion.reasoning) else "", cut=False)
+        visible = _unmarked(marked)
+        source = "reasoning" if visible else "content"
     cut = limited or unclosed
     status: Status | None = "truncated" if cut else "empty"
     if meaning in ("filtered", "refused"):
         status = "refused"
-    elif not empty:
+    elif visible:
         status = None
-    return Reply(completion=completion, marked=marked, cut=cut, source=source, status=status)
+    return Reply(completion=completion, visible=visible, marked=marked, cut=cut, source=source, status=status)
 
 
 def kept_completion(record: Record) -> Completion:

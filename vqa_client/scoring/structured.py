@@ -17,10 +17,14 @@ KEYS: Final = (
 )
 KEYS_IF_ALONE: Final = ("prediction", "response", "output", "result", "solution")
 EXPLANATIONS: Final = ("explanation", "rationale", "reason", "reasoning", "justification", "because", "why")
+_BESIDE_A_LABEL: Final = frozenset({"label", "confidence", "score", "probability", *EXPLANATIONS})
+"""An object with other keys describes a thing in the picture, whose label isn't an answer."""
+_ANSWERS: Final = frozenset({*KEYS, *KEYS_IF_ALONE}) - {"label"}
 _START = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 _FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
 _PAIR = re.compile(
-    r'"(?P<key>[\w -]{1,40})"\s{0,99}:\s{0,99}(?:(?P<bare>-?\d[\w.,]*|true|false)|"(?P<text>(?:[^"\\]|\\.)*)(?P<end>"?))',
+    r'"(?P<key>[\w -]{1,40})"\s{0,99}:\s{0,99}'
+    r'(?:(?P<bare>-?\d[\w.,]*|true|false)|"(?P<text>(?:[^"\\]|\\.)*)(?P<end>"?))',
     re.DOTALL,
 )
 _NOT_LETTERS = re.compile(r"[^a-z]")
@@ -56,6 +60,8 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
     if answer is None:
         return None
     given = {_folded(key): each for key, each in value.items()}
+    if not given.keys() & _ANSWERS and given.keys() - _BESIDE_A_LABEL:
+        return None
     explanation = next((given[key] for key in EXPLANATIONS if isinstance(given.get(key), str)), "")
     return answer, explanation
 

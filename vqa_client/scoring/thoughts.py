@@ -25,24 +25,27 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _RESPONSE = re.compile(
-    r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)\W{0,4}:[*_]{0,3}",
+    r"(?:\bhere(?:['’]s| is)\s|\bthis is\s|^[^\w\n]{0,6})my (?:final |actual )?(?:response|answer|reply)"
+    r"\W{0,4}:[*_]{0,3}",
     re.IGNORECASE | re.MULTILINE,
 )
-_SIGNS: Final = ("<", "[", "◁")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)*]{0,4}\s|[。！？\n]")
 _OPEN_END = re.compile(r"(?:\.\.\.|…|[,;:(\-–—])\Z")
 _WHOLE_END = re.compile(r"[.!?。！？।؟)\]}>\"'”’*`|$]\Z")
 _HESITATES = re.compile(
-    r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check|re-?(?:check|read"
-    r"|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
+    r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check"
+    r"|re-?(?:check|read|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
     r"|i (?:should|need to|have to|must|will) (?:check|look|verify|see|read|count|consider))\b",
     re.IGNORECASE,
 )
 _CONCLUDES = re.compile(
-    r"(?:\b(?:is|are|was|be|option|choice|answer)\b|[:=：是为])\W{0,4}[\w.,'-]{1,40}\W{0,3}\Z", re.IGNORECASE
+    r"(?:\b(?:is|are|was|be|says|reads|choose|pick|select|answer)\b|[:=：是为])\W{0,4}(?:(?:option|choice|the) )?"
+    r"[\w.,'-]{1,40}\W{0,3}\Z",
+    re.IGNORECASE,
 )
+_WONDERS = re.compile(r"\b(?:if|whether|maybe|perhaps|could|might|may)\b|\?", re.IGNORECASE)
 _FEW_WORDS: Final = 4
-_TAIL: Final = 400
+_TAIL: Final = 1000
 
 
 def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
@@ -51,7 +54,7 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
     A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
     response is announced; without one they are prose, unless the reply was cut.
     """
-    said, unclosed = _undelimited(text) if any(sign in text for sign in _SIGNS) else (text, False)
+    said, unclosed = _undelimited(text) if "<" in text or "[" in text or "◁" in text else (text, False)
     announced = _IN_WORDS.match(said)
     if announced is None:
         return said, unclosed
@@ -98,13 +101,17 @@ def _undelimited(text: str) -> tuple[str, bool]:
 def ends_well(thought: str) -> bool:
     """Whether what stands in the field of reasoning comes to an end, as an answer does that was put there by mistake.
 
-    A thought that breaks off in its last sentence, or there begins to look again, does not.
+    A thought that breaks off in its last sentence, or that begins to look again after its conclusion, does not.
     """
     text = thought[-_TAIL:].strip()
     if _OPEN_END.search(text):
         return False
-    last = _SENTENCE_END.split(text.rstrip(".!?。！？"))[-1]
-    if _HESITATES.search(last):
-        return _CONCLUDES.search(last) is not None
-    few = len(last.split()) <= _FEW_WORDS
-    return few or last == text or _WHOLE_END.search(text) is not None or _CONCLUDES.search(last) is not None
+    *before, last = _SENTENCE_END.split(text.rstrip(".!?。！？"))
+    if before and not (_WHOLE_END.search(text) or len(last.split()) <= _FEW_WORDS or _CONCLUDES.search(last)):
+        return False
+    for sentence in (last, *reversed(before)):
+        if _CONCLUDES.search(sentence) and not _WONDERS.search(sentence):
+            return True
+        if _HESITATES.search(sentence):
+            return False
+    return True

@@ -17,9 +17,10 @@ from vqa_client.scoring.vqa_normalise import in_ascii, normalised, on_one_line, 
 Mode = Literal["normalised", "official", "official-2017", "raw"]
 """What is done to prediction and answers before they are compared.
 
-"normalised" normalises both, always, other scripts' marks and digits too: in ASCII the metric on the Hugging Face hub. "official" is VQAEval of 2021, which leaves
-both as they are when all annotators agree, so that "Yes." is wrong where ten say "yes". "official-2017" is VQAEval of
-2017: the prediction is normalised, the answers lose punctuation, and only where they differ. "raw" compares as given.
+"normalised" normalises both, always, with the marks and digits of other scripts: on ASCII it is the metric on the
+Hugging Face hub. "official" is VQAEval of 2021, which leaves both as they are when all annotators agree, so that "Yes."
+is wrong where ten say "yes". "official-2017" is VQAEval of 2017: the prediction is normalised, the answers lose
+punctuation, and only where they differ. "raw" compares as given.
 """
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 FULL_MARKS_AT: Final = 3

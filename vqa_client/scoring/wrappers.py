@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from vqa_client.scoring.plain import ANSWER_TAG, MARKED, unlatexed
+from vqa_client.scoring.plain import ANSWER_TAG, MARKED
 from vqa_client.scoring.structured import answer_and_explanation
 
 _SIGNS: Final = re.compile(r"[<\[\\{`*~\x04]")
@@ -13,6 +12,8 @@ _REASON_TAG = re.compile(r"</?(?:explanation|rationale|reason|reasoning|justific
 _BRACE = re.compile(r"\\[{}]|(?P<box>\\(?:f|frame)?box(?:ed)?\s{0,9}\{)|[{}]")
 _WORD = re.compile(r"[^\W_]")
 _SENTENCES = re.compile(r".*[.!?。！？\n]", re.DOTALL)
+_COMMAND: Final = r"\\(?:text|math|operatorname|emph|mbox)[a-z]{0,6}\s{0,9}\{"
+_TEXT = re.compile(rf"{_COMMAND}([^{{}}]*)\}}|\\([%$#&_])|\{{(,)\}}|\\[,!;:]")
 _ENCLOSING: Final = tuple(
     re.compile(pattern, re.DOTALL | re.IGNORECASE)
     for pattern in (
@@ -21,16 +22,14 @@ _ENCLOSING: Final = tuple(
         r"`(?P<held>[^`\n]+)`",
         r"<(b|strong|em|i|u|mark|p)>(?P<held>(?:(?!</?\1>).)*)</\1>",
         r"(\$\$?|\\[(\[])\s{0,9}(?P<held>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
-        r"\\(?:text|mathrm|mathbf|textbf|mbox)\s{0,9}(?P<held>\{[^{}]*\})",
+        rf"{_COMMAND}(?P<held>[^{{}}]*)\}}",
     )
 )
 """What may stand around a whole answer."""
-_BRACES: Final = str.maketrans("", "", "{}$")
 _MOST_LAYERS: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unwrapped:
+class Unwrapped(NamedTuple):
     """`answer` is what the wrappers hold, or all that was said where there are none.
 
     `explanation` is what the reply gives beside it, under a key of its own or around the wrapper; "" for nothing.
@@ -48,9 +47,9 @@ def unwrapped(said: str) -> Unwrapped | None:
     for layer in range(_MOST_LAYERS):
         found = answer_and_explanation(answer) or _set_apart(answer) or _enclosed(answer)
         if found is None:
-            return Unwrapped(answer=answer, explanation=explanation) if layer else None
+            return Unwrapped(answer, explanation) if layer else None
         answer, explanation = found[0].strip(), explanation or found[1].strip()
-    return Unwrapped(answer=answer, explanation=explanation)
+    return Unwrapped(answer, explanation)
 
 
 def _set_apart(text: str) -> tuple[str, str] | None:
@@ -72,7 +71,10 @@ _NO_MARKS: Final = str.maketrans(dict.fromkeys(MARKED, " "))
 
 
 def _tagged(text: str) -> Iterator[_Place]:
-    """Each outermost pair of answer tags; an end without a beginning closes all before it."""
+    """Each outermost pair of answer tags; an end without a beginning closes all before it.
+
+    A beginning without an end opens all after it, where words follow it and it isn't a word in brackets in a sentence.
+    """
     depth = 0
     first: re.Match[str] | None = None
     for tag in ANSWER_TAG.finditer(text):
@@ -83,7 +85,7 @@ def _tagged(text: str) -> Iterator[_Place]:
         elif (depth := depth - 1) == 0:
             yield first.start(), first.end(), tag.start(), tag.end()
             first = None
-    if first:
+    if first and _WORD.search(text, first.end()) and (first[0][0] == "<" or not text[: first.start()].strip(" *")):
         yield first.start(), first.end(), len(text), len(text)
 
 
@@ -120,12 +122,15 @@ def _enclosed(text: str) -> tuple[str, str] | None:
 
 
 def _untexed(text: str) -> str:
-    return unlatexed(text).translate(_BRACES) if "\\" in text else text
+    """Take off what LaTeX needs to write words and signs; formulas stay."""
+    return (
+        _TEXT.sub(lambda found: next(filter(None, found.groups()), ""), text) if "\\" in text or "{" in text else text
+    )
 
 
 def _beside(before: str, after: str) -> str:
     """What was said after the answer, or in whole sentences before it."""
     if _WORD.search(after := _REASON_TAG.sub("", after)):
-        return after
+        return after.lstrip("$.,;:)]*\\ \t\n")
     sentences = _SENTENCES.match(_REASON_TAG.sub("", before))
     return sentences[0] if sentences else ""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, Metric, verbatim
 from vqa_client.errors import UsageError
@@ -115,9 +116,13 @@ def benchmark(options: NiahSettings) -> Benchmark:
         """Take all that was said; what is cut short before the needle, or declines without it, has no answer."""
         if not reply.text:
             return reply.without_answer()
-        if (reply.cut or reply.declines) and not found(reply.text, question):
+        if (reply.cut or reply.declines) and not found(reply.visible, question):
             return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
-        return Answer(text=reply.text, rule="whole_reply", source=reply.source)
+        return Answer(text=reply.visible, rule="whole_reply", source=reply.source)
+
+    def unwrapped(reply: Reply, question: Question) -> Answer:
+        answer = reply.without_answer() if reply.status else parse(reply, question)
+        return replace(answer, text=reply.text) if answer.text else answer
 
     def found(answer: str, question: Question) -> float:
         return float(contains(question.references[0], answer, case_sensitive=case_sensitive))
@@ -131,12 +136,17 @@ def benchmark(options: NiahSettings) -> Benchmark:
         frame=longbench.frame(options),
         parse=parse,
         metrics=(
-            Metric("containment", found, "the reference is in the answer"),
-            Metric("published", found, "the reference is anywhere in the reply", read=verbatim),
-            Metric("strict", strict, "as a word of its own that the answer stands by"),
-            Metric("n_numbers", lambda answer, question: float(count_numbers(answer)), "numbers in the answer"),
+            Metric("containment", found, "the reference is in the answer, without thoughts"),
+            Metric("published", found, "the reference is in the whole reply, as published", read=verbatim),
+            Metric("strict", strict, "as a word of its own that the answer stands by", read=unwrapped),
+            Metric(
+                "n_numbers",
+                lambda answer, question: float(count_numbers(answer)),
+                "numbers in the answer",
+                read=unwrapped,
+            ),
         ),
-        measure="accuracy by containment",
+        measure="accuracy by containment in the answer",
         breakdowns=DOCUMENTS,
         question_type="domain",
         unit="document",

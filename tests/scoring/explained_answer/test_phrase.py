@@ -54,6 +54,21 @@ from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentenc
         ("(two) because of the pair", "two", "of the pair"),
         ("Question: is it wet? Answer: yes because it shines", "yes", "it shines"),
         ("yes because", "yes", None),
+        ('{"answer": "yes", "explanation": "because it is wet"}', "yes", "it is wet"),
+        (
+            '```json\n{"answer": "yes", "explanation": "it is wet because of rain"}\n```',
+            "yes",
+            "it is wet because of rain",
+        ),
+        ('{"answer": "yes because it is wet"}', "yes", "it is wet"),
+        ('{"answer": "yes", "reason": "it is w', "yes", "it is w"),
+        ("<answer>yes</answer><explanation>it is wet</explanation>", "yes", "it is wet"),
+        ("<answer>yes because it is wet</answer>", "yes", "it is wet"),
+        ("<answer>yes</answer> because it is wet", "yes", "it is wet"),
+        ("\\boxed{yes} because it is wet", "yes", "it is wet"),
+        ("It shines. So the answer is \\boxed{yes}.", "yes", "It shines."),
+        ("**yes** because it is wet", "yes", "it is wet"),
+        ("<mm:think>no?</mm:think>yes because it is wet", "yes", "it is wet"),
         ("becausement", "becausement", None),
     ],
 )
@@ -80,6 +95,9 @@ def test_the_answer_stands_before_the_first_because_and_the_rest_is_kept_whole(
         ("I'm sorry, but I can't assist with that.", "stop", "refused"),
         ("I cannot help with that request because it names a person", "stop", "refused"),
         ("yes because", "content_filter", "refused"),
+        ("yes because", "PROHIBITED_CONTENT", "refused"),
+        ("a man on a", "MAX_TOKENS", "truncated"),
+        ("Przykro mi, ale nie mogę w tym pomóc.", "stop", "refused"),
     ],
 )
 def test_a_reply_without_an_answer_has_a_status_and_no_text(reply: str, finish_reason: str, status: str) -> None:

@@ -57,12 +57,13 @@ def take_apart(reply: Reply) -> Parts | Answer:
 
     A reply cut by the token limit counts only if its separator came before the cut: then the answer is whole.
     """
-    text = "" if reply.status else _own_words(reply.text)
+    held = reply.unwrapped
+    text = "" if reply.status else _own_words(held.answer)
     if not text:
         return reply.without_answer()
     parts = split(text)
-    if reply.unwrapped.explanation and not (parts.explicit and parts.rationale):
-        parts = _parts(*_beside(parts.head, reply.unwrapped.explanation), "wrapper", explicit=True)
+    if held.explanation and not (parts.explicit and parts.rationale):
+        parts = _parts(*_beside(parts.head, held.explanation), "wrapper", explicit=True)
     if refuses(parts.head if parts.explicit else text):
         return Answer(status="refused", rule="refusal")
     if reply.cut and not parts.explicit:

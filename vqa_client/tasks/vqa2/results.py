@@ -10,8 +10,8 @@ from vqa_client.types import ANSWERED, Completion, Question, Record
 def question_result(question: Question, record: Record) -> dict[str, Any]:
     """Write one question; a question without a reply has no answer and no time, and counts as wrong.
 
-    `model_answer` is the reply without its reasoning, as the published scores take it; the whole of it is `model_output` where that
-    is more. Without a known answer there are no scores.
+    `model_answer` is the reply without its reasoning, as the published scores take it; the whole of it is
+    `model_output` where that is more. Without a known answer there are no scores.
     """
     answer = _said(record)
     gold, known = question.extra["multiple_choice_answer"], bool(question.references)
