@@ -1,4 +1,4 @@
-"""Numbers as a reply writes them: where each one is, its sign and decimals, and whether it is a percentage or money.
+"""Numbers as a reply writes them: where each one is, its sign and decimals, and whether it is a percentage, money or a measure.
 
 Expects text from `containment.read`. A number is compared as written: thousands separators, a plus sign and a missing
 zero before the point say nothing, but "5.0" is another answer than "5" and "007" another than "7". Digits inside a word
@@ -21,8 +21,10 @@ _UNITS: Final = (
 _THOUSANDS = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:(?:,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
 )
+_POINTS_GROUP = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
 _SEPARATOR = re.compile(r"[,{}']")
 _UNIT = re.compile(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
+_MEASURED = re.compile(rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})")
 _PERCENT = re.compile(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _WRITTEN = re.compile(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
@@ -36,7 +38,7 @@ _GLUED_AFTER = re.compile(rf"{JOINER}|_{JOINER}|\^")
 
 
 class Number(Struct, frozen=True, kw_only=True):
-    """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%" or a currency sign."""
+    """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%", a currency sign or a unit."""
 
     start: int
     end: int
@@ -46,7 +48,20 @@ class Number(Struct, frozen=True, kw_only=True):
 
     def answers(self, gold: "Number") -> bool:
         """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
-        return self.value == gold.value and gold.kind in ("", self.kind)
+        return gold.kind in ("", self.kind) and (
+            self.value == gold.value or ("." in self.value or "," in self.value) and gold.value in _readings(self.value)
+        )
+
+    def answered_by(self, other: "Number") -> bool:
+        """Whether `other` is the number asked for by this one."""
+        return other.answers(self)
+
+
+def _readings(value: str) -> tuple[str, ...]:
+    """What a point or a comma can mean elsewhere: "3.847" is 3847, "3,5" is 3.5."""
+    if _POINTS_GROUP.fullmatch(value):
+        return (value.replace(".", ""),)
+    return (value.replace(",", "."),)
 
 
 def separated(text: str) -> str:
@@ -85,4 +100,6 @@ def _number(text: str, at: int, end: int) -> Number:
         kind = lead[2][0] if lead[2] and text[end : end + 1] != "$" else ""
     if text[end : end + 1] == "%":
         end, kind = end + 1, "%"
+    elif not kind and (unit := _MEASURED.match(text, end)):
+        kind = unit[1]
     return Number(start=start, end=end, value=sign + digits, kind=kind, compound=compound)

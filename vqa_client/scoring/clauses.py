@@ -1,0 +1,156 @@
+"""A text as clauses, and whether it stands by what one of them mentions.
+
+A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421 appears
+nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant where its clause
+asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to be 7421").
+Which words do that is in `denials`.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+from vqa_client.scoring import denials
+
+_REACH: Final = 160
+"""Characters around a mention that are looked at; keeps the time for one mention constant."""
+_FOLLOWING: Final = 3
+"""Clauses after a mention that may withdraw it."""
+_BREAK = re.compile(
+    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))|(?P<colon>:(?!\d))|[,،、()\[\]{}|]| -+ "
+    rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all )\b(?:{'|'.join(denials.CONTRASTS)})\b"
+    r"|\band (?=(?:it|i|the (?:secret|answer|correct|hidden|number))\b))"
+    rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+)
+_LABEL_WORDS: Final = 3
+_CONTINUES = re.compile(r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або)\b")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_ENCLOSING: Final = "([{\"'*_`$ "
+_AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
+_VERB_FIRST = re.compile(r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)|\W*cannot\b")
+_STATED = re.compile(
+    r"(?:(?<!there )\b(?:is|was|are|were|be|'s|equals?|answer|says?|reads?|est|es|ist|lautet|er|ar|je|jest|este)|'s"
+    r"|[:=→]|->|是|为|為|は|は、|replaced by|superseded by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to)"
+    r"(?: (?:the|an?|number|value|exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about"
+    r"|(?:given|stated) as))*"
+    r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
+    r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"
+)
+_SUBJECT = re.compile(
+    r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
+    r" (?:secret|correct|right|answer|hidden|final)\b"
+)
+_BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
+
+
+class Clauses:
+    """The clauses of `text`, as `containment.read` gives it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lower = lower if len(lower := text.lower()) == len(text) else text
+        self._starts = [0]
+        self._ends: list[int] = []
+        for found in _BREAK.finditer(self._lower):
+            if found["colon"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS:
+                continue
+            self._starts.append(found.start() if found["contrast"] else found.end())
+            if found["end"]:
+                self._ends.append(found.end())
+
+    def stands_by(self, start: int, end: int, until: int) -> bool:
+        """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
+        before, after = self._before(start), self._after(end, until)
+        stated = self.states(start, end)
+        declared = _STATED.search(before) is not None
+        return not (
+            denies(before)
+            or _supposes(before, after)
+            or denials.LENT.search(before)
+            or denials.LENT_NEXT.search(before)
+            or _denies_before(after, declared)
+            or self._asks(end)
+            or self._withdraws(end, until, stated)
+        )
+
+    def states(self, start: int, end: int) -> bool:
+        """Whether [start, end) is stated ("is 7421", "Answer: 7421", "7421 is the secret"), not only mentioned."""
+        before = self._before(start)
+        if _BESIDE.search(before):
+            return False
+        return bool(_STATED.search(before) or _SUBJECT.match(self._lower, end) or self._alone(start, end))
+
+    def sentence(self, at: int) -> int:
+        """Where the sentence begins that `at` is in."""
+        found = bisect_right(self._ends, at)
+        return self._ends[found - 1] if found else 0
+
+    def _before(self, start: int) -> str:
+        while start and self._lower[start - 1] in _ENCLOSING:
+            start -= 1
+        clause = self._starts[max(0, bisect_right(self._starts, start) - 1)]
+        if _CONTINUES.match(self._lower, clause):
+            clause = self.sentence(clause)
+        return self._lower[max(clause, start - _REACH) : start] + " "
+
+    def _after(self, end: int, until: int) -> str:
+        return self._lower[end : min(self._stop(end), until, end + _REACH)]
+
+    def _stop(self, at: int) -> int:
+        found = bisect_left(self._starts, at)
+        return self._starts[found] if found < len(self._starts) else len(self._lower)
+
+    def _asks(self, end: int) -> bool:
+        found = bisect_left(self._ends, end)
+        stop = self._ends[found] if found < len(self._ends) else 0
+        return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
+
+    def _withdraws(self, end: int, until: int, stated: bool) -> bool:
+        at = self._stop(end)
+        sentence = bisect_left(self._ends, end)
+        for _ in range(_FOLLOWING):
+            stop = min(self._stop(at + 1), at + _REACH)
+            if at >= len(self._lower) or stop > until:
+                return False
+            clause = self._lower[at:stop]
+            if denials.WITHDRAWS.match(clause):
+                return True
+            same = bisect_right(self._ends, at) == sentence
+            if same and _VERB_FIRST.match(clause):
+                return True
+            absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
+            if denies(clause) and absent.search(clause) and not denials.OTHERS.search(clause):
+                return True
+            at = self._stop(at + 1)
+        return False
+
+    def _alone(self, start: int, end: int) -> bool:
+        before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]
+        after = self._lower[end : end + _REACH].partition("\n")[0]
+        return not any(map(str.isalnum, before + after))
+
+
+def denies(words: str) -> bool:
+    """Whether `words` deny what comes after them."""
+    said = denials.HARMLESS.sub(" ", words)
+    negated = (
+        not denials.NEGATORS.isdisjoint(_WORD.findall(said)) or denials.PHRASES.search(said) or denials.UNSPACED.search(said)
+    )
+    return bool(negated) != bool(len(denials.REVERSERS.findall(said)) % 2)
+
+
+def _denies_before(after: str, stated: bool) -> bool:
+    """Whether the words `after` a mention deny it; of a stated one, only what follows at once."""
+    said = denials.HARMLESS.sub(" ", after)
+    if denials.UNSPACED.search(said):
+        return True
+    if stated:
+        return denials.DENIES_BEFORE.match(said.lstrip()) is not None
+    return denials.DENIES_BEFORE.search(said) is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
+
+
+def _supposes(before: str, after: str) -> bool:
+    said = denials.SURE.sub(" ", before)
+    if not denials.SUPPOSES.isdisjoint(_WORD.findall(said)) or denials.SUPPOSITIONS.search(said):
+        return True
+    return all(words.search(part) for words, part in zip(denials.DEPENDS, (before, after), strict=True))
