@@ -17,14 +17,19 @@ _REACH: Final = 160
 _FOLLOWING: Final = 3
 """Clauses after a mention that may withdraw it."""
 _BREAK = re.compile(
-    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))|(?P<colon>:(?!\d))|[,،、()\[\]{}|]| -+ "
+    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))|(?P<colon>:(?!\d)(?! *(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b))|:(?!\d)|[,،、()\[\]{}|]| -+ "
     rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all )\b(?:{'|'.join(denials.CONTRASTS)})\b"
     r"|\band (?=(?:it|i|the (?:secret|answer|correct|hidden|number))\b))"
     rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
-_CONTINUES = re.compile(r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або)\b")
+_CONTINUES = re.compile(r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_SIGNS = re.compile(r"[\s\"'*:,()`]+")
+_PLAIN_WORDS: Final = frozenset(
+    """the a an is was it it's this that in of above context document text page answer final correct secret hidden number code word
+    name city animal color colour flower fruit element planet instrument gemstone mentioned given""".split()
+)
 _ENCLOSING: Final = "([{\"'*_`$ "
 _AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
 _VERB_FIRST = re.compile(r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)|\W*cannot\b")
@@ -65,7 +70,8 @@ class Clauses:
         declared = _STATED.search(before) is not None
         return not (
             denies(before)
-            or _supposes(before, after)
+            or _supposes(before)
+            or self._depends(start, end, before)
             or denials.LENT.search(before)
             or denials.LENT_NEXT.search(before)
             or _denies_before(after, declared)
@@ -105,6 +111,15 @@ class Clauses:
         stop = self._ends[found] if found < len(self._ends) else 0
         return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
 
+    def _depends(self, start: int, end: int, before: str) -> bool:
+        """Whether the mention is one under a condition that its sentence has before or after it."""
+        if not denials.DEPENDS[0].search(before):
+            return False
+        found = bisect_left(self._ends, end)
+        stop = self._ends[found] if found < len(self._ends) else len(self._lower)
+        rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
+        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+
     def _withdraws(self, end: int, until: int, stated: bool) -> bool:
         at = self._stop(end)
         sentence = bisect_left(self._ends, end)
@@ -119,7 +134,7 @@ class Clauses:
             if same and _VERB_FIRST.match(clause):
                 return True
             absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
-            if denies(clause) and absent.search(clause) and not denials.OTHERS.search(clause):
+            if absent.search(clause) and denies(clause) and not denials.OTHERS.search(clause):
                 return True
             at = self._stop(at + 1)
         return False
@@ -130,13 +145,25 @@ class Clauses:
         return not any(map(str.isalnum, before + after))
 
 
+def says_plainly(text: str, start: int, end: int) -> bool:
+    """Whether the text says nothing but [start, end), as most replies do: "The secret number is 7421."."""
+    if len(text) > _REACH or any(map(str.isalnum, text[end:])) or text.find("?", end) >= 0:
+        return False
+    return _PLAIN_WORDS.issuperset(_SIGNS.sub(" ", text[:start]).lower().split())
+
+
 def denies(words: str) -> bool:
     """Whether `words` deny what comes after them."""
-    said = denials.HARMLESS.sub(" ", words)
-    negated = (
-        not denials.NEGATORS.isdisjoint(_WORD.findall(said)) or denials.PHRASES.search(said) or denials.UNSPACED.search(said)
-    )
-    return bool(negated) != bool(len(denials.REVERSERS.findall(said)) % 2)
+    negated, reversals = _signs_of_denial(words)
+    if negated or reversals:
+        negated, reversals = _signs_of_denial(denials.HARMLESS.sub(" ", words))
+    return negated != (reversals % 2 == 1)
+
+
+def _signs_of_denial(words: str) -> tuple[bool, int]:
+    negated = not denials.NEGATORS.isdisjoint(_WORD.findall(words)) or denials.PHRASES.search(words) is not None
+    negated = negated or (not words.isascii() and denials.UNSPACED.search(words) is not None)
+    return negated, len(denials.REVERSERS.findall(words))
 
 
 def _denies_before(after: str, stated: bool) -> bool:
@@ -146,11 +173,10 @@ def _denies_before(after: str, stated: bool) -> bool:
         return True
     if stated:
         return denials.DENIES_BEFORE.match(said.lstrip()) is not None
-    return denials.DENIES_BEFORE.search(said) is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
+    negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
+    return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
 
 
-def _supposes(before: str, after: str) -> bool:
+def _supposes(before: str) -> bool:
     said = denials.SURE.sub(" ", before)
-    if not denials.SUPPOSES.isdisjoint(_WORD.findall(said)) or denials.SUPPOSITIONS.search(said):
-        return True
-    return all(words.search(part) for words, part in zip(denials.DEPENDS, (before, after), strict=True))
+    return not denials.SUPPOSES.isdisjoint(_WORD.findall(said)) or denials.SUPPOSITIONS.search(said) is not None

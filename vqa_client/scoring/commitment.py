@@ -15,15 +15,18 @@ it, and where the reply says what the secret, hidden or correct one is without n
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 from vqa_client.scoring import denials
-from vqa_client.scoring.clauses import Clauses, denies
+from vqa_client.scoring.clauses import Clauses, denies, says_plainly
 from vqa_client.scoring.number_roles import answering, within
 from vqa_client.scoring.numbers import Number
 
+_Mention = TypeVar("_Mention")
 _READ: Final = 40
 """Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
+_MENTIONS: Final = 200
+"""Of more mentions the first and the last are looked at; a reply with more is not an answer."""
 _FAR: Final = 80
 _LINES: Final = 3
 _WORDS: Final = 3
@@ -36,7 +39,7 @@ _ANSWER_LINE = re.compile(
     re.IGNORECASE,
 )
 _AND = r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
-_LISTED = re.compile(rf"[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE)
+_LISTED = re.compile(rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE)
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _POINTS_BACK = re.compile(
     r"\bthe (?:(?P<first>first|former|earlier)|second|last|latter|later|third)(?: one| number| of (?:these|those|them|the two))?"
@@ -47,12 +50,12 @@ _POINTS_BACK = re.compile(
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
     rf",? (?:or|nor) (?!(?:any|more|less|so|not|something)\b){_ITEM}|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:/|->|=>|[→⇒➔➜➡]) ?\w",
+    rf"|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
     rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w/)[\"'*_ ]*$",
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?)[\"'*_ ]*$",
     re.IGNORECASE,
 )
 _BETWEEN = (
@@ -74,7 +77,9 @@ _OTHER_WORDS = re.compile(
 
 def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> bool:
     """Whether `text`, in which `numbers` stand, gives the number `gold` and no other."""
-    every = [number for number in numbers if not number.compound or number.answers(gold)]
+    every = _ends([number for number in numbers if not number.compound or number.answers(gold)])
+    if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
+        return True
     line = _answer_line(text)
     inside = [number for number in every if line[0] <= number.start < line[1]]
     if inside or _says_enough(text[slice(*line)]):
@@ -88,11 +93,14 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> boo
     if stated := _stated(clauses, given):
         return all(number.answers(gold) for number in stated)
     asides = [aside.span() for aside in _ASIDE.finditer(text)]
-    return bool(given) and all(number.answers(gold) or within(number, asides) for number in given)
+    return bool(given) and not denials.FINDS_NONE.search(text.lower()) and all(number.answers(gold) or within(number, asides) for number in given)
 
 
 def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
     """Whether `text` gives the words that are at `spans`, and nothing beside them."""
+    spans = _ends(spans)
+    if len(spans) == 1 and says_plainly(text, *spans[0]):
+        return True
     line = _answer_line(text)
     inside = [span for span in spans if line[0] <= span[0] < line[1]]
     if inside or _says_enough(text[slice(*line)]):
@@ -111,6 +119,10 @@ def lists_lines(reply: str) -> bool:
     """Whether a reply is nothing but three or more different short lines: candidates, not an answer."""
     lines = {line.strip(" \t-*•.") for line in reply.splitlines()} - {""}
     return len(lines) >= _LINES and all(len(line) <= _READ and line.count(" ") < _WORDS for line in lines)
+
+
+def _ends(mentions: list[_Mention]) -> list[_Mention]:
+    return mentions if len(mentions) <= _MENTIONS else mentions[: _MENTIONS // 2] + mentions[-_MENTIONS // 2 :]
 
 
 def _answer_line(text: str) -> tuple[int, int]:
@@ -180,10 +192,12 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
 
 def _declares_others(clauses: Clauses, given: list[tuple[int, int]]) -> bool:
     """Whether the text names something else as what was looked for."""
-    text, declared = clauses.text, False
+    text = clauses.text
     stated = any(clauses.states(*span) for span in given)
+    declared = not stated and denials.FINDS_NONE.search(text.lower()) is not None
     for found in _DECLARES.finditer(text):
-        if any(0 <= start - found.start() < _FAR and "\n" not in text[found.end() : start] for start, _ in given):
+        sentence = clauses.sentence(found.end())
+        if any(found.start() <= start and clauses.sentence(start) == sentence for start, _ in given):
             declared, stated = False, True
         elif _OTHER_WORDS.match(text, found.end(), found.end() + _READ):
             after = found["corrects"] is not None and found.start() > given[-1][0]

@@ -28,7 +28,7 @@ from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.commitment import commits_to_number, commits_to_text, lists_lines
 from vqa_client.scoring.number_roles import follows_place
 from vqa_client.scoring.number_words import value_of, with_digits
-from vqa_client.scoring.numbers import Number, number, numbers_in, separated
+from vqa_client.scoring.numbers import Number, count_in, number, numbers_in, separated
 
 _FOLDED: Final = {
     **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),
@@ -60,7 +60,7 @@ _TAKEN_OFF = re.compile(
 _GAP = re.compile(r"[\s_-]+")
 _INSIDE_BEFORE = re.compile(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
 _INSIDE_AFTER = re.compile(r"[-&@/.][^\W_]|[+#]")
-LONGEST: Final = 40_000
+LONGEST: Final = 16_000
 """Of a longer reply only the beginning and the end, half of this each, are read strictly."""
 
 
@@ -85,7 +85,7 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
     if asked:
         text = with_digits(text, asked.value)
         numbers = list(numbers_in(text))
-        return any(map(asked.answered_by, numbers)) and commits_to_number(text, numbers, asked)
+        return any(number.answers(asked) for number in numbers) and commits_to_number(text, numbers, asked)
     if not any(map(str.isalnum, wanted)):
         return wanted in text
     spans = list(_places(text, wanted))
@@ -94,7 +94,7 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
 
 def count_numbers(reply: str) -> int:
     """How many numbers a reply writes; a date, a time or a range is one, digits inside a word are none."""
-    return sum(1 for _ in numbers_in(read(reply, case_sensitive=True)))
+    return count_in(read(reply, case_sensitive=True))
 
 
 def folded(text: str, *, case_sensitive: bool = False) -> str:
@@ -179,7 +179,7 @@ def _lines(value: Any, key: str = "") -> Iterator[str]:
         for each in value:
             yield from _lines(each, key)
     else:
-        said = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        said = " and ".join(map(str, value)) if isinstance(value, list) else str(value)
         yield f"{key}: {said}" if key else said
 
 

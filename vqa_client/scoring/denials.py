@@ -50,8 +50,8 @@ UNSPACED: Final = re.compile(
     )
 )
 PHRASES: Final = re.compile(
-    r"n't\b|\bei (?:ole|ollut|esiinny|nay|loydy|mainita|kay|voi|sisalla|ilmene)\b|\w+m[iu]yor\w*\b|\byer almaz\b"
-    r"|\bnu (?:este|e|a|am|apare|exista|contine|se|poate|sunt|figureaza)\b|\bnie(?= \w)"
+    r"n't\b|\bei (?:ole|ollut|esiinny|nay|loydy|mainita|kay|voi|sisalla|ilmene)\b|m[iu]yor(?:du|lar|um|uz)?\b|\byer almaz\b"
+    r"|\bnu (?:este|e|a|am|apare|exista|contine|se|poate|sunt|figureaza)\b"
 )
 """Negators of more than one word, and those that another language has for something else alone."""
 
@@ -79,13 +79,14 @@ _REVERSERS = (
     r"doubt\w*|den(?:y|ies|ied|ying)|fail(?:s|ed|ing)? to|lack\w*|missing|absent|false|untrue|wrong|incorrect\w*|mistak\w+"
     r"|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out|exclud\w+"
     r"|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to|as opposed to"
-    r"|crossed out|struck out|withdrawn|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*"
+    r"|crossed out|struck out|withdrawn|an? (?:lie|myth|fabrication)|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*"
     r"|forkert|neverne|неверн\w+|неправильн\w+|ложн\w+"
 )
 _INSTEAD = (
     r"(?:rather|other|less|better) than|instead of|in place of|except(?: for)?|apart from|aside from"
     r"|(?:anything|everything|all) but|anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che"
     r"|ander\w* dan|annat an|andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van"
+    r"|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt|tod[oa]s? menos|tud[oa] menos"
     r"|i stallet for|istallet for|i stedet for|вместо|кроме|замість|zamiast|misto"
 )
 REVERSERS: Final = re.compile(rf"\b(?:{_REVERSERS}|{_INSTEAD})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
@@ -94,7 +95,7 @@ REVERSERS: Final = re.compile(rf"\b(?:{_REVERSERS}|{_INSTEAD})\b|错误|錯誤|�
 DENIES_BEFORE: Final = re.compile(
     rf"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?)(?: \w+)? ?(?:not|n't|never|nowhere)\b"
     rf"|\b(?:cannot|can't|nowhere|neither)\b|\bnot (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b"
-    rf"|\b(?:{_REVERSERS})\b|\bout of the question\b|\bno longer\b|\bnot! *$|\bwithout success\b|\bin vain\b|\bto no avail\b"
+    rf"|\b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_REVERSERS})\b|\b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bout of the question\b|\bno longer\b|\bnot! *$|\bwithout success\b|\bin vain\b|\bto no avail\b"
     r"|\b(?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b|\b(?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b"
     r"|\b(?:decoys?|distractors?|red herrings?|placeholders?|mis(?:reading|print|take)s?)\b"
     r"|\bno (?:es|aparece|figura|consta|esta|existe|se)\b|^ ?(?:->|=>|[→⇒➔➜➡]) ?\w|错误|错(?!过)|間違|違い|틀렸|틀립"
@@ -121,7 +122,11 @@ SURE: Final = re.compile(
     r"|\bif i(?: (?:had|have|were|must)\b|'m\b| am\b| read\b| see\b)"
 )
 """What has the form of a supposition and gives an answer."""
-DEPENDS: Final = (re.compile(r"\b(?:would|could|might)(?! (?:say|guess|go))\b"), re.compile(r"\b(?:if|were|had|unless)\b"))
+DEPENDS: Final = (
+    re.compile(r"\b(?:(?:would|could|might)(?! (?:say|guess|go))|serait|ware|wurde|seria|sarebbe|zou|skulle|ville|olisi|бы)\b"),
+    re.compile(r"\b(?:if|were|had|unless|si|wenn|falls|se|als|om|hvis|jos|если|якщо)\b"),
+)
+"""What depends on a condition has one of each in its sentence."""
 
 LENT: Final = re.compile(
     r"\b(?:you|the (?:question|user|prompt)|(?:some|many|people|others|one)(?: (?:may|might|could|would|will|people))?)(?: have| had)?"
@@ -144,20 +149,24 @@ _DOUBLY = r"(?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|m
 WITHDRAWS: Final = re.compile(
     rf"^\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"
     rf"(?:{_ANAPHOR}(?:'s|'d| is| was| would| must| seems| can)?(?: be)?(?: \w+ly| just| also| all)? ?)?"
-    rf"(?:{_DOUBLY}\b|(?:not|n't|cannot|can't)(?: be)?(?: \w+ly)? (?:it|true|so|right|correct|the (?:case|secret|answer|correct|right))\b"
-    r"|(?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?)\W*$"
-    r"|(?:never|nowhere)\b)"
+    rf"(?:{_DOUBLY}\b|(?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct|the (?:case|secret|answer|correct|right))\b"
+    r"|(?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?|never)\W*$)"
 )
 """A clause without an answer that takes back the one before it."""
 _SHOWN = (
     r"(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv|there|locat|readable)"
 )
 ABSENT: Final = re.compile(
-    rf"{_SHOWN}\w*|\b(?:kind|sort|success|trace|sign|vain|avail)\b|(?:n't|\bnot|\bno)\W*$"
+    rf"{_SHOWN}\w*|\bnot in (?:the|this|any)\b|\b(?:kind|sort|success|trace|sign|vain|avail)\b|(?:n't|\bnot|\bno)\W*$"
 )
 ABSENT_AS_SUCH: Final = re.compile(rf"\b{_SHOWN}\w* (?:it|that|this|so|them)\b|\bof the (?:kind|sort)\b|n't\W*$")
 """Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
 OTHERS: Final = re.compile(r"\b(?:else\w*|others?|another|again|why|how|where|who|when|page|more|further|additional)\b")
+
+FINDS_NONE: Final = re.compile(
+    r"(?:\b(?:no|not|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer)\b(?! (?:is|was)\b)"
+)
+"""The reply has no answer; what it mentions without a statement is something else."""
 
 CORRECTS: Final = re.compile(
     r"\b(?:wait|actually|correction|sorry|scratch that|strike that|i mean|i meant|make that|on second (?:look|thought|glance)"

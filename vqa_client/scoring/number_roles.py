@@ -14,13 +14,13 @@ _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec.
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
 _LABEL_WORDS = """page pages page_number line confidence confidence_score probability certainty score accuracy bbox bbox_2d
-    box boxes bounding_box point points coordinates position index rank step timestamp date year isbn id tokens"""
+    box boxes bounding_box point points coordinates position index rank step timestamp date year isbn id tokens x y w h width height left top"""
 _PLACES: Final = frozenset(_PLACE_WORDS.split())
 _NAMED: Final = frozenset(_NAME_WORDS.split())
 """Places too, but "Item: 7421" names an answer."""
 _LABELS: Final = frozenset(_LABEL_WORDS.split())
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
-_SET_OFF: Final = str.maketrans(dict.fromkeys("\"'#([{*\\)", " ") | {"第": " 第 ", ":": " : ", ",": " , ", "=": " : "})
+_SET_OFF: Final = str.maketrans(dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "})
 _CERTAINTY = re.compile(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
 _MONTHS = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"

@@ -36,6 +36,12 @@ _LEAD_LENGTH: Final = 6
 _GLUED_BEFORE = re.compile(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
 _GLUED_AFTER = re.compile(rf"{JOINER}|_{JOINER}|\^")
 
+_COUNTED = re.compile(
+    rf"(?<!{JOINER})(?<!{JOINER}[_{CURRENCIES}-])(?<!{JOINER}[{CURRENCIES}] )(?<!\^)(?<!\^[{CURRENCIES}.+-])"
+    rf"(?>({_WRITTEN.pattern}))(?!%?(?:{JOINER}|_{JOINER}|\^))|{_WRITTEN.pattern}"
+)
+"""Has a group for what `numbers_in` yields, found without looking at each match in turn."""
+
 
 class Number(Struct, frozen=True, kw_only=True):
     """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%", a currency sign or a unit."""
@@ -51,11 +57,6 @@ class Number(Struct, frozen=True, kw_only=True):
         return gold.kind in ("", self.kind) and (
             self.value == gold.value or ("." in self.value or "," in self.value) and gold.value in _readings(self.value)
         )
-
-    def answered_by(self, other: "Number") -> bool:
-        """Whether `other` is the number asked for by this one."""
-        return other.answers(self)
-
 
 def _readings(value: str) -> tuple[str, ...]:
     """What a point or a comma can mean elsewhere: "3.847" is 3847, "3,5" is 3.5."""
@@ -79,6 +80,11 @@ def numbers_in(text: str) -> Iterator[Number]:
         read = _number(text, found.start(), found.end())
         if not _GLUED_BEFORE.match(text, read.start) and not _GLUED_AFTER.match(text, read.end):
             yield read
+
+
+def count_in(text: str) -> int:
+    """How many numbers `numbers_in` finds."""
+    return sum(map(bool, _COUNTED.findall(text)))
 
 
 def number(text: str) -> Number | None:
