@@ -19,11 +19,13 @@ _FOLLOWING: Final = 3
 _BREAK = re.compile(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))|(?P<colon>:(?!\d)(?! *(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b))|:(?!\d)|[,،、()\[\]{}|]| -+ "
     rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all )\b(?:{'|'.join(denials.CONTRASTS)})\b"
-    r"|\band (?=(?:it|i|the (?:secret|answer|correct|hidden|number))\b))"
+    r"|\b(?:and|so) (?=(?:it|i|the (?:secret|answer|correct|hidden|number))\b))"
     rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
-_CONTINUES = re.compile(r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b")
+_CONTINUES = re.compile(
+    r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b"
+)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _SIGNS = re.compile(r"[\s\"'*:,()`]+")
 _PLAIN_WORDS: Final = frozenset(
@@ -32,7 +34,7 @@ _PLAIN_WORDS: Final = frozenset(
 )
 _ENCLOSING: Final = "([{\"'*_`$ "
 _AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
-_VERB_FIRST = re.compile(r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)|\W*cannot\b")
+_VERB_FIRST = re.compile(r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b")
 _STATED = re.compile(
     r"(?:(?<!there )\b(?:is|was|are|were|be|'s|equals?|answer|says?|reads?|est|es|ist|lautet|er|ar|je|jest|este)|'s"
     r"|[:=→]|->|是|为|為|は|は、|replaced by|superseded by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to)"
@@ -117,7 +119,9 @@ class Clauses:
             return False
         found = bisect_left(self._ends, end)
         stop = self._ends[found] if found < len(self._ends) else len(self._lower)
-        rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
+        rest = (
+            self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
+        )
         return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
 
     def _withdraws(self, end: int, until: int, stated: bool) -> bool:

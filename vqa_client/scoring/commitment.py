@@ -4,12 +4,12 @@ What a reply mentions counts if its clause means it (`clauses`). Then, of what c
 
 1. a line that is labelled as the answer ("Final answer: 7421", the last one) decides alone;
 2. a correction ("1183 - sorry, I mean 7421") takes back what came before it;
-3. what is stated ("is 7421", a line with nothing else) outweighs what is only mentioned, and a list ("7421, 1183 or 9920")
-   states none of its items;
+3. what is stated ("is 7421", a line with nothing else) outweighs what is only mentioned, and a list ("7421, 1183 or
+   9920") states none of its items;
 4. two answers are none.
 
-Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at an "or" with
-it, and where the reply says what the secret, hidden or correct one is without naming it.
+Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at an
+"or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
 """
 
 import re
@@ -23,39 +23,48 @@ from vqa_client.scoring.number_roles import answering, within
 from vqa_client.scoring.numbers import Number
 
 _Mention = TypeVar("_Mention")
-_READ: Final = 40
-"""Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
 _MENTIONS: Final = 200
 """Of more mentions the first and the last are looked at; a reply with more is not an answer."""
+_READ: Final = 40
+"""Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
 _FAR: Final = 80
 _LINES: Final = 3
 _WORDS: Final = 3
 _SHORT: Final = 5
+_MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
+_ANSWER_WORDS = (
+    "answers?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
+    "|ответ|答案|答え|回答|正解|정답|답"
+)
 _ANSWER_LINE = re.compile(
-    r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la|le) )?"
-    r"(?:(?:final|correct|short|right|best|endgultige|finale|final) )*"
-    r"(?:answer|answers|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap|ответ"
-    r"|答案|答え|回答|정답|답)(?: finale?)?[*_\"']{0,3} ?(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
+    r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
+    rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?:{_ANSWER_WORDS})(?: finale?)?[*_\"']{{0,3}} ?"
+    r"(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
     re.IGNORECASE,
 )
 _AND = r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
-_LISTED = re.compile(rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE)
+_LISTED = re.compile(
+    rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE
+)
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _POINTS_BACK = re.compile(
-    r"\bthe (?:(?P<first>first|former|earlier)|second|last|latter|later|third)(?: one| number| of (?:these|those|them|the two))?"
+    r"\bthe (?:(?P<first>first|former|earlier)|second|last|latter|later|third)"
+    r"(?: one| number| of (?:these|those|them|the two))?"
     r" (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b",
     re.IGNORECASE,
 )
 
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
-    rf",? (?:or|nor) (?!(?:any|more|less|so|not|something)\b){_ITEM}|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|]|->|=>|[→⇒➔➜➡]) ?\w",
+    rf",? \(?(?:or|nor|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
+    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
     rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?)[\"'*_ ]*$",
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?"
+    rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )
 _BETWEEN = (
@@ -64,13 +73,15 @@ _BETWEEN = (
 )
 _DECLARES = re.compile(
     r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
-    r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bbut it(?:'s| is| was) (?:really|actually|in fact|now)"
+    r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
+    r"|\b(?:but|now) (?:it(?:'s| is| was)|the \w+ is)(?: (?:really|actually|in fact|now))?"
     r"|\b(?:wait|actually|sorry|i mean|make that|correction)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
 )
 _OTHER_WORDS = re.compile(
-    r"[\s:]*\"?(?:(?:the|an?) )?(?!(?:in|on|at|by|the|not|it|hidden|mentioned|given|found|stated|shown)\b)\w[\w'-]*(?: \w[\w'-]*)?"
-    r"\W{0,2}(?:$|[.\n!,;])",
+    r"[\s:]*\"?(?:(?:the|an?) )?"
+    r"(?!(?:in|on|at|by|the|not|it|hidden|mentioned|given|found|stated|shown|clear|hard|difficult|\w+ly)\b)"
+    r"\w[\w'-]*(?: \w[\w'-]*)?\W{0,2}(?:$|[.\n!,;])",
     re.IGNORECASE,
 )
 
@@ -90,10 +101,13 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> boo
     given = [number for number in given if number.kind in kinds]
     if chosen := _chosen(text, given):
         return chosen.answers(gold)
-    if stated := _stated(clauses, given):
+    listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
+    if stated := _stated(clauses, [number for number in given if number.start not in listed]):
         return all(number.answers(gold) for number in stated)
+    if not given or listed or denials.FINDS_NONE.search(text.lower()):
+        return False
     asides = [aside.span() for aside in _ASIDE.finditer(text)]
-    return bool(given) and not denials.FINDS_NONE.search(text.lower()) and all(number.answers(gold) or within(number, asides) for number in given)
+    return all(number.answers(gold) or within(number, asides) for number in given)
 
 
 def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
@@ -106,23 +120,29 @@ def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
     if inside or _says_enough(text[slice(*line)]):
         spans = inside
     clauses = Clauses(text)
-    untils = [*(start for start, _ in spans[1:]), len(text)]
     given = [
         span
-        for span, until in zip(spans, untils[: len(spans)], strict=True)
+        for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
         if clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
     return bool(given) and not _declares_others(clauses, given)
 
 
 def lists_lines(reply: str) -> bool:
-    """Whether a reply is nothing but three or more different short lines: candidates, not an answer."""
-    lines = {line.strip(" \t-*•.") for line in reply.splitlines()} - {""}
-    return len(lines) >= _LINES and all(len(line) <= _READ and line.count(" ") < _WORDS for line in lines)
+    """Whether a reply is nothing but different short lines, three or two with markers: candidates, not an answer."""
+    lines = {line.strip() for line in reply.splitlines()} - {""}
+    bare = {_MARKER.sub("", line, count=1).strip(" .") for line in lines}
+    enough = _LINES - all(map(_MARKER.match, lines))
+    return len(bare) >= enough and all(len(line) <= _READ and line.count(" ") < _WORDS for line in bare)
 
 
 def _ends(mentions: list[_Mention]) -> list[_Mention]:
     return mentions if len(mentions) <= _MENTIONS else mentions[: _MENTIONS // 2] + mentions[-_MENTIONS // 2 :]
+
+
+def _untils(text: str, starts: list[int]) -> list[int]:
+    """Up to where the words after each mention are about it."""
+    return [*starts[1:], len(text)] if starts else []
 
 
 def _answer_line(text: str) -> tuple[int, int]:
@@ -141,9 +161,9 @@ def _says_enough(line: str) -> bool:
 
 def _given(clauses: Clauses, numbers: list[Number]) -> list[Number]:
     """The numbers that the text stands by, from its last correction on."""
-    untils = [*(number.start for number in numbers[1:]), len(clauses.text)]
     given: list[Number] = []
-    for number, until in zip(numbers, untils[: len(numbers)], strict=True):
+    untils = _untils(clauses.text, [number.start for number in numbers])
+    for number, until in zip(numbers, untils, strict=True):
         if clauses.stands_by(number.start, number.end, until):
             if given and denials.CORRECTS.search(_between(clauses.text, given[-1], number)):
                 given.clear()
@@ -160,10 +180,9 @@ def _chosen(text: str, given: list[Number]) -> Number | None:
 
 def _stated(clauses: Clauses, given: list[Number]) -> list[Number]:
     """What the text states, from where it prefers one statement to another on."""
-    listed = {number.start for pair in pairwise(given) if _listed(clauses.text, *pair) for number in pair}
     stated: list[Number] = []
     for number in given:
-        if number.start not in listed and clauses.states(number.start, number.end):
+        if clauses.states(number.start, number.end):
             if stated and denials.PREFERS.search(_between(clauses.text, stated[-1], number)):
                 stated.clear()
             stated.append(number)

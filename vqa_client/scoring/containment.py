@@ -80,8 +80,8 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
     wanted, asked = _asked(gold, case_sensitive=case_sensitive)
     if not wanted:
         return False
-    said = _without_markers(_meant(reply.rpartition("</think>")[2]))
-    text = read(said, case_sensitive=case_sensitive)
+    said = _meant(reply.rpartition("</think>")[2])
+    text = read(_without_markers(said), case_sensitive=case_sensitive)
     if asked:
         text = with_digits(text, asked.value)
         numbers = list(numbers_in(text))

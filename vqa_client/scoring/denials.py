@@ -44,7 +44,7 @@ UNSPACED: Final = re.compile(
         r"不|没|沒|非|无|無|未"  # Chinese
         r"|ない|なく|ません|なし|ぬ(?!\w)"  # Japanese
         r"|아니|아닌|아닙|않|없|못"  # Korean
-        r"|नहीं|नही|(?<!\S)न(?!\S)|নয়|নেই|নাই|(?<!\S)না(?!\S)"  # Hindi, Bengali
+        r"|नहीं|नही|(?<!\S)न(?!\S)|নয়|নেই|নাই|(?<!\S)না(?!\S)|নি(?![\w\u0980-\u09ff])"  # Hindi, Bengali
         r"|இல்லை|அல்ல|కాదు|లేదు|ಅಲ್ಲ|ಇಲ್ಲ|അല്ല|ഇല്ല"  # Tamil, Telugu, Kannada, Malayalam
         r"|ไม่|มิใช่",  # Thai
     )
@@ -61,8 +61,8 @@ HARMLESS: Final = re.compile(
         r"\b(?:not|nicht|pas|no|nao|non|niet|inte|ikke|nie|не) (?:only|just|merely|simply|nur|allein|seulement|solo|so|somente"
         r"|apenas|soltanto|alleen|slechts|bara|endast|bare|kun|tylko|только|лише|тільки)\b|\bnejen\b"
         r"|\b(?:no|without(?: an?y?)?|beyond(?: an?y?)?|kein\w*|ohne(?: jeden)?|sans(?: aucun)?|sin(?: ninguna)?|sem(?: nenhuma)?"
-        r"|senza(?: alcun)?|geen|zonder|utan|ingen|uten|uden|bez|без) (?:doubt|question|zweifel|doute|duda|duvida|dubbio|twijfel"
-        r"|tvekan|tvivel|tvil|tvivl|watpienia|pochyby|сомнени\w+)\b"
+        r"|senza(?: alcun)?|geen|zonder|utan|ingen|uten|uden|bez|без|нет|немає) (?:doubt|question|zweifel|doute|duda|duvida|dubbio|twijfel"
+        r"|tvekan|tvivel|tvil|tvivl|watpienia|pochyby|сомнени\w+|сумнів\w*)\b"
         r"|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק"
         r"|\b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\b(?:ne|n'est|n'etait) autres? que\b|\bno other\b"
         r"|\b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b"
@@ -95,15 +95,15 @@ REVERSERS: Final = re.compile(rf"\b(?:{_REVERSERS}|{_INSTEAD})\b|错误|錯誤|�
 DENIES_BEFORE: Final = re.compile(
     rf"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?)(?: \w+)? ?(?:not|n't|never|nowhere)\b"
     rf"|\b(?:cannot|can't|nowhere|neither)\b|\bnot (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b"
-    rf"|\b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_REVERSERS})\b|\b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bout of the question\b|\bno longer\b|\bnot! *$|\bwithout success\b|\bin vain\b|\bto no avail\b"
+    rf"|\b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_REVERSERS})\b|\b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bout of the question\b|\bno longer\b|\bused to be\b|\bwas (?:once|formerly|previously|originally)\b|\bnothing to do with\b|\bnot! *$|\bwithout success\b|\bin vain\b|\bto no avail\b"
     r"|\b(?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b|\b(?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b"
     r"|\b(?:decoys?|distractors?|red herrings?|placeholders?|mis(?:reading|print|take)s?)\b"
-    r"|\bno (?:es|aparece|figura|consta|esta|existe|se)\b|^ ?(?:->|=>|[→⇒➔➜➡]) ?\w|错误|错(?!过)|間違|違い|틀렸|틀립"
+    r"|\bno (?:es|aparece|figura|consta|esta|existe|se)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|错误|错(?!过)|間違|違い|틀렸|틀립"
 )
 """What denies the words before it in its clause, in English; `NEGATORS` of other languages may follow what they deny."""
 
 CONTRASTS: Final = (
-    "but however though although whereas while yet instead so therefore thus hence because aber sondern doch mais sino pero mas "
+    "but however though although whereas while yet instead therefore thus hence because aber sondern doch mais sino pero mas "
     "ma bensi maar utan men uden vaan mutta hanem ci dar lecz ale nybrz nybrz tylko а но але αλλα بل لكن ولكن אלא melainkan tetapi"
 ).split()
 UNSPACED_CONTRASTS: Final = r"बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고|mà là"
@@ -114,7 +114,7 @@ SUPPOSES: Final = frozenset(
 )
 SUPPOSITIONS: Final = re.compile(
     r"\b(?:such as|e\.g\.|(?:numbers?|codes?|secrets?|words?|things?|something) like)\b"
-    r"|\b(?:might|could|would|may) have been\b|^\W*(?:were|had|should) \w|\bsi (?:el|le|la|les|fuera|fuese|fosse|c'etait)\b|\bse fosse\b"
+    r"|\b(?:might|could|would|may|should) have \w+|'d have \w+|\bexample\b|^\W*(?:were|had|should) \w|\bsi (?:el|le|la|les|fuera|fuese|fosse|c'etait)\b|\bse fosse\b"
     r"|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
 )
 SURE: Final = re.compile(
@@ -123,7 +123,9 @@ SURE: Final = re.compile(
 )
 """What has the form of a supposition and gives an answer."""
 DEPENDS: Final = (
-    re.compile(r"\b(?:(?:would|could|might)(?! (?:say|guess|go))|serait|ware|wurde|seria|sarebbe|zou|skulle|ville|olisi|бы)\b"),
+    re.compile(
+        r"\b(?:(?:would|could|might)(?! (?:say|guess|go))|serait|ware|wurde|seria|sarebbe|zou|skulle|ville|olisi|бы)\b"
+    ),
     re.compile(r"\b(?:if|were|had|unless|si|wenn|falls|se|als|om|hvis|jos|если|якщо)\b"),
 )
 """What depends on a condition has one of each in its sentence."""
@@ -132,7 +134,7 @@ LENT: Final = re.compile(
     r"\b(?:you|the (?:question|user|prompt)|(?:some|many|people|others|one)(?: (?:may|might|could|would|will|people))?)(?: have| had)?"
     r" (?:say|says|said|claim|claims|claimed|think|thought|believe|believed|suggest|suggests|suggested|assume|mention|mentions|mentioned)\b"
     r"|\b(?:at first|initially|originally|formerly|previously|used to be|once was|was once)\b"
-    r"|\bfirst (?:read|thought|saw|guess\w*|assum\w*|took|believed)\b"
+    r"|\b(?:i|we) (?:had )?first \w+"
     r"|\bi (?:had |have |first )?(?:thought|believed|assumed|supposed|expected)\b"
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
@@ -153,11 +155,9 @@ WITHDRAWS: Final = re.compile(
     r"|(?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?|never)\W*$)"
 )
 """A clause without an answer that takes back the one before it."""
-_SHOWN = (
-    r"(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv|there|locat|readable)"
-)
+_SHOWN = r"(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv|there|locat|readable)"
 ABSENT: Final = re.compile(
-    rf"{_SHOWN}\w*|\bnot in (?:the|this|any)\b|\b(?:kind|sort|success|trace|sign|vain|avail)\b|(?:n't|\bnot|\bno)\W*$"
+    rf"{_SHOWN}\w*|(?:\bnot|n't) (?:in|on) (?:the|this|any)\b|\b(?:kind|sort|success|trace|sign|vain|avail)\b|(?:n't|\bnot|\bno)\W*$"
 )
 ABSENT_AS_SUCH: Final = re.compile(rf"\b{_SHOWN}\w* (?:it|that|this|so|them)\b|\bof the (?:kind|sort)\b|n't\W*$")
 """Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""

@@ -13,14 +13,18 @@ _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec.
     paragraphs para. seite página pagina pagine página página sida side strona страница 第"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
-_LABEL_WORDS = """page pages page_number line confidence confidence_score probability certainty score accuracy bbox bbox_2d
-    box boxes bounding_box point points coordinates position index rank step timestamp date year isbn id tokens x y w h width height left top"""
+_LABEL_WORDS = """confidence probability certainty score accuracy
+    index rank timestamp date year isbn id tokens x y w h width height left top"""
 _PLACES: Final = frozenset(_PLACE_WORDS.split())
 _NAMED: Final = frozenset(_NAME_WORDS.split())
 """Places too, but "Item: 7421" names an answer."""
 _LABELS: Final = frozenset(_LABEL_WORDS.split())
+_BOXES: Final = frozenset("bbox box boxes bounding coordinates point points position polygon quad".split())
+_KNOWN: Final = _PLACES | _LABELS | _BOXES
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
-_SET_OFF: Final = str.maketrans(dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "})
+_SET_OFF: Final = str.maketrans(
+    dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "}
+)
 _CERTAINTY = re.compile(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
 _MONTHS = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
@@ -68,9 +72,10 @@ def follows_place(before: str) -> bool:
         del words[-2:]
     named = not words or words[-1] != ":"
     last = next((word for word in reversed(words) if word != ":"), "")
-    if not _LABELS.isdisjoint(last.split("_")):
-        return True
-    return (last in _PLACES or (named and last in _NAMED)) and (not several or last.endswith("s"))
+    parts = last.split("_")
+    if several and not last.endswith("s"):
+        return not _BOXES.isdisjoint(parts)
+    return not _KNOWN.isdisjoint(parts) or (named and last in _NAMED)
 
 
 def _has_role(text: str, number: Number) -> bool:

@@ -3,7 +3,9 @@
 import re
 from typing import Final
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+)
 _SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
     word: 10 * tens for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }

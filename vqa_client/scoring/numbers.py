@@ -24,7 +24,9 @@ _THOUSANDS = re.compile(
 _POINTS_GROUP = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
 _SEPARATOR = re.compile(r"[,{}']")
 _UNIT = re.compile(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
-_MEASURED = re.compile(rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})")
+_MEASURED = re.compile(
+    rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})"
+)
 _PERCENT = re.compile(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _WRITTEN = re.compile(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
@@ -57,6 +59,7 @@ class Number(Struct, frozen=True, kw_only=True):
         return gold.kind in ("", self.kind) and (
             self.value == gold.value or ("." in self.value or "," in self.value) and gold.value in _readings(self.value)
         )
+
 
 def _readings(value: str) -> tuple[str, ...]:
     """What a point or a comma can mean elsewhere: "3.847" is 3847, "3,5" is 3.5."""
