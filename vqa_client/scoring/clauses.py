@@ -1,9 +1,9 @@
 """A text as clauses, and whether it stands by what one of them mentions.
 
-A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421 appears
-nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant where its clause
-asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to be 7421").
-Which words do that is in `denials`.
+A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421
+appears nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant if
+its clause asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to
+be 7421"). Which words do that is in `denials`.
 """
 
 import re
@@ -16,11 +16,12 @@ _REACH: Final = 160
 """Characters around a mention that are looked at; keeps the time for one mention constant."""
 _FOLLOWING: Final = 3
 """Clauses after a mention that may withdraw it."""
+_ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
 _BREAK = re.compile(
-    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))|(?P<colon>:(?!\d)(?! *(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b))|:(?!\d)|[,،、()\[\]{}|]| -+ "
-    rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all )\b(?:{'|'.join(denials.CONTRASTS)})\b"
-    r"|\b(?:and|so) (?=(?:it|i|the (?:secret|answer|correct|hidden|number))\b))"
-    rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
+    rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
+    rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all ){denials.CONTRASTS}"
+    rf"|\b(?:and|so) (?={_ANSWER}))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
 _CONTINUES = re.compile(
@@ -28,18 +29,20 @@ _CONTINUES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _SIGNS = re.compile(r"[\s\"'*:,()`]+")
-_PLAIN_WORDS: Final = frozenset(
-    """the a an is was it it's this that in of above context document text page answer final correct secret hidden number code word
-    name city animal color colour flower fruit element planet instrument gemstone mentioned given""".split()
-)
+_PLAIN = """the a an is was it it's this that in of above context document text page answer final correct secret hidden
+    number code word name city animal color colour flower fruit element planet instrument gemstone mentioned given"""
+_PLAIN_WORDS: Final = frozenset(_PLAIN.split())
 _ENCLOSING: Final = "([{\"'*_`$ "
 _AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
-_VERB_FIRST = re.compile(r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b")
+_VERB_FIRST = re.compile(
+    r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
+)
+_COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
+_BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
+_SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
 _STATED = re.compile(
-    r"(?:(?<!there )\b(?:is|was|are|were|be|'s|equals?|answer|says?|reads?|est|es|ist|lautet|er|ar|je|jest|este)|'s"
-    r"|[:=→]|->|是|为|為|は|は、|replaced by|superseded by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to)"
-    r"(?: (?:the|an?|number|value|exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about"
-    r"|(?:given|stated) as))*"
+    rf"(?:(?<!there )\b(?:{_COPULAS})|'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
+    rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
     r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
     r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"
 )
@@ -59,7 +62,7 @@ class Clauses:
         self._starts = [0]
         self._ends: list[int] = []
         for found in _BREAK.finditer(self._lower):
-            if found["colon"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS:
+            if found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS:
                 continue
             self._starts.append(found.start() if found["contrast"] else found.end())
             if found["end"]:
@@ -176,11 +179,10 @@ def _denies_before(after: str, stated: bool) -> bool:
     if denials.UNSPACED.search(said):
         return True
     if stated:
-        return denials.DENIES_BEFORE.match(said.lstrip()) is not None
+        return denials.DENIES_BEFORE.match(said.lstrip(" \"')*_")) is not None
     negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
     return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
 
 
 def _supposes(before: str) -> bool:
-    said = denials.SURE.sub(" ", before)
-    return not denials.SUPPOSES.isdisjoint(_WORD.findall(said)) or denials.SUPPOSITIONS.search(said) is not None
+    return denials.SUPPOSES.search(denials.SURE.sub(" ", before)) is not None

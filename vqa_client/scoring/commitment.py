@@ -8,8 +8,8 @@ What a reply mentions counts if its clause means it (`clauses`). Then, of what c
    9920") states none of its items;
 4. two answers are none.
 
-Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at an
-"or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
+Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at
+an "or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
 """
 
 import re
@@ -42,15 +42,18 @@ _ANSWER_LINE = re.compile(
     r"(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
     re.IGNORECASE,
 )
-_AND = r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
+_AND = (
+    r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
+)
 _LISTED = re.compile(
     rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE
 )
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _POINTS_BACK = re.compile(
-    r"\bthe (?:(?P<first>first|former|earlier)|second|last|latter|later|third)"
+    r"\b(?P<asked>(?:secret|correct|right|hidden)(?: one| number)? is )?"
+    r"the (?:(?P<first>first|former|earlier)|second|last|latter|later)"
     r"(?: one| number| of (?:these|those|them|the two))?"
-    r" (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b",
+    r"(?(asked)\b| (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b)",
     re.IGNORECASE,
 )
 
@@ -203,7 +206,8 @@ def _between(text: str, left: Number, right: Number) -> str:
 
 def _one_of_several(text: str, start: int, end: int) -> bool:
     """Whether the words at text[start:end] are in a list, or beside an "or"."""
-    before, after = text[max(0, start - _READ) : start], text[end : end + _READ]
+    before = text[max(0, start - _READ) : start].replace('"', "")
+    after = text[end : end + _READ].replace('"', "")
     if _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
         return True
     return _BETWEEN[0].search(before) is not None and _BETWEEN[1].match(after) is not None

@@ -29,6 +29,7 @@ from vqa_client.scoring.commitment import commits_to_number, commits_to_text, li
 from vqa_client.scoring.number_roles import follows_place
 from vqa_client.scoring.number_words import value_of, with_digits
 from vqa_client.scoring.numbers import Number, count_in, number, numbers_in, separated
+from vqa_client.scoring.reply import spoken
 
 _FOLDED: Final = {
     **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),
@@ -59,7 +60,9 @@ _TAKEN_OFF = re.compile(
 """What is struck out, and where on the image a text is."""
 _GAP = re.compile(r"[\s_-]+")
 _INSIDE_BEFORE = re.compile(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
-_INSIDE_AFTER = re.compile(r"[-&@/.][^\W_]|[+#]")
+_INSIDE_AFTER = re.compile(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
+_SETS_OFF: Final = "<[◁"
+"""One of these begins whatever sets a thought off."""
 LONGEST: Final = 16_000
 """Of a longer reply only the beginning and the end, half of this each, are read strictly."""
 
@@ -75,12 +78,12 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
 
     Numbers are compared as `numbers` describes: "12" is not in "12,500", "12500" is, "5" is not in "5.0" or "-5". A
     gold number without a unit is also found with one ("20" in "20%", in "$20" and in "20 km"); "20%" and "$20" need
-    theirs. The reply must commit to it, as `commitment` describes; what comes before a "</think>" is not read.
+    theirs. The reply must commit to it, as `commitment` describes; a thought isn't read.
     """
     wanted, asked = _asked(gold, case_sensitive=case_sensitive)
     if not wanted:
         return False
-    said = _meant(reply.rpartition("</think>")[2])
+    said = _meant(spoken(reply) if any(sign in reply for sign in _SETS_OFF) else reply)
     text = read(_without_markers(said), case_sensitive=case_sensitive)
     if asked:
         text = with_digits(text, asked.value)
@@ -108,7 +111,7 @@ def folded(text: str, *, case_sensitive: bool = False) -> str:
 
 
 def read(text: str, *, case_sensitive: bool) -> str:
-    """Fold for the strict reading, line by line: without accents; powers, fractions, dashes and thousands keep what they say."""
+    """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)

@@ -10,44 +10,55 @@ from vqa_client.scoring.numbers import Number
 
 _READ: Final = 80
 _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec. § chapter chapters ch. paragraph
-    paragraphs para. seite página pagina pagine página página sida side strona страница 第"""
+    paragraphs para. seite pagina sida side strona страница 第"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
-_LABEL_WORDS = """confidence probability certainty score accuracy
-    index rank timestamp date year isbn id tokens x y w h width height left top"""
-_PLACES: Final = frozenset(_PLACE_WORDS.split())
+_LABEL_WORDS = """confidence probability certainty score accuracy index rank timestamp date year isbn id tokens x y w h
+    width height left top"""
+_BOX_WORDS = "bbox box boxes bounding coordinates point points position polygon quad"
 _NAMED: Final = frozenset(_NAME_WORDS.split())
 """Places too, but "Item: 7421" names an answer."""
-_LABELS: Final = frozenset(_LABEL_WORDS.split())
-_BOXES: Final = frozenset("bbox box boxes bounding coordinates point points position polygon quad".split())
-_KNOWN: Final = _PLACES | _LABELS | _BOXES
+_BOXES: Final = frozenset(_BOX_WORDS.split())
+_KNOWN: Final = _BOXES.union(_PLACE_WORDS.split(), _LABEL_WORDS.split())
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
 _SET_OFF: Final = str.maketrans(
     dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "}
 )
 _CERTAINTY = re.compile(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
 _MONTHS = (
-    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
-    r"|dec(?:ember)?)\b\.?"
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DATED = (
+    "in|since|of|from|by|until|during|before|after|dated?|year|published|updated|created|printed|founded|copyright|©"
 )
 _DATE_BEFORE = re.compile(
-    rf"\b(?:in|since|of|from|by|until|during|before|after|dated?|year|copyright|isbn|©) ?(?=(?:1[5-9]|20)\d\d$)"
-    rf"|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{{0,3}}\d+$"
+    rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
+    r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$"
 )
 _DATE_AFTER = re.compile(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
+_COUNTED = (
+    "pages?|lines?|words?|paragraphs?|sections?|chapters?|documents?|images?|times|mentions?|occurrences?|sentences?"
+    "|characters?|tokens?|digits?|numbers?|codes?|candidates?|secrets?|matches|results?|values|possibilities|options"
+    "|steps|answers?|page long"
+)
 _AMOUNT = re.compile(
-    r"[ -](?:[a-z]+ )?(?:pages?|lines?|words?|paragraphs?|sections?|chapters?|documents?|images?|times|mentions?"
-    r"|occurrences?|sentences?|characters?|tokens?|digits?|numbers?|codes?|candidates?|secrets?|matches|results?|values"
-    r"|possibilities|options|steps|answers?|page long)\b|(?:页|頁|次|个|個|ページ|回)| ?[+×÷] ?\d| ?/ ?\d+ (?:conf|cert)",
+    rf"[ -](?:(?!(?:on|in|at|of|from|is|was|as|and|or|to|the|for|by|with)\b)[a-z]+ )?(?:{_COUNTED})\b"
+    r"|(?:页|頁|次|个|個|ページ|回)| ?[+×÷] ?\d|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
     re.IGNORECASE,
+)
+_OTHER_THINGS = (
+    "page|order|zip|postal|phone|telephone|fax|house|room|street|building|isbn|serial|model|reference|invoice|version|line"
+    "|account|case|price|date|year|footnote|barcode|example"
 )
 _OTHER_THING = re.compile(
-    r",? (?:is|was|being) (?:only |just |merely |simply )?(?:the|an?|its|their|my|your|his|her) (?:[\w']+ ){0,2}?(?:page|order|zip|postal|phone"
-    r"|telephone|fax|house|room|street|building|isbn|serial|model|reference|invoice|version|line|account|case|price|date|year|footnote"
-    r"|barcode|example|code of)\b",
+    r",? (?:is|was|being) (?:only |just |merely |simply )?(?:the|an?|its|their|my|your|his|her) (?:[\w']+ ){0,2}?"
+    rf"(?:{_OTHER_THINGS})\b",
     re.IGNORECASE,
 )
-_TUPLE = re.compile(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]")
+_TUPLE = re.compile(
+    r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]|\((?:1[5-9]|20)\d\d\)"
+)
 """A point or a box ("(120, 48)"), and the mark of a source ("7421 [2]")."""
 
 

@@ -1,4 +1,4 @@
-"""Numbers that English spells out: "three thousand eight hundred and forty-seven", "thirty-eight hundred", "three eight"."""
+"""Numbers that English spells out: "three thousand and forty-seven", "thirty-eight hundred", "three eight four"."""
 
 import re
 from typing import Final
@@ -6,8 +6,9 @@ from typing import Final
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 )
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
-    word: 10 * tens for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
 }
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
@@ -50,7 +51,7 @@ def _value(words: list[str]) -> str | None:
             group, last = max(group, 1) * 100, 100
         else:
             value = _SMALL[word]
-            if group and not (last == 100 or (20 <= last and value < 10 and value)):
+            if group and not (last == 100 or (last >= 20 and 0 < value < 10)):
                 return None
             group, last = group + value, value
     return str(total + group)

@@ -1,4 +1,4 @@
-"""Numbers as a reply writes them: where each one is, its sign and decimals, and whether it is a percentage, money or a measure.
+"""Numbers as a reply writes them: where each one is, its sign, decimals and unit.
 
 Expects text from `containment.read`. A number is compared as written: thousands separators, a plus sign and a missing
 zero before the point say nothing, but "5.0" is another answer than "5" and "007" another than "7". Digits inside a word
@@ -56,16 +56,14 @@ class Number(Struct, frozen=True, kw_only=True):
 
     def answers(self, gold: "Number") -> bool:
         """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
-        return gold.kind in ("", self.kind) and (
-            self.value == gold.value or ("." in self.value or "," in self.value) and gold.value in _readings(self.value)
-        )
+        return gold.kind in ("", self.kind) and gold.value in (self.value, _elsewhere(self.value))
 
 
-def _readings(value: str) -> tuple[str, ...]:
-    """What a point or a comma can mean elsewhere: "3.847" is 3847, "3,5" is 3.5."""
-    if _POINTS_GROUP.fullmatch(value):
-        return (value.replace(".", ""),)
-    return (value.replace(",", "."),)
+def _elsewhere(value: str) -> str:
+    """What a point or a comma means in other countries: "3.847" is 3847, "3,5" is 3.5."""
+    if "." in value and _POINTS_GROUP.fullmatch(value):
+        return value.replace(".", "")
+    return value.replace(",", ".")
 
 
 def separated(text: str) -> str:
