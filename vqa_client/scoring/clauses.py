@@ -20,7 +20,8 @@ _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|c
 _BREAK = re.compile(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
     rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
-    rf"|(?P<contrast>(?<!anything )(?<!everything )(?<!nothing )(?<!none )(?<!all ){denials.CONTRASTS}"
+    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
+    rf"|(?P<contrast>{denials.CONTRASTS}"
     rf"|\b(?:and|so) (?={_ANSWER}))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
@@ -62,7 +63,8 @@ class Clauses:
         self._starts = [0]
         self._ends: list[int] = []
         for found in _BREAK.finditer(self._lower):
-            if found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS:
+            short = found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS
+            if short or found["exception"]:
                 continue
             self._starts.append(found.start() if found["contrast"] else found.end())
             if found["end"]:

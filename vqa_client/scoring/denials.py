@@ -98,14 +98,15 @@ _DENYING = _lines(r"""
     """)
 _INSTEAD = r"""
     (?:rather|other|less|better|more|fewer|greater|smaller|larger|higher|lower) than|instead of|in place of
-    except(?: for)?|apart from|aside from|besides(?! it)|(?:anything|everything|all) but
+    except(?: for)?|apart from|aside from|besides(?! it)|save (?:for|the)
+    (?:any|every|all)(?:thing)?(?: \w+)? but
     anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che|ander\w* dan|annat an
     andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van|i stallet for|istallet for
     i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
     кроме|tod[oa]s? menos|tud[oa] menos
     """
 REVERSERS: Final = re.compile(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
-"""Words that deny by their meaning; two of them, or one after a negator, deny nothing ("no doubt", "none other than")."""
+"""Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
 
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
 DENIES_BEFORE: Final = re.compile(
@@ -114,6 +115,7 @@ DENIES_BEFORE: Final = re.compile(
     \bnot (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|\bnot! *$
     \b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_DENYING})\b|\bout of the question\b|\bnothing to do with\b
     \b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bwithout success\b|\bin vain\b|\bto no avail\b
+    \b(?:in|on|by) no\b|\b(?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b
     \bused to be\b|\bwas (?:once|formerly|previously|originally)\b
     \b(?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
     \b(?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b
@@ -183,6 +185,8 @@ _WRONG = _lines(r"""
     (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
+    (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
+    错|不对|不對|違います|틀렸
     (?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?|never)\W*$
     """)
 WITHDRAWS: Final = re.compile(
@@ -191,7 +195,7 @@ WITHDRAWS: Final = re.compile(
 )
 """A clause without an answer that takes back the one before it."""
 _SHOWN = r"""(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv
-    there|locat|readable)\w*"""
+    there|locat|readable|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = re.compile(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$
@@ -222,5 +226,5 @@ CORRECTS: Final = re.compile(
     + "|不对|不對|いや|아니,"
 )
 """Between two answers, these take the first one back."""
-PREFERS: Final = re.compile(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so"))
+PREFERS: Final = re.compile(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so|until"))
 """Between two answers that are both stated, these do."""
