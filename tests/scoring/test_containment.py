@@ -97,6 +97,7 @@ NOT_GIVEN = [
     ("", "text"),
     (" \u200b", "text"),
     ("5", ""),
+    ("none", '{"answer": null}'),
 ]
 COMMITTED = [
     ("7421", "The secret number is 7421 (mentioned on page 3)."),

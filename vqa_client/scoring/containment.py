@@ -182,7 +182,7 @@ def _lines(value: Any, key: str = "") -> Iterator[str]:
         for each in value:
             yield from _lines(each, key)
     else:
-        said = " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+        said = " and ".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
         yield f"{key}: {said}" if key else said
 
 
