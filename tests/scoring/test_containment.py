@@ -1,10 +1,13 @@
 import time
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from vqa_client.scoring.containment import contains, contains_strict, count_numbers
 
@@ -52,10 +55,13 @@ GIVEN = [
     ("A", "A"),
     ("?", "?"),
     ("the", "the cat"),
+    ("5", "five"),
+    ("naïve", "naive"),
+    ("3.5", "3,5"),
+    ("3847", "٣٬٨٤٧"),
 ]
 NOT_GIVEN = [
     ("5", "There are 15."),
-    ("5", "five"),
     ("5", "5.0 km"),
     ("1", "1.0"),
     ("1.0", "10"),
@@ -85,13 +91,13 @@ NOT_GIVEN = [
     ("gold", "golden"),
     ("gold", "marigold"),
     ("Hara", "O’Hara"),
-    ("naïve", "naive"),
     ("the", "cat"),
     ("?", "anything"),
     ("A", "cat"),
     ("", "text"),
     (" \u200b", "text"),
     ("5", ""),
+    ("none", '{"answer": null}'),
 ]
 COMMITTED = [
     ("7421", "The secret number is 7421 (mentioned on page 3)."),
@@ -115,6 +121,7 @@ COMMITTED = [
     ("ruby", "Not emerald, ruby."),
     ("Vienna", "Vienna, Austria"),
     ("gold", "The secret colour is gold, and it is bright."),
+    ("7421", "My answer: 7421. (Other numbers: 1183, 9920.)"),
 ]
 UNCOMMITTED = [
     ("7421", "It is not 7421, it is 1183."),
@@ -132,7 +139,6 @@ UNCOMMITTED = [
     ("7421", "It may be 1183 or 7421."),
     ("7421", "The first is 7421. The second is 1183."),
     ("7421", "First candidate 7421, second candidate 1183."),
-    ("7421", "My answer: 7421. (Other numbers: 1183, 9920.)"),
     ("3", "The number is 7421 (page 3)."),
     ("20", "It is 20% or 30%."),
     ("Vienna", "It is not Vienna, it is Prague."),
@@ -211,6 +217,45 @@ def test_a_number_is_counted_once_and_digits_in_words_never(reply: str, expected
     assert count_numbers(reply) == expected
 
 
+MISREAD = [
+    "Gizli şehir Oslo'dur.",  # an ending after an apostrophe
+    "| Page | Secret |\n|---|---|\n| 3 | 3847 |",
+    "violin cello oboe",
+    "¬violin",
+    "1183 and 9920 are not secret. 3847 is.",  # a negation that two subjects share
+    "All numbers but 9627 are page numbers.",
+    "False: the number is 6394.",
+]
+
+
+class Reply(Struct):
+    set: str
+    kind: str
+    gold: str
+    reply: str
+    strict: bool
+
+
+ADVERSARIAL = [
+    msgspec.json.decode(line, type=Reply)
+    for line in Path(__file__).with_name("strict_replies.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("name", sorted({row.set for row in ADVERSARIAL}))
+def test_precision_and_recall_on_adversarial_replies_are_above_95_per_cent(name: str) -> None:
+    rows = [row for row in ADVERSARIAL if row.set == name]
+    given = [row for row in rows if contains_strict(row.gold, row.reply)]
+    right = sum(row.strict for row in given)
+    assert right > 0.95 * len(given)
+    assert right > 0.95 * sum(row.strict for row in rows)
+
+
+def test_only_known_adversarial_replies_are_misread() -> None:
+    misread = {row.reply for row in ADVERSARIAL if contains_strict(row.gold, row.reply) != row.strict}
+    assert misread == set(MISREAD)
+
+
 @given(st.text(max_size=40), st.text(max_size=80), st.booleans())
 def test_what_is_given_is_in_the_reply_and_an_empty_gold_never(gold: str, reply: str, case_sensitive: bool) -> None:
     assert not contains_strict("", reply, case_sensitive=case_sensitive)
@@ -235,12 +280,48 @@ def test_a_word_is_found_alone_and_never_inside_a_longer_one(word: str) -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["7", "7421 ", "7421, 1183, ", "7421 (1183 ", "(", "not ", "1-", "1,", "gold ", "is the ", "是7421", " ", "1. \n"],
+    [
+        *(
+            "7",
+            "7421 ",
+            "7421, 1183, ",
+            "7421 (1183 ",
+            "(",
+            "not ",
+            "1-",
+            "1,",
+            "gold ",
+            "is the ",
+            "is7421",
+            " ",
+            "1. \n",
+        ),
+        *(
+            "gold, ",
+            "**",
+            "~~",
+            "<box>",
+            "{",
+            "[",
+            "five ",
+            "7 421 ",
+            "answer: ",
+            "the secret is ",
+            "gold-",
+            "if ",
+            "不",
+        ),
+        *("- 7421\n", "7421?", "would be 7421 if ", "maybe gold or ", "no ", "wait, ", "3.847.", "the first one ", "é"),
+    ],
 )
-def test_long_replies_take_linear_time(part: str) -> None:
-    reply = part * (200_000 // len(part))
-    started = time.process_time()
-    for gold in ("7421", "gold"):
-        contains_strict(gold, reply)
+def test_time_is_linear_in_the_length_of_a_reply(part: str) -> None:
+    def seconds(length: int) -> float:
+        reply = part * (length // len(part))
+        started = time.process_time()
+        for gold in ("7421", "gold"):
+            contains_strict(gold, reply)
         count_numbers(reply)
-    assert time.process_time() - started < 5
+        return time.process_time() - started
+
+    seconds(1000)
+    assert seconds(200_000) < 3 * min(seconds(100_000) for _ in range(2)) + 0.05

@@ -1,149 +1,228 @@
 """Whether a reply stands by an answer that it contains: it neither denies it nor offers others beside it.
 
-Of the numbers in a reply, only candidates can rival the answer. No candidates are list markers ("1. ..."), places
-("page 3", "section 2"), amounts of document ("12 pages"), terms of a sum ("7000 + 421"), dates, times and ranges,
-numbers that the reply denies ("not 1183") and those of another kind than the answer (a percentage beside a plain
-number). What is left rivals an answer
+What a reply mentions counts if its clause means it (`clauses`). Then, of what counts,
 
-* where both stand in one list ("7421, 1183 or 9920"), always;
-* where the answer is stated ("is 7421", "Answer: 7421"), only if the rival is stated too;
-* elsewhere ("7421 appears, 1183 too"), wherever it stands, unless it is an aside in brackets.
+1. a line that is labelled as the answer ("Final answer: 7421", the last one) decides alone;
+2. a correction ("1183 - sorry, I mean 7421") takes back what came before it;
+3. what is stated ("is 7421", a line with nothing else) outweighs what is only mentioned, and a list ("7421, 1183 or
+   9920") states none of its items;
+4. two answers are none.
 
-Words rival an answer only in a list with it: "A or B", "A and B." at the end, three or more items or short lines.
+Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at
+an "or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
 """
 
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
+from vqa_client.scoring import denials
+from vqa_client.scoring.clauses import Clauses, denies, says_plainly
+from vqa_client.scoring.number_roles import answering, within
 from vqa_client.scoring.numbers import Number
-from vqa_client.scoring.prefixes import negated
 
+_Mention = TypeVar("_Mention")
+_MENTIONS: Final = 200
+"""Of more mentions the first and the last are looked at; a reply with more is not an answer."""
 _READ: Final = 40
-"""Characters around an answer that are looked at; keeps the time for one answer constant."""
-_CANDIDATES: Final = 3
+"""Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
+_FAR: Final = 80
+_LINES: Final = 3
 _WORDS: Final = 3
-_DENIED = re.compile(
-    r"[\s\"')\]*_`]{0,6}(?:\?|,? ?(?:is|are|was|were|does|do|did|would|can|could|seems)(?:n't| not\b|n't\b"
-    r"| (?:wrong|incorrect|false|ruled out|(?:definitely|clearly|certainly|probably) not)\b)|,? ?(?:cannot|can't) be\b"
-    r"|\((?:wrong|incorrect|false)\b|不是|不对|错)",
+_SHORT: Final = 5
+_MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
+_ANSWER_WORDS = (
+    "answers?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
+    "|ответ|答案|答え|回答|正解|정답|답"
+)
+_ANSWER_LINE = re.compile(
+    r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
+    rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?:{_ANSWER_WORDS})(?: finale?)?[*_\"']{{0,3}} ?"
+    r"(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
     re.IGNORECASE,
 )
-_PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec. § chapter chapters ch. paragraph
-    paragraphs para. seite página capítulo 第"""
-_NAME_WORDS = """figure fig. table step item option question appendix image document doc part row column version volume
-    vol. note footnote slide sheet"""
-_PLACES: Final = frozenset(_PLACE_WORDS.split())
-_NAMED: Final = frozenset(_NAME_WORDS.split())
-"""Places too, but "Item: 7421" names an answer."""
-_JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&"))
-_SET_OFF: Final = str.maketrans(dict.fromkeys("\"'#([{*_,\\", " ") | {"第": " 第 "})
-_AMOUNT = re.compile(
-    r"[ -](?:[a-z]+ )?(?:pages|lines|words|paragraphs|sections|chapters|documents|images|times|mentions"
-    r"|occurrences|sentences|characters|tokens|page long)\b|(?:页|頁|次)| ?[+×÷] ?\d",
-    re.IGNORECASE,
-)
-_STATED = re.compile(
-    r"(?:(?<!there )\b(?:is|was|are|were|be|equals?|answer|number|says?|reads?|est|es|ist|lautet)\b|[:=→]|是|为|為|は)"
-    r"(?: (?:the|an?|number|value|exactly|just|simply|thus|therefore|probably|likely|also|now|about"
-    r"|(?:given|stated) as))*"
-    r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$",
-    re.IGNORECASE,
+_AND = (
+    r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
 )
 _LISTED = re.compile(
-    r"[\s,;/|&*_`\"'()\[\]•-]*(?:(?:and|or|oder|und|ou|et|or maybe|or perhaps|and also|和|或|、)[\s*_`\"'(]*)?",
-    re.IGNORECASE,
+    rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE
 )
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
+_POINTS_BACK = re.compile(
+    r"\b(?P<asked>(?:secret|correct|right|hidden)(?: one| number)? is )?"
+    r"the (?:(?P<first>first|former|earlier)|second|last|latter|later)"
+    r"(?: one| number| of (?:these|those|them|the two))?"
+    r"(?(asked)\b| (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b)",
+    re.IGNORECASE,
+)
 
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
-    rf",? (?:or|nor) (?!(?:any|more|less|so|not|something)\b){_ITEM}|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)|(?:,? ?{_ITEM},?)? and {_ITEM}[.]? ?$",
+    rf",? \(?(?:or|nor|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
+    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
     rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} and(?: the| an?)?|\beither(?: the| an?)?"
-    r"|\b(?:is|was|are|has|mentions?|contains?|find|see) no) ?$",
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?"
+    rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )
 _BETWEEN = (
     re.compile(rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", re.IGNORECASE),
     re.compile(rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$", re.IGNORECASE),
 )
+_DECLARES = re.compile(
+    r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
+    r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
+    r"|\b(?:but|now) (?:it(?:'s| is| was)|the \w+ is)(?: (?:really|actually|in fact|now))?"
+    r"|\b(?:wait|actually|sorry|i mean|make that|correction)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
+    re.IGNORECASE,
+)
+_OTHER_WORDS = re.compile(
+    r"[\s:]*\"?(?:(?:the|an?) )?"
+    r"(?!(?:in|on|at|by|the|not|it|hidden|mentioned|given|found|stated|shown|clear|hard|difficult|\w+ly)\b)"
+    r"\w[\w'-]*(?: \w[\w'-]*)?\W{0,2}(?:$|[.\n!,;])",
+    re.IGNORECASE,
+)
 
 
 def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> bool:
     """Whether `text`, in which `numbers` stand, gives the number `gold` and no other."""
-    every = [number for number in numbers if not number.compound]
-    if all(number.answers(gold) for number in every):
-        return any(not denied(text, number) for number in every)
-    candidates = [number for number in every if not _is_place(text, number)] or every
-    found = [number for number in candidates if number.answers(gold) and not denied(text, number)]
-    kinds = {number.kind for number in found}
-    rivals = [number for number in candidates if number.kind in kinds and not number.answers(gold)]
-    if not found or not rivals:
-        return bool(found)
-    if any(_listed(text, *pair, gold) for pair in pairwise(candidates)):
+    every = _ends([number for number in numbers if not number.compound or number.answers(gold)])
+    if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
+        return True
+    line = _answer_line(text)
+    inside = [number for number in every if line[0] <= number.start < line[1]]
+    if inside or _says_enough(text[slice(*line)]):
+        every = inside
+    clauses = Clauses(text)
+    given = _given(clauses, answering(text, every))
+    kinds = {number.kind for number in given if number.answers(gold)}
+    given = [number for number in given if number.kind in kinds]
+    if chosen := _chosen(text, given):
+        return chosen.answers(gold)
+    listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
+    if stated := _stated(clauses, [number for number in given if number.start not in listed]):
+        return all(number.answers(gold) for number in stated)
+    if not given or listed or denials.FINDS_NONE.search(text.lower()):
         return False
-    if any(_stated(text, number) for number in found):
-        rivals = [rival for rival in rivals if _stated(text, rival)]
-    else:
-        asides = [aside.span() for aside in _ASIDE.finditer(text)]
-        rivals = [rival for rival in rivals if not _within(rival, asides)]
-    return all(denied(text, rival) for rival in rivals)
+    asides = [aside.span() for aside in _ASIDE.finditer(text)]
+    return all(number.answers(gold) or within(number, asides) for number in given)
 
 
-def commits_to_text(text: str, start: int, end: int) -> bool:
-    """Whether the words at text[start:end] are neither denied nor one of several that the reply lists."""
-    before, after = text[max(0, start - _READ) : start], text[end : end + _READ]
-    if _denied(before, text, end) or _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
-        return False
-    return not (_BETWEEN[0].search(before) and _BETWEEN[1].match(after))
+def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether `text` gives the words that are at `spans`, and nothing beside them."""
+    spans = _ends(spans)
+    if len(spans) == 1 and says_plainly(text, *spans[0]):
+        return True
+    line = _answer_line(text)
+    inside = [span for span in spans if line[0] <= span[0] < line[1]]
+    if inside or _says_enough(text[slice(*line)]):
+        spans = inside
+    clauses = Clauses(text)
+    given = [
+        span
+        for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
+        if clauses.stands_by(*span, until) and not _one_of_several(text, *span)
+    ]
+    return bool(given) and not _declares_others(clauses, given)
 
 
 def lists_lines(reply: str) -> bool:
-    """Whether a reply is nothing but three or more different short lines: candidates, not an answer."""
-    lines = {line.strip(" \t-*•.") for line in reply.splitlines()} - {""}
-    return len(lines) >= _CANDIDATES and all(len(line) <= _READ and line.count(" ") < _WORDS for line in lines)
+    """Whether a reply is nothing but different short lines, three or two with markers: candidates, not an answer."""
+    lines = {line.strip() for line in reply.splitlines()} - {""}
+    bare = {_MARKER.sub("", line, count=1).strip(" .") for line in lines}
+    enough = _LINES - all(map(_MARKER.match, lines))
+    return len(bare) >= enough and all(len(line) <= _READ and line.count(" ") < _WORDS for line in bare)
 
 
-def denied(text: str, number: Number) -> bool:
-    """Whether the words around `number` deny or question it."""
-    return _denied(text[max(0, number.start - _READ) : number.start], text, number.end)
+def _ends(mentions: list[_Mention]) -> list[_Mention]:
+    return mentions if len(mentions) <= _MENTIONS else mentions[: _MENTIONS // 2] + mentions[-_MENTIONS // 2 :]
 
 
-def _denied(before: str, text: str, end: int) -> bool:
-    if _DENIED.match(text, end):
+def _untils(text: str, starts: list[int]) -> list[int]:
+    """Up to where the words after each mention are about it."""
+    return [*starts[1:], len(text)] if starts else []
+
+
+def _answer_line(text: str) -> tuple[int, int]:
+    """Where the last line is that is labelled as the answer; empty where none is."""
+    line = (0, 0)
+    for found in _ANSWER_LINE.finditer(text):
+        end = text.find("\n", found.end())
+        line = (found.end(), end if end >= 0 else len(text))
+    return line
+
+
+def _says_enough(line: str) -> bool:
+    """Whether an answer's line is one without the answer looked for: short, or a denial."""
+    return bool(line.strip()) and (line.count(" ") < _SHORT or denies(line.lower()))
+
+
+def _given(clauses: Clauses, numbers: list[Number]) -> list[Number]:
+    """The numbers that the text stands by, from its last correction on."""
+    given: list[Number] = []
+    untils = _untils(clauses.text, [number.start for number in numbers])
+    for number, until in zip(numbers, untils, strict=True):
+        if clauses.stands_by(number.start, number.end, until):
+            if given and denials.CORRECTS.search(_between(clauses.text, given[-1], number)):
+                given.clear()
+            given.append(number)
+    return given
+
+
+def _chosen(text: str, given: list[Number]) -> Number | None:
+    """The number that the text points back to: "the later one is the secret"."""
+    back = _POINTS_BACK.search(text) if len(given) > 1 else None
+    before = [number for number in given if back and number.start < back.start()]
+    return before[0 if back and back["first"] else -1] if len(before) > 1 else None
+
+
+def _stated(clauses: Clauses, given: list[Number]) -> list[Number]:
+    """What the text states, from where it prefers one statement to another on."""
+    stated: list[Number] = []
+    for number in given:
+        if clauses.states(number.start, number.end):
+            if stated and denials.PREFERS.search(_between(clauses.text, stated[-1], number)):
+                stated.clear()
+            stated.append(number)
+    return stated
+
+
+def _listed(text: str, left: Number, right: Number) -> bool:
+    return (
+        left.value != right.value
+        and right.start - left.end <= _READ
+        and _LISTED.fullmatch(text, left.end, right.start) is not None
+    )
+
+
+def _between(text: str, left: Number, right: Number) -> str:
+    return text[max(left.end, right.start - _FAR) : right.start].lower()
+
+
+def _one_of_several(text: str, start: int, end: int) -> bool:
+    """Whether the words at text[start:end] are in a list, or beside an "or"."""
+    before = text[max(0, start - _READ) : start].replace('"', "")
+    after = text[end : end + _READ].replace('"', "")
+    if _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
         return True
-    return negated(before[max(before.rfind("? "), before.rfind("! ")) + 1 :])
+    return _BETWEEN[0].search(before) is not None and _BETWEEN[1].match(after) is not None
 
 
-def _is_place(text: str, number: Number) -> bool:
-    before = text[max(0, number.start - 32) : number.start].lower()
-    words = before.translate(_SET_OFF).split()
-    if len(words) > 2 and words[-1] in _JOINING and words[-2].isdigit():
-        del words[-2:]
-    last = words[-1] if words else ""
-    if last == ":" and before.rstrip().endswith('":'):
-        last = words[-2] if len(words) > 1 else ""
-    return last.rstrip(":") in _PLACES or last in _NAMED or _AMOUNT.match(text, number.end) is not None
-
-
-def _stated(text: str, number: Number) -> bool:
-    return _STATED.search(text[max(0, number.start - _READ) : number.start]) is not None
-
-
-def _listed(text: str, left: Number, right: Number, gold: Number) -> bool:
-    """Whether the answer and a rival of its kind are neighbours in one list."""
-    if left.kind != right.kind or left.answers(gold) == right.answers(gold) or right.start - left.end > _READ:
-        return False
-    if _LISTED.fullmatch(text, left.end, right.start) is None:
-        return False
-    return not denied(text, right if left.answers(gold) else left)
-
-
-def _within(number: Number, spans: list[tuple[int, int]]) -> bool:
-    return any(start < number.start < end for start, end in spans)
+def _declares_others(clauses: Clauses, given: list[tuple[int, int]]) -> bool:
+    """Whether the text names something else as what was looked for."""
+    text = clauses.text
+    stated = any(clauses.states(*span) for span in given)
+    declared = not stated and denials.FINDS_NONE.search(text.lower()) is not None
+    for found in _DECLARES.finditer(text):
+        sentence = clauses.sentence(found.end())
+        if any(found.start() <= start and clauses.sentence(start) == sentence for start, _ in given):
+            declared, stated = False, True
+        elif _OTHER_WORDS.match(text, found.end(), found.end() + _READ):
+            after = found["corrects"] is not None and found.start() > given[-1][0]
+            declared = declared or after or not stated
+    return declared

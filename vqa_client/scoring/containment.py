@@ -3,16 +3,33 @@
 Both readings fold the two sides alike (`folded`): Unicode compatibility forms, quotes, dashes and spaces, and upper
 case unless case counts. An empty gold answer is in no reply, and folding never strips words, so "the", "A" and "?" are
 looked for as they are. All time is linear in the length of the reply.
+
+The strict reading finds a whole token, whatever its spelling:
+
+* accents on Latin and Greek letters don't count ("cafe" gives "café"), nor do ø, ł, đ and æ, œ against o, l, d, ae, oe;
+* hyphens, spaces and underscores between the words of an answer are the same ("New-York" gives "New York"), but a word
+  in a compound is another word ("fox-like", "teal-green", "C++", "Node.js", "R&D"), and so is an inflected form
+  ("foxes"); the possessive ("fox's") isn't;
+* a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma, be written in
+  the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
+  seven"); "5.0" is another answer than "5".
+
+What it means to stand by an answer is in `commitment`.
 """
 
+import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.commitment import commits_to_number, commits_to_text, lists_lines
-from vqa_client.scoring.numbers import Number, number, numbers_in, separated
+from vqa_client.scoring.number_roles import follows_place
+from vqa_client.scoring.number_words import value_of, with_digits
+from vqa_client.scoring.numbers import Number, count_in, number, numbers_in, separated
+from vqa_client.scoring.reply import said_in
 
 _FOLDED: Final = {
     **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),
@@ -20,14 +37,34 @@ _FOLDED: Final = {
     **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0e\ufe0f"), None),
 }
-_POWERS: Final = {ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
-"""Only the strict reading: NFKC makes "10²" the number 102."""
+_STRICTLY: Final = {
+    **{ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **str.maketrans({"٬": ",", "٫": ".", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}),
+    **str.maketrans({"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
+}
+"""Only the strict reading; of powers because NFKC makes "10²" the number 102."""
+_ACCENT = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _DASH_BETWEEN_WORDS = re.compile(r"(?<=\w)[—―](?=\w)")
 _NARROW_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_SPACED_THOUSANDS = re.compile(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?: \d{3})+(?![\w/]|[.,:]\d| \d)")
 _FRACTION = re.compile(r"(?<=\d)(?=[¼½¾⅐-⅞])")
 _MARKER = re.compile(r"^[ \t]*(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
+_EMPHASIS = re.compile(r"\*{2,3}|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
+_TAKEN_OFF = re.compile(
+    r"~~[^~\n]{1,400}~~|<(?P<struck>del|s|strike)>[^<]{0,400}</(?P=struck)>|```\w*"
+    r"|<\|?(?P<box>box|bbox|quad|point)(?:_start)?\|?>[^<]{0,400}<(?:/(?P=box)|\|(?P=box)_end\|)>",
+    re.IGNORECASE,
+)
+"""What is struck out, and where on the image a text is."""
+_GAP = re.compile(r"[\s_-]+")
+_INSIDE_BEFORE = re.compile(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
+_INSIDE_AFTER = re.compile(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
+_SETS_OFF: Final = "<[◁"
+"""One of these begins whatever sets a thought off."""
+LONGEST: Final = 16_000
+"""Of a longer reply only the beginning and the end, half of this each, are read strictly."""
 
 
 def contains(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
@@ -41,21 +78,26 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
 
     Numbers are compared as `numbers` describes: "12" is not in "12,500", "12500" is, "5" is not in "5.0" or "-5". A
     gold number without a unit is also found with one ("20" in "20%", in "$20" and in "20 km"); "20%" and "$20" need
-    theirs. The reply must commit to it, as `commitment` describes; what comes before a "</think>" is not read.
+    theirs. The reply must commit to it, as `commitment` describes; a thought isn't read.
     """
     wanted, asked = _asked(gold, case_sensitive=case_sensitive)
     if not wanted:
         return False
-    said = _without_markers(reply.rpartition("</think>")[2])
-    text = read(said, case_sensitive=case_sensitive)
+    said = _meant(said_in(reply) if any(sign in reply for sign in _SETS_OFF) else reply)
+    text = read(_without_markers(said), case_sensitive=case_sensitive)
     if asked:
-        return asked.value.lstrip("-0.") in text and commits_to_number(text, numbers_in(text), asked)
-    return _gives(text, wanted) and not lists_lines(said)
+        text = with_digits(text, asked.value)
+        numbers = list(numbers_in(text))
+        return any(number.answers(asked) for number in numbers) and commits_to_number(text, numbers, asked)
+    if not any(map(str.isalnum, wanted)):
+        return wanted in text
+    spans = list(_places(text, wanted))
+    return bool(spans) and not lists_lines(said) and commits_to_text(text, spans)
 
 
 def count_numbers(reply: str) -> int:
     """How many numbers a reply writes; a date, a time or a range is one, digits inside a word are none."""
-    return sum(1 for _ in numbers_in(read(reply, case_sensitive=True)))
+    return count_in(read(reply, case_sensitive=True))
 
 
 def folded(text: str, *, case_sensitive: bool = False) -> str:
@@ -69,18 +111,79 @@ def folded(text: str, *, case_sensitive: bool = False) -> str:
 
 
 def read(text: str, *, case_sensitive: bool) -> str:
-    """Fold for the strict reading: powers, fractions, dashes and narrow spaces keep what they say of a number."""
+    """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
     if not text.isascii():
-        text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_POWERS)))
+        text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)
         text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
-    return separated(folded(text, case_sensitive=case_sensitive)).strip()
+        text = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))
+    text = "\n".join(folded(line, case_sensitive=case_sensitive) for line in text.splitlines())
+    if _DIGIT.search(text):
+        text = separated(_SPACED_THOUSANDS.sub(_joined, text))
+    return text.strip()
+
+
+def _joined(thousands: re.Match[str]) -> str:
+    place = follows_place(thousands.string[max(0, thousands.start() - 40) : thousands.start()])
+    return thousands[0] if place else thousands[0].replace(" ", "")
 
 
 @lru_cache(maxsize=1024)
 def _asked(gold: str, *, case_sensitive: bool) -> tuple[str, Number | None]:
-    wanted = _trimmed(read(gold, case_sensitive=case_sensitive))
-    return wanted, number(wanted)
+    wanted = _trimmed(" ".join(read(gold, case_sensitive=case_sensitive).split()))
+    return wanted, number(value_of(wanted) or wanted)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(wanted: str) -> re.Pattern[str]:
+    return re.compile(r"[\s_-]+".join(map(re.escape, filter(None, _GAP.split(wanted)))) or re.escape(wanted))
+
+
+def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:
+    """Where `wanted` is a whole word of the text, or several that hyphens or spaces join."""
+    for found in _pattern(wanted).finditer(text):
+        start, end = found.span()
+        if is_whole(text, start, end) and not _is_inside(text, start, end):
+            yield start, end
+
+
+def _is_inside(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] is a part of a compound: "fox-like", "C++", "Node.js"."""
+    if not (text[start].isalpha() and text[end - 1].isalpha()):
+        return False
+    return _INSIDE_BEFORE.match(text, start) is not None or _INSIDE_AFTER.match(text, end) is not None
+
+
+def _meant(reply: str) -> str:
+    """The reply without markup and what is struck out; JSON as one line per value."""
+    if len(reply) > LONGEST:
+        reply = f"{reply[: LONGEST // 2]}\n{reply[-LONGEST // 2 :]}"
+    if "~~" in reply or "<" in reply or "```" in reply:
+        reply = _TAKEN_OFF.sub(" ", reply)
+    opened = reply.lstrip()
+    if opened[:1] in ("{", "["):
+        try:
+            value, end = _DECODER.raw_decode(opened)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            reply = "\n".join((*_lines(value), opened[end:]))
+    return _EMPHASIS.sub("", reply) if "*" in reply or "#" in reply or ">" in reply else reply
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str)
+
+
+def _lines(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _lines(each, str(name))
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        for each in value:
+            yield from _lines(each, key)
+    else:
+        said = " and ".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
+        yield f"{key}: {said}" if key else said
 
 
 def _trimmed(gold: str) -> str:
@@ -94,13 +197,3 @@ def _without_markers(reply: str) -> str:
         return reply
     bare = _MARKER.sub("\n", reply)
     return bare if _DIGIT.search(bare) else reply
-
-
-def _gives(text: str, wanted: str) -> bool:
-    at = text.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if is_whole(text, at, end) and commits_to_text(text, at, end):
-            return True
-        at = text.find(wanted, at + 1)
-    return False

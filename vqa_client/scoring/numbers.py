@@ -1,4 +1,4 @@
-"""Numbers as a reply writes them: where each one is, its sign and decimals, and whether it is a percentage or money.
+"""Numbers as a reply writes them: where each one is, its sign, decimals and unit.
 
 Expects text from `containment.read`. A number is compared as written: thousands separators, a plus sign and a missing
 zero before the point say nothing, but "5.0" is another answer than "5" and "007" another than "7". Digits inside a word
@@ -21,8 +21,12 @@ _UNITS: Final = (
 _THOUSANDS = re.compile(
     r"(?<![\d.,])(?:\d{1,3}(?:(?:,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
 )
+_POINTS_GROUP = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
 _SEPARATOR = re.compile(r"[,{}']")
 _UNIT = re.compile(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
+_MEASURED = re.compile(
+    rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})"
+)
 _PERCENT = re.compile(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _WRITTEN = re.compile(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
@@ -34,9 +38,15 @@ _LEAD_LENGTH: Final = 6
 _GLUED_BEFORE = re.compile(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
 _GLUED_AFTER = re.compile(rf"{JOINER}|_{JOINER}|\^")
 
+_COUNTED = re.compile(
+    rf"(?<!{JOINER})(?<!{JOINER}[_{CURRENCIES}-])(?<!{JOINER}[{CURRENCIES}] )(?<!\^)(?<!\^[{CURRENCIES}.+-])"
+    rf"(?>({_WRITTEN.pattern}))(?!%?(?:{JOINER}|_{JOINER}|\^))|{_WRITTEN.pattern}"
+)
+"""Has a group for what `numbers_in` yields, found without looking at each match in turn."""
+
 
 class Number(Struct, frozen=True, kw_only=True):
-    """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%" or a currency sign."""
+    """One number at text[start:end]; `value` is its canonical writing, `kind` is "", "%", a currency sign or a unit."""
 
     start: int
     end: int
@@ -46,7 +56,14 @@ class Number(Struct, frozen=True, kw_only=True):
 
     def answers(self, gold: "Number") -> bool:
         """Whether this is the number asked for: a gold without a unit takes any, one with a unit only its own."""
-        return self.value == gold.value and gold.kind in ("", self.kind)
+        return gold.kind in ("", self.kind) and gold.value in (self.value, _elsewhere(self.value))
+
+
+def _elsewhere(value: str) -> str:
+    """What a point or a comma means in other countries: "3.847" is 3847, "3,5" is 3.5."""
+    if "." in value and _POINTS_GROUP.fullmatch(value):
+        return value.replace(".", "")
+    return value.replace(",", ".")
 
 
 def separated(text: str) -> str:
@@ -64,6 +81,11 @@ def numbers_in(text: str) -> Iterator[Number]:
         read = _number(text, found.start(), found.end())
         if not _GLUED_BEFORE.match(text, read.start) and not _GLUED_AFTER.match(text, read.end):
             yield read
+
+
+def count_in(text: str) -> int:
+    """How many numbers `numbers_in` finds."""
+    return sum(map(bool, _COUNTED.findall(text)))
 
 
 def number(text: str) -> Number | None:
@@ -85,4 +107,6 @@ def _number(text: str, at: int, end: int) -> Number:
         kind = lead[2][0] if lead[2] and text[end : end + 1] != "$" else ""
     if text[end : end + 1] == "%":
         end, kind = end + 1, "%"
+    elif not kind and (unit := _MEASURED.match(text, end)):
+        kind = unit[1]
     return Number(start=start, end=end, value=sign + digits, kind=kind, compound=compound)

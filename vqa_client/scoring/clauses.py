@@ -1,0 +1,190 @@
+"""A text as clauses, and whether it stands by what one of them mentions.
+
+A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421
+appears nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant if
+its clause asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to
+be 7421"). Which words do that is in `denials`.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+from vqa_client.scoring import denials
+
+_REACH: Final = 160
+"""Characters around a mention that are looked at; keeps the time for one mention constant."""
+_FOLLOWING: Final = 3
+"""Clauses after a mention that may withdraw it."""
+_ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
+_BREAK = re.compile(
+    r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
+    rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
+    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
+    rf"|(?P<contrast>{denials.CONTRASTS}"
+    rf"|\b(?:and|so) (?={_ANSWER}))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+)
+_LABEL_WORDS: Final = 3
+_CONTINUES = re.compile(
+    r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_SIGNS = re.compile(r"[\s\"'*:,()`]+")
+_PLAIN = """the a an is was it it's this that in of above context document text page answer final correct secret hidden
+    number code word name city animal color colour flower fruit element planet instrument gemstone mentioned given"""
+_PLAIN_WORDS: Final = frozenset(_PLAIN.split())
+_ENCLOSING: Final = "([{\"'*_`$ "
+_AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
+_VERB_FIRST = re.compile(
+    r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
+)
+_COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
+_BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
+_SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
+_STATED = re.compile(
+    rf"(?:(?<!there )\b(?:{_COPULAS})|'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
+    rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
+    r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
+    r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"
+)
+_SUBJECT = re.compile(
+    r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
+    r" (?:secret|correct|right|answer|hidden|final)\b"
+)
+_BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
+
+
+class Clauses:
+    """The clauses of `text`, as `containment.read` gives it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lower = lower if len(lower := text.lower()) == len(text) else text
+        self._starts = [0]
+        self._ends: list[int] = []
+        for found in _BREAK.finditer(self._lower):
+            short = found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS
+            if short or found["exception"]:
+                continue
+            self._starts.append(found.start() if found["contrast"] else found.end())
+            if found["end"]:
+                self._ends.append(found.end())
+
+    def stands_by(self, start: int, end: int, until: int) -> bool:
+        """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
+        before, after = self._before(start), self._after(end, until)
+        stated = self.states(start, end)
+        declared = _STATED.search(before) is not None
+        return not (
+            denies(before)
+            or _supposes(before)
+            or self._depends(start, end, before)
+            or denials.LENT.search(before)
+            or denials.LENT_NEXT.search(before)
+            or _denies_before(after, declared)
+            or self._asks(end)
+            or self._withdraws(end, until, stated)
+        )
+
+    def states(self, start: int, end: int) -> bool:
+        """Whether [start, end) is stated ("is 7421", "Answer: 7421", "7421 is the secret"), not only mentioned."""
+        before = self._before(start)
+        if _BESIDE.search(before):
+            return False
+        return bool(_STATED.search(before) or _SUBJECT.match(self._lower, end) or self._alone(start, end))
+
+    def sentence(self, at: int) -> int:
+        """Where the sentence begins that `at` is in."""
+        found = bisect_right(self._ends, at)
+        return self._ends[found - 1] if found else 0
+
+    def _before(self, start: int) -> str:
+        while start and self._lower[start - 1] in _ENCLOSING:
+            start -= 1
+        clause = self._starts[max(0, bisect_right(self._starts, start) - 1)]
+        if _CONTINUES.match(self._lower, clause):
+            clause = self.sentence(clause)
+        return self._lower[max(clause, start - _REACH) : start] + " "
+
+    def _after(self, end: int, until: int) -> str:
+        return self._lower[end : min(self._stop(end), until, end + _REACH)]
+
+    def _stop(self, at: int) -> int:
+        found = bisect_left(self._starts, at)
+        return self._starts[found] if found < len(self._starts) else len(self._lower)
+
+    def _asks(self, end: int) -> bool:
+        found = bisect_left(self._ends, end)
+        stop = self._ends[found] if found < len(self._ends) else 0
+        return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
+
+    def _depends(self, start: int, end: int, before: str) -> bool:
+        """Whether the mention is one under a condition that its sentence has before or after it."""
+        if not denials.DEPENDS[0].search(before):
+            return False
+        found = bisect_left(self._ends, end)
+        stop = self._ends[found] if found < len(self._ends) else len(self._lower)
+        rest = (
+            self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
+        )
+        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+
+    def _withdraws(self, end: int, until: int, stated: bool) -> bool:
+        at = self._stop(end)
+        sentence = bisect_left(self._ends, end)
+        for _ in range(_FOLLOWING):
+            stop = min(self._stop(at + 1), at + _REACH)
+            if at >= len(self._lower) or stop > until:
+                return False
+            clause = self._lower[at:stop]
+            if denials.WITHDRAWS.match(clause):
+                return True
+            same = bisect_right(self._ends, at) == sentence
+            if same and _VERB_FIRST.match(clause):
+                return True
+            absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
+            if absent.search(clause) and denies(clause) and not denials.OTHERS.search(clause):
+                return True
+            at = self._stop(at + 1)
+        return False
+
+    def _alone(self, start: int, end: int) -> bool:
+        before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]
+        after = self._lower[end : end + _REACH].partition("\n")[0]
+        return not any(map(str.isalnum, before + after))
+
+
+def says_plainly(text: str, start: int, end: int) -> bool:
+    """Whether the text says nothing but [start, end), as most replies do: "The secret number is 7421."."""
+    if len(text) > _REACH or any(map(str.isalnum, text[end:])) or text.find("?", end) >= 0:
+        return False
+    return _PLAIN_WORDS.issuperset(_SIGNS.sub(" ", text[:start]).lower().split())
+
+
+def denies(words: str) -> bool:
+    """Whether `words` deny what comes after them."""
+    negated, reversals = _signs_of_denial(words)
+    if negated or reversals:
+        negated, reversals = _signs_of_denial(denials.HARMLESS.sub(" ", words))
+    return negated != (reversals % 2 == 1)
+
+
+def _signs_of_denial(words: str) -> tuple[bool, int]:
+    negated = not denials.NEGATORS.isdisjoint(_WORD.findall(words)) or denials.PHRASES.search(words) is not None
+    negated = negated or (not words.isascii() and denials.UNSPACED.search(words) is not None)
+    return negated, len(denials.REVERSERS.findall(words))
+
+
+def _denies_before(after: str, stated: bool) -> bool:
+    """Whether the words `after` a mention deny it; of a stated one, only what follows at once."""
+    said = denials.HARMLESS.sub(" ", after)
+    if denials.UNSPACED.search(said):
+        return True
+    if stated:
+        return denials.DENIES_BEFORE.match(said.lstrip(" \"')*_")) is not None
+    negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
+    return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
+
+
+def _supposes(before: str) -> bool:
+    return denials.SUPPOSES.search(denials.SURE.sub(" ", before)) is not None

@@ -1,0 +1,230 @@
+"""The words that deny, suppose or withdraw an answer; the only place to add a phrase or a language.
+
+Everything is matched against text from `containment.read` in lower case: accents are gone ("não" is "nao"), and a word
+is looked up as a whole. Scripts that set no spaces, or whose vowel signs `re` takes for the end of a word, are searched
+as they are. In a table each line is one or more alternatives of a regular expression.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+
+def _lines(table: str) -> str:
+    return unicodedata.normalize("NFKC", "|".join(line.strip() for line in table.splitlines() if line.strip()))
+
+
+def _words(table: str) -> str:
+    return rf"\b(?:{_lines(table)})\b"
+
+
+_NEGATORS: Final = {
+    "English": "not no never none nobody nothing neither nor nowhere cannot cant dont doesnt didnt isnt wasnt wont",
+    "German": "nicht nichts kein keine keinen keinem keiner keines keinerlei keineswegs keinesfalls nie niemals weder",
+    "German places": "nirgends nirgendwo",
+    "French": "pas jamais aucun aucune aucunement nulle nullement non ni",
+    "Spanish": "nunca jamas ningun ninguna ninguno tampoco",
+    "Portuguese": "nao nenhum nenhuma nem",
+    "Italian": "nessun nessuna nessuno nemmeno neanche",
+    "Dutch, Afrikaans": "niet geen nooit nergens noch nimmer nie",
+    "Swedish": "inte inget inga ingenstans aldrig varken icke",
+    "Danish, Norwegian": "ikke ikkje ingen intet aldri ingensteds hverken verken",
+    "Finnish": "eivat eika",
+    "Hungarian": "nem nincs nincsen nincsenek sincs soha sehol",
+    "Romanian": "niciun nicio nicaieri niciodata nici",
+    "Polish": "nigdy nigdzie zaden zadna zadne zadnej zadnego ani",
+    "Czech, Slovak": "neni nejsou nebyl nebyla nebylo neobsahuje neuvadi nenachazi nevyskytuje nikde nikdy nikoli",
+    "Serbian, Croatian": "nije nisu nema nigdje nikad",
+    "Turkish": "degil degildir yok yoktur hicbir asla",
+    "Indonesian, Malay": "bukan bukanlah tidak tiada belum",
+    "Vietnamese": "khong chua",
+    "Russian, Bulgarian": "не ни нет никогда нигде никак никакого никакой отсутствует отсутствуют няма",
+    "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
+    "Greek": "δεν οχι ποτε πουθενα ουτε",
+    "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست نمی نہیں",
+    "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
+}
+NEGATORS: Final = frozenset(" ".join(_NEGATORS.values()).split())
+FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
+"""Negators that may follow in a clause what they deny."""
+UNSPACED: Final = re.compile(
+    _lines(r"""
+    不|没|沒|非|无|無|未
+    ない|なく|ません|なし|ぬ(?!\w)
+    아니|아닌|아닙|않|없|못
+    नहीं|नही|(?<!\S)न(?!\S)|নয়|নেই|নাই|(?<!\S)না(?!\S)|নি(?![\w\u0980-\u09ff])
+    இல்லை|அல்ல|కాదు|లేదు|ಅಲ್ಲ|ಇಲ್ಲ|അല്ല|ഇല്ല
+    ไม่|มิใช่
+    """)
+)
+"""Negators of Chinese, Japanese, Korean, Hindi and Bengali, the languages of southern India, and Thai."""
+PHRASES: Final = re.compile(
+    _lines(r"""
+    n't\b|m[iu]yor(?:du|lar|um|uz)?\b|\byer almaz\b
+    \bei (?:ole|ollut|esiinny|nay|loydy|mainita|kay|voi|sisalla|ilmene)\b
+    \bnu (?:este|e|a|am|apare|exista|contine|se|poate|sunt|figureaza)\b
+    """)
+)
+"""Negators of more than one word, and those that another language has for something else alone."""
+
+_WITHOUT = r"""no|without(?: an?y?)?|beyond(?: an?y?)?|kein\w*|ohne(?: jeden)?|sans(?: aucun)?|sin(?: ninguna)?
+    sem(?: nenhuma)?|senza(?: alcun)?|geen|zonder|utan|ingen|uten|uden|bez|без|нет|немає"""
+_DOUBT = r"""doubt|question|zweifel|doute|duda|duvida|dubbio|twijfel|tvekan|tvivel|tvil|tvivl|watpienia|pochyby
+    сомнени\w+|сумнів\w*"""
+_ONLY = r"""only|just|merely|simply|nur|allein|seulement|solo|so|somente|apenas|soltanto|alleen|slechts|bara|endast|bare
+    kun|tylko|только|лише|тільки"""
+HARMLESS: Final = re.compile(
+    _lines(rf"""
+    \b(?:not|nicht|pas|no|nao|non|niet|inte|ikke|nie|не) {_words(_ONLY)}|\bnejen\b
+    {_words(_WITHOUT)} {_words(_DOUBT)}|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק
+    \b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\b(?:ne|n'est|n'etait) autres? que\b|\bno other\b
+    \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
+    \bnot (?:to mention|an? (?:coincidence|accident))\b
+    \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
+    不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
+    だけでなく|(?:間)?違いない|(?:間)?違いありません|間違いなく|疑いなく|ほかならない|他ならない|しかない
+    틀림없|의심의 여지가? 없|뿐만 아니라|밖에 없|निस्संदेह|ไม่ต้องสงสัย
+    """)
+)
+"""What has the form of a denial and none of its meaning."""
+
+_DENYING = _lines(r"""
+    doubt\w*|(?<!nor )den(?:y|ies|ied|ying)|fail(?:s|ed|ing)? to|lack\w*|missing|absent|false|untrue|wrong|incorrect\w*
+    mistak\w+|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out
+    exclud\w+|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to
+    as opposed to|crossed out|struck out|withdrawn|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
+    an? (?:lie|myth|fabrication)|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
+    forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
+    """)
+_INSTEAD = r"""
+    (?:rather|other|less|better|more|fewer|greater|smaller|larger|higher|lower) than|instead of|in place of
+    except(?: for)?|apart from|aside from|besides(?! it)|save (?:for|the)
+    (?:any|every|all)(?:thing)?(?: \w+)? but
+    anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che|ander\w* dan|annat an
+    andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van|i stallet for|istallet for
+    i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
+    кроме|tod[oa]s? menos|tud[oa] menos
+    """
+REVERSERS: Final = re.compile(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
+"""Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
+
+_VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
+DENIES_BEFORE: Final = re.compile(
+    _lines(rf"""
+    \b(?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|\b(?:cannot|can't|nowhere|neither)\b|\bno longer\b
+    \bnot (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|\bnot! *$
+    \b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_DENYING})\b|\bout of the question\b|\bnothing to do with\b
+    \b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bwithout success\b|\bin vain\b|\bto no avail\b
+    \b(?:in|on|by) no\b|\b(?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b
+    \bused to be\b|\bwas (?:once|formerly|previously|originally)\b
+    \b(?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
+    \b(?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b
+    \b(?:decoys?|distractors?|red herrings?|placeholders?|mis(?:reading|print|take)s?)\b
+    \bno (?:es|aparece|figura|consta|esta|existe|se)\b
+    ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w
+    错误|错(?!过)|間違|違い|틀렸|틀립
+    """)
+)
+"""What denies the words before it in its clause, in English; `FOLLOWING` has the other languages."""
+
+CONTRASTS: Final = _words("""
+    but|however|though|although|whereas|while|yet|instead|therefore|thus|hence|because|aber|sondern|doch|mais|sino|pero
+    mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن|ولكن|אלא|melainkan
+    tetapi
+    """)
+UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고")
+
+SUPPOSES: Final = re.compile(
+    _words(r"""
+    if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
+    (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
+    (?:might|could|would|may|should|i'd) have \w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо|αν
+    إذا|לו|אם
+    si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
+    """)
+    + r"|^\W*(?:were|had|should) \w|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
+)
+SURE: Final = re.compile(
+    r"\bif (?:you|we)(?: \w+)? (?:look|read|check|see|turn|zoom|count|scroll|go)\b|\b(?:even|as) if\b"
+    r"|\bif i(?: (?:had|have|were|must)\b|'m\b| am\b| read\b| see\b)"
+)
+"""What has the form of a supposition and gives an answer."""
+DEPENDS: Final = (
+    re.compile(
+        _words("""(?:would|could|might)(?! (?:say|guess|go))|maybe|perhaps|possibly|serait|ware|wurde|seria|sarebbe|zou
+        skulle|ville|olisi|бы""")
+    ),
+    re.compile(_words("if|were|had|unless|provided|hypothetically|si|wenn|falls|se|als|om|hvis|jos|если|якщо")),
+)
+"""What depends on a condition has one of each in its sentence."""
+
+_OTHER_PEOPLE = r"""you|the (?:question|user|prompt)
+    (?:some|many|people|others|one)(?: (?:may|might|could|would|will|people))?"""
+_OPINIONS = """say|says|said|claim|claims|claimed|think|thought|believe|believed|suggest|suggests|suggested|assume
+    mention|mentions|mentioned|expect|guess|thinking of"""
+LENT: Final = re.compile(
+    _lines(rf"""
+    {_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|\btempted to\b
+    \b(?:at first|initially|originally|formerly|previously|used to be|once was|was once)\b|\b(?:i|we) (?:had )?first \w+
+    \bi (?:had |have )?(?:thought|believed|assumed|supposed|expected)\b
+    """)
+)
+"""Words that lend what follows them in their clause to somebody else, or to an earlier time."""
+_NOUNS = "secret|hidden|number|code|word|value|name|answer|animal|city"
+LENT_NEXT: Final = re.compile(
+    _lines(rf"""
+    \b(?:considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
+    (?:changed|corrected|updated|revised|renamed)(?: \w+)? from)(?: (?:the|an?|that|this|{_NOUNS}))*\W*$
+    \b(?:old|former|previous|earlier|outdated|obsolete)(?: (?:{_NOUNS})){{0,2}}\W*$
+    """)
+)
+"""The same, only of what follows at once."""
+
+_SUBJECT = r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| would| must| seems| can)?(?: be)?"
+_WRONG = _lines(r"""
+    (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring))\b
+    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
+    (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
+    (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
+    错|不对|不對|違います|틀렸
+    (?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?|never)\W*$
+    """)
+WITHDRAWS: Final = re.compile(
+    r"\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"
+    rf"(?:{_SUBJECT}(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})"
+)
+"""A clause without an answer that takes back the one before it."""
+_SHOWN = r"""(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv
+    there|locat|readable|ha(?=s\b|ve\b))\w*"""
+ABSENT: Final = re.compile(
+    _lines(rf"""
+    \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$
+    \b(?:kind|sort|success|trace|sign|vain|avail|such)\b
+    """)
+)
+ABSENT_AS_SUCH: Final = re.compile(
+    rf"\b{_lines(_SHOWN)} (?:it|that|this|so|them)\b|\bof the (?:kind|sort)\b|\bnothing about (?:it|that|this)\b"
+    r"|\bno such\b|n't\W*$"
+)
+"""Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
+OTHERS: Final = re.compile(
+    _words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional")
+)
+
+FINDS_NONE: Final = re.compile(
+    r"(?:\b(?:no|not|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
+    r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
+    r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer)\b(?! (?:is|was)\b)"
+)
+"""The reply has no answer; what it mentions without a statement is something else."""
+
+CORRECTS: Final = re.compile(
+    _words("""
+    wait|actually|correction|sorry|scratch that|strike that|i mean|i meant|make that|no
+    on second (?:look|thought|glance)|on (?:closer|further) (?:look|inspection|reading)
+    """)
+    + "|不对|不對|いや|아니,"
+)
+"""Between two answers, these take the first one back."""
+PREFERS: Final = re.compile(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so|until"))
+"""Between two answers that are both stated, these do."""

@@ -1,0 +1,57 @@
+"""Numbers that English spells out: "three thousand and forty-seven", "thirty-eight hundred", "three eight four"."""
+
+import re
+from typing import Final
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
+}
+_LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
+_SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:^|[:=]|\b(?:is|was|are|equals|answer))[\s\"'(]*$", re.IGNORECASE)
+_SPLIT = re.compile(r"[\s,-]+(?:and )?")
+DIGITS: Final = 12
+"""Numbers of more digits are not looked for in words."""
+
+
+def value_of(words: str) -> str | None:
+    """The number that `words` spell, in digits; None where they spell none or several."""
+    return _value(_SPLIT.split(words.lower())) if _SPELLED.fullmatch(words) else None
+
+
+def with_digits(text: str, wanted: str) -> str:
+    """Write the number `wanted` in digits where the text spells it; other numbers in words stay words."""
+
+    def digits(found: re.Match[str]) -> str:
+        if found[0].lower() == "one" and not _PRONOUN.search(text, max(0, found.start() - 12), found.start()):
+            return found[0]
+        return wanted if value_of(found[0]) == wanted else found[0]
+
+    return _SPELLED.sub(digits, text) if wanted.isdecimal() and len(wanted) <= DIGITS else text
+
+
+def _value(words: list[str]) -> str | None:
+    if len(words) > 1 and all(_SMALL.get(word, 10) < 10 for word in words):
+        return "".join(str(_SMALL[word]) for word in words)
+    total = group = 0
+    last = 0
+    for word in words:
+        if word in _LARGE:
+            if total % (1000 * _LARGE[word]) or not (group or word == words[0]):
+                return None
+            total, group, last = total + max(group, 1) * _LARGE[word], 0, 0
+        elif word == "hundred":
+            if group >= 100:
+                return None
+            group, last = max(group, 1) * 100, 100
+        else:
+            value = _SMALL[word]
+            if group and not (last == 100 or (last >= 20 and 0 < value < 10)):
+                return None
+            group, last = group + value, value
+    return str(total + group)
