@@ -129,16 +129,17 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     """One benchmark.
 
     `load` gives its questions; `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
-    is the first metric, or the one that `headline` names: its reading gives a record's answer. `measure` says in words
-    what the headline's accuracy is. `prompt` is a template or gives a question's prompt; `frame` puts something around
-    it. `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`.
+    is the first metric, or the one that `headline` names; its reading gives a record's answer, unless `answers_by`
+    names another metric. `measure` says in words what the headline's accuracy is. `prompt` is a template or gives a
+    question's prompt; `frame` puts something around it. `ideal_reply` is what a model that is always right would say,
+    for `vqa-client selftest`.
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text; `choosing` is set where answers are
-    not read from free text. `report_path` gives the report's file by part and config, and `write` writes it, where a published
-    form takes the place of the common one; `combine` is called once with the reports of all models. `identity` and `scoring` are what, besides marked options, decides what is
-    asked and how replies are read; `version` changes when `parse` or a metric does, so that kept replies are scored
-    again.
+    not read from free text. `report_path` gives the report's file by part and config, and `write` writes it, where a
+    published form takes the place of the common one; `combine` is called once with the reports of all models.
+    `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are read; `version`
+    changes when `parse` or a metric does, so that kept replies are scored again.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     parse: Parse
     metrics: tuple[Metric, ...]
     headline: str = ""
+    answers_by: str = ""
     measure: str = ""
     totals: tuple[Total, ...] = ()
     breakdowns: tuple[Breakdown | str, ...] = ()
@@ -167,7 +169,15 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     @property
     def headline_metric(self) -> Metric:
         """The metric that a score's value is of."""
-        return next((metric for metric in self.metrics if metric.name == self.headline), self.metrics[0])
+        return self._metric(self.headline)
+
+    @property
+    def answering_metric(self) -> Metric:
+        """The metric whose reading gives a record's answer."""
+        return self._metric(self.answers_by or self.headline)
+
+    def _metric(self, name: str) -> Metric:
+        return next((metric for metric in self.metrics if metric.name == name), self.metrics[0])
 
     def description(self) -> Description:
         """What reports, pages and comparisons show of the declaration."""
@@ -204,7 +214,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     def task(self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS) -> Task:
         """The functions that the engine calls; `scoring` are the options that decide how replies are read."""
-        headline, template = self.headline_metric, prompt_template or self.prompt
+        headline, answering = self.headline_metric, self.answering_metric
+        template = prompt_template or self.prompt
         scoring = {**scoring, **self.scoring, "version": self.version}
 
         def prompt(question: Question) -> str:
@@ -215,11 +226,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             return self.frame(text, question) if self.frame else text
 
         def parse(reply: Reply, question: Question) -> Answer:
-            return self.answer(headline, reply, question)
+            return self.answer(answering, reply, question)
 
         def score(answer: Answer, reply: Reply, question: Question) -> Score:
             parts: dict[str, float] = {}
-            answers = {headline.read: answer}
+            answers = {answering.read: answer}
             for metric in self.metrics:
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)

@@ -13,7 +13,7 @@ from vqa_client.types import Answer, Choosing, Question, Score
 class Breakdown(Struct, frozen=True):
     """A field of the questions' groups that scores are broken down by.
 
-    `order` is that of its values; `steps` says that these lie along an axis, so that a line through them means something.
+    `order` is that of its values; `steps` says that these lie along an axis, so that a line through them has a meaning.
     """
 
     field: str

@@ -26,7 +26,7 @@ def placeholders(template: str) -> frozenset[str]:
 def template_for(template: str | None, default: str, benchmark: str) -> tuple[str, str]:
     """The template that a benchmark asks with, and a note for people, "" where it is the config's.
 
-    Without choices to show, a template with {choices} or without {question} was written for another benchmark: `default`
+    Without choices to show, a template with {choices} or without {question} is another benchmark's: `default`
     is used. Raises UsageError for an unknown placeholder.
     """
     if not template:

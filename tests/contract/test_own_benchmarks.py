@@ -33,7 +33,8 @@ class Options(BenchmarkSettings):
 
 
 def benchmark(options: Options) -> Benchmark:
-    return Benchmark(name="colours", load=lambda source: [], parse=short_answer, metrics=(Metric("m", lambda a, q: 1.0),))
+    metric = Metric("m", lambda answer, question: 1.0)
+    return Benchmark(name="colours", load=lambda source: [], parse=short_answer, metrics=(metric,))
 '''
 
 

@@ -17,7 +17,7 @@ from vqa_client.types import STATUSES, Record
 def mc_log(tmp_path: Path, *records: Record) -> tuple[Sample, Path]:
     """A log of multiple choice beside a run file that names its data."""
     of = Sample(tmp_path, 4)
-    described = {"settings": {"data_json": str(of.data_json)}}
+    described = {"settings": {"data_json": str(of.data_json), "output": str(of.output)}}
     scoring = {"parser": "robust"}
     model = {"model": {"model_name": "m", "max_tokens": 5}}
     log = put(of.output, records, task="mc", described=described, scoring=scoring, identity=model)

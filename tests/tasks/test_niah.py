@@ -164,7 +164,7 @@ def test_the_headline_is_containment_with_the_strict_score_beside_it(text: str, 
 def test_a_thought_is_no_answer_and_the_published_count_stands_beside(
     completion: Reply, containment: int, published: int, strict: int
 ) -> None:
-    task = niah.task()
+    task = task_of("niah")
     score = task.score(task.parse(completion, QUESTION), completion, QUESTION)
     parts = {"containment": containment, "published": published, "strict": strict}
     assert score.value == containment

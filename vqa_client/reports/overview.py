@@ -150,7 +150,7 @@ def field_value(record: Record, field: str) -> str:
 
 
 def in_order(values: Iterable[str], order: Sequence[str] = ()) -> list[str]:
-    """Put values in the order that people read them in: known steps, then numbers in texts in theirs, "unknown" last."""
+    """Put values in the order that people read them in: known steps, numbers in texts in theirs, "unknown" last."""
     places = {value: place for place, value in enumerate(order)}
     return sorted(values, key=lambda value: (places.get(value, len(places)), value == UNKNOWN, natural_key(value)))
 

@@ -79,7 +79,7 @@ def run_file_of(log: Path) -> Path:
 
 
 def settings_of(file: RunFile) -> tuple[RunSettings, registry.Entry]:
-    """A run's settings and its benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
+    """A run's settings and benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
     given = file.described.get("settings") or {}
     entry = registry.find(given.get("benchmark") or str(file.identity.get("task")))
     decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}

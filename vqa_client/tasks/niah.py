@@ -118,11 +118,12 @@ def benchmark(options: NiahSettings) -> Benchmark:
             return reply.without_answer()
         if (reply.cut or reply.declines) and not found(reply.visible, question):
             return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
-        return Answer(text=reply.visible, rule="whole_reply", source=reply.source)
+        return Answer(text=reply.text, rule="whole_reply", source=reply.source)
 
-    def unwrapped(reply: Reply, question: Question) -> Answer:
+    def with_wrappers(reply: Reply, question: Question) -> Answer:
+        """A needle may be in a part of a wrapper that is not the answer's."""
         answer = reply.without_answer() if reply.status else parse(reply, question)
-        return replace(answer, text=reply.text) if answer.text else answer
+        return replace(answer, text=reply.visible) if answer.text else answer
 
     def found(answer: str, question: Question) -> float:
         return float(contains(question.references[0], answer, case_sensitive=case_sensitive))
@@ -136,16 +137,16 @@ def benchmark(options: NiahSettings) -> Benchmark:
         frame=longbench.frame(options),
         parse=parse,
         metrics=(
-            Metric("containment", found, "the reference is in the answer, without thoughts"),
+            Metric("containment", found, "the reference is in the answer, without thoughts", read=with_wrappers),
             Metric("published", found, "the reference is in the whole reply, as published", read=verbatim),
-            Metric("strict", strict, "as a word of its own that the answer stands by", read=unwrapped),
+            Metric("strict", strict, "as a word of its own that the answer stands by"),
             Metric(
                 "n_numbers",
                 lambda answer, question: float(count_numbers(answer)),
                 "numbers in the answer",
-                read=unwrapped,
             ),
         ),
+        answers_by="strict",
         measure="accuracy by containment in the answer",
         breakdowns=DOCUMENTS,
         question_type="domain",

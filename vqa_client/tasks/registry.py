@@ -46,7 +46,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         }
 
     def settings_from(self, file: Mapping[str, Any], decided: Mapping[str, Any]) -> RunSettings:
-        """Settings from a run file, where paths are texts and tuples lists; `decided` takes the place of what was given.
+        """Settings from a run file, where paths are texts and tuples lists; `decided` overrides what was given.
 
         They ask all of the data: nothing is drawn from it. Raises KeyError for a setting that isn't there.
         """

@@ -67,7 +67,7 @@ class _RunningTotals:
 
     def _answer(self, metric: Metric, record: Record, question: Question) -> str | None:
         """The answer of a record as a metric reads it; None for a failed question."""
-        if metric.read is self._benchmark.headline_metric.read or record.output is None:
+        if metric.read is self._benchmark.answering_metric.read or record.output is None:
             return record.answer
         return self._benchmark.answer(metric, reply_from(kept_completion(record)), question).text
 

@@ -86,7 +86,10 @@ def place_of(variant: str) -> tuple[str, int]:
 
 
 def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: str) -> None:
-    """Count a record, whose type is its value of the group `question_type`; raises ValueError for a variant that is no corruption and level."""
+    """Count a record, whose type is its value of the group `question_type`.
+
+    Raises ValueError for a variant that is not a corruption and level.
+    """
     corruption, level = place_of(record.variant)
     scores.add(
         record.question_id,

@@ -23,7 +23,7 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     """One dataset.
 
     `title` is its row in the accuracy grid, `folders` and `files` say where below nle_data/ its file of a split may
-    lie, tried in order; a dataset without a val split takes its test split. `images` gives the places, relative to images/,
+    lie, tried in order; one without a val split takes its test split. `images` gives the places, relative to images/,
     where a record's image may lie. `question` takes an id, a record and the path of its image, or gives the reason why
     the record can't be asked; `lacking` says what to do where that holds for the whole file. A question's `extra` has
     "gold" (the right answer as `read` gives it), "gold_text" where the published readings give it otherwise, and
