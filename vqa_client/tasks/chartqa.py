@@ -9,22 +9,8 @@ Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Fin
 
 from msgspec import Struct
 
-from vqa_client.benchmark import (
-    Benchmark,
-    Beside,
-    Form,
-    Home,
-    Metric,
-    Picture,
-    Place,
-    Question,
-    best_of,
-    relaxed,
-    relaxed_published,
-    short_answer,
-    tables,
-    verbatim,
-)
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Question, tables
+from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, verbatim
 
 
 class Row(Struct):

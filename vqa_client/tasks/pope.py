@@ -9,24 +9,8 @@ Published: accuracy, precision, recall, F1 and the share of "yes" for each file 
 
 from msgspec import Struct
 
-from vqa_client.benchmark import (
-    Benchmark,
-    Beside,
-    Breakdown,
-    Form,
-    Home,
-    Metric,
-    Picture,
-    Place,
-    Question,
-    Scored,
-    Sums,
-    Total,
-    pope_yes,
-    tables,
-    yes_no,
-    yorn,
-)
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
+from vqa_client.benchmark import Sums, Total, pope_yes, tables, yes_no, yorn
 
 
 class Row(Struct):
@@ -58,6 +42,11 @@ def counts(scored: Scored) -> tuple[float, ...]:
     return there and said, said, there, 1
 
 
+def f1(hits: float, said: float, there: float, n: float) -> float:
+    precision, recall = hits / said, hits / there
+    return 2 * precision * recall / (precision + recall)
+
+
 BENCHMARK = Benchmark(
     name="pope",
     load=tables(
@@ -79,7 +68,7 @@ BENCHMARK = Benchmark(
     totals=(
         Total("precision", Sums(counts, lambda hits, said, there, n: hits / said), "of what it sees, what is there"),
         Total("recall", Sums(counts, lambda hits, said, there, n: hits / there), "of what is there, what it sees"),
-        Total("f1", Sums(counts, lambda hits, said, there, n: 2 * hits / (said + there)), "their harmonic mean"),
+        Total("f1", Sums(counts, f1), "their harmonic mean"),
         Total("yes_share", Sums(counts, lambda hits, said, there, n: said / n), 'how often it says "yes"'),
     ),
     breakdowns=(Breakdown("kind", order=("random", "popular", "adversarial")), "label"),

@@ -1,0 +1,168 @@
+"""ChartQA and POPE against what their published scorers give, to the last digit."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tasks.declared import benchmark_of, task_of
+from vqa_client.aggregates import MEAN, Scored, compute
+from vqa_client.runner import judge
+from vqa_client.scoring.short_answers import relaxed, relaxed_published
+from vqa_client.types import Answer, Completion, Question, Record
+
+GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
+needs_goldens = pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
+
+
+def golden(name: str, kind: str | None = None) -> Iterator[dict[str, Any]]:
+    for line in (GOLDENS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if kind is None or case["kind"] == kind:
+            yield case
+
+
+@needs_goldens
+def test_chartqas_published_rule() -> None:
+    cases = list(golden("chartqa"))
+    assert len(cases) == 127
+    for case in cases:
+        given = case["prediction"], case["reference"]
+        assert relaxed_published(*given) == case["expected"], given
+        assert relaxed_published(given[0].strip(), given[1]) == case["vlmevalkit"], given
+
+
+@needs_goldens
+def test_chartqas_published_metric_takes_the_reply_as_it_came() -> None:
+    task = task_of("chartqa")
+    for case in golden("chartqa"):
+        question = Question(id="1", text="?", references=(case["reference"],))
+        completion = Completion(text=case["prediction"], finish_reason="stop")
+        if not case["prediction"].strip():
+            continue  # an empty reply has no answer, which is a status of its own
+        assert judge(completion, question, task)[1].parts["published"] == case["expected"], case
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "score"),
+    [
+        ("$1,234.00", "1234", 1),
+        ("1234", "1,234", 1),
+        ("62", "62%", 1),
+        ("0.62", "62%", 1),
+        ("62%", "0.62", 1),
+        ("0.65", "0.62", 1),
+        ("0.66", "0.62", 0),
+        ("66", "62%", 0),
+        ("−3.2", "-3.2", 1),
+        ("3.2", "-3.2", 0),
+        ("0.0", "0", 1),
+        ("0.01", "0", 0),
+        ("1e3", "1000", 1),
+        ("Blue.", "blue", 1),
+        ("  The  red   bar", "the red bar", 1),
+        ("blue bar", "blue", 0),
+        ("nan", "nan", 1),
+        ("", "0", 0),
+        (".", "0", 0),
+        ("14 bars", "14", 0),
+    ],
+)
+def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str, score: float) -> None:
+    assert relaxed(answer, reference) == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("14", "14"),
+        ("The answer is 14.", "14"),
+        ("There are 3 bars. So the final answer is: 14", "14"),
+        ("<think>13?</think>\\boxed{14}", "14"),
+        ("Answer: Blue", "Blue"),
+        ("Answer: 13\nNo, wait.\nAnswer: 14", "14"),
+        ("It shows 14 bars", "It shows 14 bars"),
+    ],
+)
+def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> None:
+    question = Question(id="1", text="?", references=("14",))
+    assert judge(Completion(text=reply, finish_reason="stop"), question, task_of("chartqa"))[0].text == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish_reason", "status"),
+    [
+        ("The bars show that", "length", "truncated"),
+        ("<think>The bars", "stop", "truncated"),
+        ("", "stop", "empty"),
+        ("I'm sorry, I can't assist with that request.", "stop", "refused"),
+        ("14", "content_filter", "refused"),
+    ],
+)
+def test_a_reply_without_an_answer_has_a_status(reply: str, finish_reason: str, status: str) -> None:
+    question = Question(id="1", text="?", references=("14",))
+    answer, score = judge(Completion(text=reply, finish_reason=finish_reason), question, task_of("chartqa"))
+    assert (answer.status, score.value) == (status, 0)
+
+
+def scored(case: dict[str, Any], metric: str, *, copies: bool) -> Iterator[tuple[Scored, tuple[str, ...]]]:
+    """Every question as the metric reads it; once for each of its categories where `copies`."""
+    benchmark = benchmark_of("pope")
+    task, of = benchmark.task(), next(each for each in benchmark.metrics if each.name == metric)
+    categories = case.get("categories") or [""] * len(case["labels"])
+    rows = zip(case["labels"], case["predictions"], categories, strict=True)
+    for number, (label, prediction, of_row) in enumerate(rows):
+        question = Question(id=str(number), text="?", references=(label,))
+        completion = Completion(text=prediction, finish_reason="stop")
+        _, score = judge(completion, question, task)
+        answer = _read(benchmark, of, completion, question)
+        record = Record(question_id=question.id, status="ok", output=prediction)
+        one = Scored(question=question, record=record, answer=answer.text, score=score.parts[metric])
+        kinds = tuple(of_row.split(","))
+        for kind in kinds if copies else kinds[:1]:
+            yield one, (kind,)
+
+
+def _read(benchmark: Any, metric: Any, completion: Completion, question: Question) -> Answer:
+    from vqa_client.scoring.reply import reply_from
+
+    found: Answer = benchmark.answer(metric, reply_from(completion), question)
+    return found
+
+
+def figures(questions: list[Scored]) -> dict[str, float | None]:
+    totals = {total.name: compute(total.value, questions).value for total in benchmark_of("pope").totals}
+    return {"acc": compute(MEAN, questions).value, **totals}
+
+
+@needs_goldens
+def test_popes_readers_are_the_published_ones() -> None:
+    benchmark = benchmark_of("pope")
+    readers = {metric.name: metric for metric in benchmark.metrics}
+    question = Question(id="1", text="?", references=("yes",))
+    for case in golden("pope", "reply"):
+        completion = Completion(text=case["prediction"], finish_reason="stop")
+        published = _read(benchmark, readers["published"], completion, question).text
+        vlmevalkit = _read(benchmark, readers["vlmevalkit"], completion, question).text
+        assert published == case["expected"], case
+        assert (vlmevalkit or "unknown") == case["vlmevalkit"].lower(), case
+
+
+@needs_goldens
+def test_popes_totals_are_the_published_ones() -> None:
+    cases = list(golden("pope", "aggregate"))
+    assert len(cases) == 9
+    for case in cases:
+        if case["error"] is None:
+            found = figures([one for one, _ in scored(case, "published", copies=False)])
+            expected = case["expected"]
+            names = {"acc": "acc", "precision": "precision", "recall": "recall", "f1": "f1", "yes_share": "yes_ratio"}
+            assert found == {name: expected[key] for name, key in names.items()}
+        copies = list(scored(case, "vlmevalkit", copies=True))
+        for kind, wanted in (case.get("vlmevalkit") or {}).items():
+            questions = [one for one, kinds in copies if kind in ("Overall", *kinds)]
+            found = figures(questions)
+            kit = {"Overall": found["f1"], **{name: found[name] for name in ("acc", "precision", "recall")}}
+            assert {name: 100 * (value or 0) for name, value in kit.items()} == pytest.approx(wanted, abs=1e-11), kind
