@@ -146,12 +146,16 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a question has no reply: the server's own words, cut to a length that can be kept."""
+    """Why a question has no reply: the server's own words, cut to a length that can be kept.
+
+    `transient` says that not the question was at fault: it is asked again, whatever its status.
+    """
 
     message: str
     http_status: int | None = None
     body: str = ""
     hint: str = ""
+    transient: bool = False
 
 
 class Record(Struct, frozen=True, kw_only=True):

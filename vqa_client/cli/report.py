@@ -13,6 +13,7 @@ from vqa_client.exports.markdown import write_markdown
 from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.html.page import write_page
+from vqa_client.log_lines import numbered
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.measures import measure_of
@@ -75,4 +76,5 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     measure = safe(measure_of(run.task, run.facts.scoring))
     yield f"  {measure} {percent(overall.accuracy)} % ({interval_text(overall.interval)}){over}"
     if run.records.unreadable:
-        yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"
+        lines = numbered(run.records.unreadable_lines)
+        yield f"  {count(run.records.unreadable, 'line')} of the log can't be read: {lines}"

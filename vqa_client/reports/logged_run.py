@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.log_lines import check_run
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 
 CLEAN, SEEN = "clean", "seen"
@@ -124,8 +125,10 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
 
 
 def read_run(log: Path) -> LoggedRun:
-    """Read what there is; raises DataError for a log or a run file that can't be read."""
-    return LoggedRun(log=log, facts=_facts(log), records=LogReader(log))
+    """Read what there is; raises DataError for what can't be read, IdentityError for a log of another run."""
+    facts, records = _facts(log), LogReader(log)
+    check_run(log, records.run, facts.identity)
+    return LoggedRun(log=log, facts=facts, records=records)
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.records import Key, RecordLog
+from vqa_client.log_lines import records_in
+from vqa_client.records import Key, RecordLog, damaged_beside, locked
 from vqa_client.runner import kept_prompt, read_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.tasks.task import Task
-from vqa_client.types import Question, Record, SentImage
+from vqa_client.types import ANSWERED, Question, Record, SentImage
 
 ASIDE = "give another --output, or --fresh to move it aside"
 
@@ -42,12 +43,12 @@ class RunPaths(Struct, frozen=True):
 
 
 def move_aside(paths: RunPaths) -> None:
-    """Rename the files of an earlier run to the first free `*.old-N`."""
-    number = 1
-    while any(_old(path, number).exists() for path in (paths.report, paths.run, paths.log)):
+    """Rename the files of an earlier run to the first free `*.old-N`; UsageError where another run is writing them."""
+    number, files = 1, (paths.log, damaged_beside(paths.log), paths.run, paths.report)
+    while any(_old(path, number).exists() for path in files):
         number += 1
-    with RecordLog(paths.log) if paths.log.exists() else nullcontext():  # raises where another run is writing it
-        for path in (paths.log, paths.run, paths.report):
+    with locked(paths.log) if paths.log.exists() else nullcontext():
+        for path in files:
             if path.exists():
                 path.rename(_old(path, number))
 
@@ -73,8 +74,7 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
             raise
         move_aside(paths)
         return None
-    if "server" in before.identity:
-        now.identity = now.identity | {"server": before.identity["server"]}
+    now.identity = now.identity | before.identity  # the same, spelled as the log's first line has it
     now.sessions = before.sessions
     now.described = before.described | now.described
     return before
@@ -82,10 +82,12 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
 
 def any_answer(path: Path) -> bool:
     """Whether a record log holds a reply."""
-    if not path.exists():
+    try:
+        return any(head.status in ANSWERED for _, _, head in records_in(path, lambda line, rest: None))
+    except FileNotFoundError:
         return False
-    with RecordLog(path) as log:
-        return log.answered > 0
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}", hint=ASIDE) from None
 
 
 def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> None:

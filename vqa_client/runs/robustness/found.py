@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.log_lines import check_run, records_in
 from vqa_client.reports.robustness.found import FoundRun
 from vqa_client.reports.robustness.report import ScoredLine, add_to
 from vqa_client.runs.resume import RunPaths
@@ -79,7 +80,7 @@ def _run(paths: RunPaths) -> FoundRun:
         raise DataError(f"{paths.run} is missing, which says of which model the run is", hint=WAY_OUT)
     if not _corrupted(file):
         raise DataError(f"{paths.run} is of a run without corruptions", hint=WAY_OUT)
-    scores, unreadable = _scores(paths.log)
+    scores, unreadable = _scores(paths.log, file.identity)
     notes = [f"{paths.log.name}: unreadable lines left out: {unreadable}"] if unreadable else []
     return FoundRun(
         model=file.model().model_name,
@@ -100,18 +101,19 @@ def _facts(file: RunFile) -> dict[str, Any]:
     return named | {"data_sha256": file.described.get("data_sha256")} | scoring
 
 
-def _scores(log: Path) -> tuple[CorruptedScores, int]:
+def _scores(log: Path, identity: dict[str, Any]) -> tuple[CorruptedScores, int]:
     """The scores in a log, and how many of its lines can't be read; the last record of a question counts."""
-    scores, unreadable = CorruptedScores(), 0
+    scores, unreadable = CorruptedScores(), list[bytes]()
     try:
-        with log.open("rb") as file:
-            for text in file:
-                unreadable += bool(text.strip()) and not _added(text, scores)
+        for _, text, head in records_in(log, lambda _, rest: unreadable.append(rest) if rest else None):
+            check_run(log, head.run, identity)
+            if not _added(text, scores):
+                unreadable.append(text)
     except OSError as error:
         raise DataError(f"{log} can't be read: {error.strerror}", hint=WAY_OUT) from None
     if not scores.questions:
         raise DataError(f"{log} has no record of a corrupted image", hint=WAY_OUT)
-    return scores, unreadable
+    return scores, len(unreadable)
 
 
 def _added(text: bytes, scores: CorruptedScores) -> bool:
