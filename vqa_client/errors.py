@@ -35,7 +35,10 @@ class ServerUnusable(VqaClientError):
 
 
 class QuestionFailed(VqaClientError):
-    """One question could not be asked or got no usable reply; caught once, where the record is made."""
+    """One question could not be asked or got no usable reply; caught once, where the record is made.
+
+    `transient` says that the question is not at fault, so that the same command asks it again.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class QuestionFailed(VqaClientError):
         hint: str = "",
         attempts: int = 0,
         request_bytes: int = 0,
+        transient: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
@@ -54,3 +58,4 @@ class QuestionFailed(VqaClientError):
         self.body = body
         self.attempts = attempts
         self.request_bytes = request_bytes
+        self.transient = transient

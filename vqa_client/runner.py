@@ -187,7 +187,13 @@ def _failed(asked: Record, failure: QuestionFailed) -> Record:
     return replace(
         asked,
         status=failure.status,
-        error=Failure(message=str(failure), http_status=failure.http_status, body=failure.body, hint=failure.hint),
+        error=Failure(
+            message=str(failure),
+            http_status=failure.http_status,
+            body=failure.body,
+            hint=failure.hint,
+            transient=failure.transient,
+        ),
         attempts=failure.attempts,
         request_bytes=failure.request_bytes,
     )

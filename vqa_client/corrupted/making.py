@@ -96,4 +96,4 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: can't be read: {error.strerror}") from None
+        raise QuestionFailed("bad_image", f"{path}: can't be read: {error.strerror}", transient=True) from None

@@ -22,14 +22,23 @@ FileKey = tuple[str, int, int, int, int]
 
 
 class Refused(Struct, frozen=True, kw_only=True):
-    """A verdict that can be kept and raised again; a kept exception would gather tracebacks."""
+    """A verdict that can be kept and raised again; a kept exception would gather tracebacks.
+
+    `transient` says that it is on the disk or the memory of that moment, not on the image.
+    """
 
     message: str
     hint: str = ""
+    transient: bool = False
 
     def error(self) -> QuestionFailed:
         """Make the error to raise."""
-        return QuestionFailed("bad_image", self.message, hint=self.hint)
+        return QuestionFailed("bad_image", self.message, hint=self.hint, transient=self.transient)
+
+    @classmethod
+    def by(cls, failed: QuestionFailed) -> "Refused":
+        """What an error says, without its traceback."""
+        return cls(message=str(failed), hint=failed.hint, transient=failed.transient)
 
 
 Settled = Image | Refused
@@ -42,6 +51,7 @@ _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
     (PermissionError, "can't be read: permission denied", "give this user the right to read it"),
     (ValueError, "is no valid path", _MISSING_HINT),
 )
+_AGAIN_HINT = "the same command asks this question again"
 
 
 def file_key(path: str) -> FileKey | Refused:
@@ -67,7 +77,7 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
     """
     try:
         key, data = _read(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         return None, _unreadable(path, error)
     try:
         found = facts(data, path)
@@ -81,7 +91,7 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
             return key, image
         return key, _decoded(path, found, data, recipe) if decode else None
     except QuestionFailed as failed:
-        return key, Refused(message=str(failed), hint=failed.hint)
+        return None if failed.transient else key, Refused.by(failed)
 
 
 def _key(path: str, found: os.stat_result) -> FileKey:
@@ -89,10 +99,12 @@ def _key(path: str, found: os.stat_result) -> FileKey:
 
 
 def _unreadable(path: str, error: Exception) -> Refused:
-    for kind, reason, hint in _OS_REASONS:
+    """Whatever the system says of a file may be otherwise next time: a mount that is away has no files."""
+    reason, hint = f"can't be read: {getattr(error, 'strerror', None) or error or 'memory ran out'}", _AGAIN_HINT
+    for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
-            return Refused(message=f"{path}: {reason}", hint=hint)
-    return Refused(message=f"{path}: can't be read: {getattr(error, 'strerror', None) or error}")
+            reason, hint = known, way_out
+    return Refused(message=f"{path}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:

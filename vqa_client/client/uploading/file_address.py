@@ -33,7 +33,7 @@ def state_of(path: str) -> FileState:
     try:
         found = os.stat(path)
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: {error.strerror}") from None
+        raise QuestionFailed("bad_image", f"{path}: {error.strerror}", transient=True) from None
     return found.st_size, found.st_mtime_ns
 
 
@@ -43,4 +43,5 @@ def changed(path: str) -> QuestionFailed:
         "bad_image",
         f"{path}: changed while it was being sent",
         hint="ask again once nothing writes to the image folder any more",
+        transient=True,
     )
