@@ -1,4 +1,4 @@
-"""Writing reports: the whole file or none of it, as strict JSON in UTF-8."""
+"""Writing reports, the whole file or none of it, as strict JSON in UTF-8; and what no settings file may be."""
 
 import contextlib
 import json
@@ -13,6 +13,8 @@ import msgspec
 from vqa_client.errors import UsageError
 
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
+MOST_NESTED = 100
+"""Levels of JSON in a file of settings: a walk through more would end in a RecursionError."""
 _HINT = "make room or allow writing there, or choose another --output"
 
 
@@ -63,3 +65,15 @@ def encode(value: Any) -> bytes:
 def indented(value: Any) -> bytes:
     """Encode for people to read, without a line feed at the end."""
     return msgspec.json.format(encode(value), indent=2)
+
+
+def checked_nesting(value: Any) -> Any:
+    """The same value of JSON; raises ValueError where it is nested deeper than any that is written on purpose."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MOST_NESTED:
+            raise ValueError(f"it is nested more than {MOST_NESTED} levels deep")
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [each for values in inner for each in values]
+    return value

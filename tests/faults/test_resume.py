@@ -142,7 +142,16 @@ async def test_the_name_of_a_run_outlasts_what_changes_no_answer(tmp_path: Path,
     assert len(server.chats) == 3
 
 
-@pytest.mark.parametrize("spoiled", [b"", b"{", b'{"identity": 3}', b"\x00" * 100])
+DEEP = b'{"a":' * 600 + b"1" + b"}" * 600
+NESTED = (
+    b'{"identity": {"a": %b}, "scoring": {}}' % DEEP,
+    b'{"identity": {}, "scoring": {}, "described": {"a": %b}}' % DEEP,
+    b'{"identity": {}, "scoring": {}, "sessions": [%b]}' % DEEP,
+    b'{"identity": {"a": %b1%b}, "scoring": {}}' % (b"[" * 9000, b"]" * 9000),
+)
+
+
+@pytest.mark.parametrize("spoiled", [b"", b"{", b'{"identity": 3}', b"\x00" * 100, *NESTED])
 async def test_a_torn_run_file_is_named_with_the_way_out(
     spoiled: bytes, tmp_path: Path, fault_server: StartsServers
 ) -> None:

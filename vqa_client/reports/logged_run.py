@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.files import checked_nesting
 from vqa_client.log_lines import check_run
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 
@@ -138,7 +139,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _facts(log: Path) -> RunFacts:
     path = log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunFacts)
+        return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), RunFacts)
     except FileNotFoundError:
         return RunFacts()
     except (OSError, *UNDECODABLE) as error:
