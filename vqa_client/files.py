@@ -1,9 +1,14 @@
 """Writing reports, the whole file or none of it, as strict JSON in UTF-8; and what no settings file may be."""
 
 import contextlib
+import fcntl
 import json
 import os
+import platform
+import re
 import secrets
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,28 +23,79 @@ MOST_NESTED = 100
 _HINT = "make room or allow writing there, or choose another --output"
 
 
+_HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
+_UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
+_LEFT_OVER_S = 86_400.0
+_swept: set[Path] = set()
+"""Folders in which this process has looked for what killed ones left."""
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
 
-    Makes missing folders. Raises UsageError that names the path when the disk or the folder can't take it.
+    Makes missing folders, and removes what killed processes left in them. Raises UsageError that names the path when
+    the disk or the folder can't take it.
     """
     target = Path(os.path.realpath(path))
-    unfinished = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    unfinished: Path | None = None
     try:
         if target.exists() and not target.is_file():
             raise UsageError(f"can't write {os.fspath(path)}: it is no file", hint="name a file that may be replaced")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(unfinished, "xb", buffering=BUFFER_BYTES) as file:
+        if target.parent not in _swept:
+            _swept.add(target.parent)
+            remove_leftovers(target.parent)
+        unfinished, begun = _begun(target.parent)
+        with begun as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, target)
+            os.replace(unfinished, target)  # while the lock holds
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+        if unfinished is not None:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+
+
+def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+    """Create a file whose lock says for as long as this process lives that it is being written."""
+    path, file = _new(folder)
+    if not path.exists():  # another process took it for a leftover before it was locked
+        file.close()
+        path, file = _new(folder)
+    return path, file
+
+
+def _new(folder: Path) -> tuple[Path, IO[bytes]]:
+    path = folder / f".vqa-client-{_HOST}-{secrets.token_hex(8)}.tmp"
+    file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return path, file
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete the unfinished files of killed processes; another host's after a day, since locks need not reach there."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if (found := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
+                age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                with contextlib.suppress(OSError):
+                    if found[1] == _HOST or age_s > _LEFT_OVER_S:
+                        _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    """Delete a file that no process has locked; raises OSError where one has, or where there are no locks."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
