@@ -22,6 +22,10 @@ class UsageError(VqaClientError):
     """A setting, a config file or a command line that can't be used."""
 
 
+class NotOurs(UsageError):
+    """A file that stays as it is, since this program has not made it."""
+
+
 class DataError(VqaClientError):
     """A data file or image folder that is missing, unreadable or of another form than expected."""
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import NotOurs, UsageError
 
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
 MOST_NESTED = 100
@@ -26,20 +26,22 @@ _HINT = "make room or allow writing there, or choose another --output"
 _HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
 _UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _LEFT_OVER_S = 86_400.0
+_LOOKED_AT_BYTES = 4096
 _swept: set[Path] = set()
 """Folders in which this process has looked for what killed ones left."""
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
 
+    `ours` is how each file begins, as a regular expression, that may be replaced: NotOurs for any other and for a link.
     Makes missing folders, and removes what killed processes left in them. Raises UsageError that names the path when
     the disk or the folder can't take it.
     """
-    target = Path(os.path.realpath(path))
     unfinished: Path | None = None
     try:
+        target = Path(os.path.realpath(path)) if ours is None else _own(Path(path), ours)
         if target.exists() and not target.is_file():
             raise UsageError(f"can't write {os.fspath(path)}: it is no file", hint="name a file that may be replaced")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +60,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if unfinished is not None:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
+
+
+def _own(path: Path, ours: bytes) -> Path:
+    """The path with its folder's links followed; raises NotOurs where what lies there must stay, OSError."""
+    problem = "is a link" if path.is_symlink() else ""
+    if not problem and path.is_file():
+        with path.open("rb") as file:
+            begin = file.read(_LOOKED_AT_BYTES)
+        problem = "is there already, and not from this program" if begin and not re.match(ours, begin) else ""
+    if problem:
+        raise NotOurs(f"{path} {problem}: it stays as it is", hint="move it away, or choose another --output")
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
@@ -103,9 +117,9 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
     return UsageError(f"can't write {os.fspath(path)}: {error.strerror or error}", hint=_HINT)
 
 
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write one JSON value, indented."""
-    with replacing(path) as file:
+def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = None) -> None:
+    """Write one JSON value, indented; `ours` as in `replacing`."""
+    with replacing(path, ours) as file:
         file.write(indented(value) + b"\n")
 
 
