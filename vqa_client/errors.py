@@ -41,7 +41,8 @@ class ServerUnusable(VqaClientError):
 class QuestionFailed(VqaClientError):
     """One question could not be asked or got no usable reply; caught once, where the record is made.
 
-    `transient` says that the question is not at fault, so that the same command asks it again.
+    `transient` says that the question is not at fault, so that the same command asks it again; `image_stamp` is that of
+    the file that is.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class QuestionFailed(VqaClientError):
         attempts: int = 0,
         request_bytes: int = 0,
         transient: bool = False,
+        image_stamp: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
@@ -63,3 +65,4 @@ class QuestionFailed(VqaClientError):
         self.attempts = attempts
         self.request_bytes = request_bytes
         self.transient = transient
+        self.image_stamp = image_stamp

@@ -17,6 +17,8 @@ import msgspec
 
 from vqa_client.errors import NotOurs, UsageError
 
+FileState = tuple[int, int, int, int]
+"""Size in bytes, times of the last change of content and of anything in ns, inode."""
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
 MOST_NESTED = 100
 """Levels of JSON in a file of settings: a walk through more would end in a RecursionError."""
@@ -110,6 +112,16 @@ def _remove_unlocked(path: str) -> None:
         os.unlink(path)
     finally:
         os.close(descriptor)
+
+
+def state_of(found: os.stat_result) -> FileState:
+    """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def stamp(state: FileState) -> str:
+    """The state of a file in eight digits: the same ones mean that it has not changed, others nothing by themselves."""
+    return f"{zlib.crc32(b'%d %d %d %d' % state):08x}"
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:

@@ -71,11 +71,15 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Image(SentImage, frozen=True, kw_only=True, weakref=True):
-    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`."""
+    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
+
+    `stamp` tells in which state the file was when it was read.
+    """
 
     mime: str
     path: str = ""
     data: bytes | None = None
+    stamp: str = ""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -163,6 +167,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
     question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
+    `image_stamps` are those of its image files; of one that was no image, that one's.
     """
 
     question_id: str
@@ -185,6 +190,7 @@ class Record(Struct, frozen=True, kw_only=True):
     groups: dict[str, str] = {}
     cluster: str = ""
     images: tuple[SentImage, ...] = ()
+    image_stamps: str | UnsetType = UNSET
     truncated_pages: int = 0
     error: Failure | None = None
     prompt_tokens: int | None = None

@@ -5,6 +5,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,26 @@ async def test_a_page_whose_time_was_set_back_is_asked_again(tmp_path: Path, fau
     os.utime(of.page("q1"), (past_s, past_s))
     await of.ask(server)
     assert [chat.prompt[:6] for chat in server.chats[3:]] == ["[[q1]]"]
+
+
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+async def test_a_clock_that_was_ahead_or_behind_hides_no_changed_page(
+    ahead_s: float, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 4, pages=2)
+    of.page("q3").write_bytes(b"no page")
+    server = fault_server("B")
+    await of.ask(server)
+    run = of.run_file()
+    for session in run["sessions"]:
+        session["started"] = (datetime.fromisoformat(session["started"]) + timedelta(seconds=ahead_s)).isoformat()
+    (of.output / "clean_mc_eval.run.json").write_text(json.dumps(run))
+    await of.ask(server)
+    assert len(server.chats) == 3
+    redrawn(of.page("q1", 2))
+    of.page("q3").write_bytes(of.page("q0").read_bytes())
+    assert (await of.ask(server))["q3"]["status"] == "ok"
+    assert sorted(chat.prompt[:6] for chat in server.chats[3:]) == ["[[q1]]", "[[q3]]"]
 
 
 async def test_a_page_that_changed_before_a_smaller_run_is_asked_again(

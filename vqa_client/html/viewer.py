@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import VqaClientError
+from vqa_client.files import stamp, state_of
 from vqa_client.html.page import index_page, page
 from vqa_client.html.shown_images import ServedImages
 from vqa_client.html.thumbnails import thumbnail
@@ -99,7 +100,7 @@ def _state(log: Path) -> str:
     """What changes whenever the log or its run file does."""
     files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")))
     stats = [path.stat() for path in files if path.exists()]
-    return " ".join(f"{one.st_size}-{one.st_mtime_ns}" for one in stats)
+    return " ".join(stamp(state_of(one)) for one in stats)
 
 
 def _number(text: str) -> int:

@@ -76,7 +76,7 @@ def _made(job: Job) -> tuple[FileKey | None, Settled | None]:
         opened = _opened.get((key, job.recipe)) or _open(job)
         return (opened.key, _corrupted(job.corruption, opened)) if isinstance(opened, _Opened) else opened
     except QuestionFailed as failed:
-        return None if failed.transient else key, Refused.by(failed)
+        return None if failed.transient else key, Refused.by(failed, key)
 
 
 def _open(job: Job) -> _Opened | tuple[FileKey | None, Settled | None]:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.files import stamp, state_of
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
@@ -30,15 +31,18 @@ class Refused(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     transient: bool = False
+    stamp: str = ""
 
     def error(self) -> QuestionFailed:
         """Make the error to raise."""
-        return QuestionFailed("bad_image", self.message, hint=self.hint, transient=self.transient)
+        return QuestionFailed(
+            "bad_image", self.message, hint=self.hint, transient=self.transient, image_stamp=self.stamp
+        )
 
     @classmethod
-    def by(cls, failed: QuestionFailed) -> "Refused":
-        """What an error says, without its traceback."""
-        return cls(message=str(failed), hint=failed.hint, transient=failed.transient)
+    def by(cls, failed: QuestionFailed, key: FileKey) -> "Refused":
+        """What an error says of a file, without its traceback."""
+        return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp(key[1:]))
 
 
 Settled = Image | Refused
@@ -65,7 +69,8 @@ def file_key(path: str) -> FileKey | Refused:
     if not stat.S_ISREG(found.st_mode):
         return Refused(message=f"{path}: is no regular file", hint=_MISSING_HINT)
     if found.st_size > MAX_FILE_BYTES:
-        return Refused(message=f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read")
+        told = f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
+        return Refused(message=told, stamp=stamp(state_of(found)))
     return _key(path, found)
 
 
@@ -83,19 +88,19 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
         found = facts(data, path)
         if found.width * found.height > MAX_IMAGE_PIXELS:
             told = f"{path}: has {found.width}x{found.height} pixels; servers take at most {MAX_IMAGE_PIXELS}"
-            return key, Refused(message=told, hint="make the image smaller first")
+            return key, Refused(message=told, hint="make the image smaller first", stamp=stamp(key[1:]))
         if is_plain(found, recipe):
-            image = _unchanged(path, found, data)
+            image = _unchanged(key, found, data)
             if hold:
                 HELD.keep(image.sha256, data)
             return key, image
-        return key, _decoded(path, found, data, recipe) if decode else None
+        return key, _decoded(key, found, data, recipe) if decode else None
     except QuestionFailed as failed:
-        return None if failed.transient else key, Refused.by(failed)
+        return None if failed.transient else key, Refused.by(failed, key)
 
 
 def _key(path: str, found: os.stat_result) -> FileKey:
-    return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return path, *state_of(found)
 
 
 def _unreadable(path: str, error: Exception) -> Refused:
@@ -127,24 +132,25 @@ def _whole(descriptor: int, size_bytes: int) -> bytes:
     return data
 
 
-def _unchanged(path: str, found: ImageFacts, data: bytes) -> Image:
+def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
     return Image(
-        name=os.path.basename(path),
+        name=os.path.basename(key[0]),
         mime=found.mime,
         sha256=sha256(data).hexdigest(),
         size_bytes=len(data),
         width=found.width,
         height=found.height,
-        path=path,
+        path=key[0],
+        stamp=stamp(key[1:]),
     )
 
 
-def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
-    made = recode(data, found, recipe, path)
+def _decoded(key: FileKey, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
+    made = recode(data, found, recipe, key[0])
     if made is None:
-        return _unchanged(path, found, data)
+        return _unchanged(key, found, data)
     return Image(
-        name=os.path.basename(path),
+        name=os.path.basename(key[0]),
         mime=made.mime,
         sha256=sha256(made.data).hexdigest(),
         size_bytes=len(made.data),
@@ -154,4 +160,5 @@ def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image
         file_sha256=sha256(data).hexdigest(),
         file_size_bytes=len(data),
         data=made.data,
+        stamp=stamp(key[1:]),
     )
