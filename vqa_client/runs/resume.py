@@ -147,13 +147,10 @@ class Unchanged:
             return False
 
     def _same_file(self, kept: SentImage, path: str, stat: os.stat_result, *, look: bool) -> bool:
-        return (
-            kept.name == os.path.basename(path)
-            and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
-            and (
-                (not look and self._is_told and _written_ns(stat) <= self._since_ns) or _sha256(path) == (kept.file_sha256 or kept.sha256)
-            )
-        )
+        if kept.name != os.path.basename(path) or (kept.file_size_bytes or kept.size_bytes) != stat.st_size:
+            return False
+        is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
+        return is_older or _sha256(path) == (kept.file_sha256 or kept.sha256)
 
 
 def _written_ns(stat: os.stat_result) -> int:
