@@ -66,7 +66,8 @@ def _jobs(order: Order, sources: list[Source], variants: tuple[Variant, ...]) ->
 
 def _is_of(copy: str, time_ns: int) -> bool:
     """Whether a copy has the time of its image; one that is only newer may be of an image that has changed since."""
-    return time_ns >= 0 and abs(changed_ns(copy) - time_ns) < _FINEST_NS  # an image that is gone is to be named
+    made_ns = changed_ns(copy)
+    return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # an image that is gone is to be named
 
 
 def expected_bytes(plan: Plan, *, workers: int) -> int:
