@@ -1,9 +1,15 @@
+import errno
+import fcntl
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vqa_client import files
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing, write_json
 
@@ -72,3 +78,82 @@ def test_a_block_that_ends_well_replaces(tmp_path: Path) -> None:
         file.write(b"a,b\r\n")
         assert not (tmp_path / "table.csv").exists()
     assert (tmp_path / "table.csv").read_bytes() == b"a,b\r\n"
+
+
+WRITER = """
+import os, sys, time
+from vqa_client.files import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"x" * 1000)
+    file.flush()
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_at_the_next_start_and_what_a_living_one_writes_is_not(
+    tmp_path: Path,
+) -> None:
+    foreign = [".notes.tmp", ".0123456789abcdef.tmp", "vqa-client-0.tmp", ".vqa-client-mine.tmp"]
+    for name in foreign:
+        (tmp_path / name).write_text("precious")
+    other_host = tmp_path / f".vqa-client-00000000-{'0' * 16}.tmp"
+    long_ago = tmp_path / f".vqa-client-00000000-{'1' * 16}.tmp"
+    (tmp_path / f".vqa-client-{files._HOST}-{'2' * 16}.tmp").symlink_to(tmp_path / ".notes.tmp")
+    command = [sys.executable, "-c", WRITER]
+    with (
+        subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.PIPE) as living,
+        subprocess.Popen([*command, str(tmp_path / "b")], stdout=subprocess.PIPE) as killed,
+    ):
+        for one in (living, killed):
+            assert one.stdout
+            assert one.stdout.readline() == b"begun\n"
+        killed.kill()
+        killed.wait()
+        for path in (other_host, long_ago):
+            path.write_text("half a report")
+        os.utime(long_ago, (1, 1))
+        before = set(os.listdir(tmp_path))
+        files._swept.clear()
+        write_json(tmp_path / "report.json", {})
+        gone = before - set(os.listdir(tmp_path))
+        living.kill()
+    assert long_ago.name in gone
+    assert len(gone) == 2
+    assert all((tmp_path / name).read_text() == "precious" for name in foreign)
+    assert other_host.exists()
+    files._swept.clear()
+    write_json(tmp_path / "report.json", {})
+    left = {name for name in os.listdir(tmp_path) if name.startswith(".vqa-client-")}
+    assert left == {other_host.name, f".vqa-client-{files._HOST}-{'2' * 16}.tmp", ".vqa-client-mine.tmp"}
+
+
+def test_a_file_that_was_taken_for_a_leftover_before_it_was_locked_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_json(tmp_path / "report.json", {"n": 1})
+    lock, lost = fcntl.flock, []
+
+    def too_late(file: Any, how: int) -> None:
+        if not lost:
+            lost.append(file.name)
+            os.unlink(file.name)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    write_json(tmp_path / "report.json", {"n": 2})
+    assert (strict(tmp_path / "report.json"), len(lost)) == ({"n": 2}, 1)
+
+
+def test_a_file_system_without_locks_takes_reports_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / f".vqa-client-{files._HOST}-{'2' * 16}.tmp"
+    left.write_text("somebody may be writing it")
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    write_json(tmp_path / "report.json", {"n": 1})
+    assert sorted(os.listdir(tmp_path)) == [left.name, "report.json"]

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import tracemalloc
+import types
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,25 @@ def test_a_file_cut_anywhere_keeps_every_whole_line(cut: int, tmp_path_factory: 
         whole = part.count(b"\n")
         assert len(log) in (whole, whole + 1)  # one more where only the newline is missing
         assert all(log.read((str(n), "")).output == "ü" * n for n in range(whole))
+
+
+def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path, record("1", output="x" * 20_000), record("2"))
+
+    def fails(*_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    log = RecordLog(path)
+    for call in ("fsync", "write", "ftruncate"):
+        monkeypatch.setattr(os, call, fails)
+    for ask in (log.sync, lambda: log.append(record("3")), log.close):
+        with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be written: Input/output error"):
+            ask()
+    monkeypatch.undo()
+    with RecordLog(path) as log:
+        monkeypatch.setattr(log, "_file", types.SimpleNamespace(seek=fails, closed=False, close=log._file.close))
+        with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be read: Input/output error"):
+            log.read(("1", ""))
 
 
 def test_two_writers_are_refused(path: Path) -> None:

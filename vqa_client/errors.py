@@ -22,6 +22,10 @@ class UsageError(VqaClientError):
     """A setting, a config file or a command line that can't be used."""
 
 
+class NotOurs(UsageError):
+    """A file that stays as it is, since this program has not made it."""
+
+
 class DataError(VqaClientError):
     """A data file or image folder that is missing, unreadable or of another form than expected."""
 
@@ -35,7 +39,11 @@ class ServerUnusable(VqaClientError):
 
 
 class QuestionFailed(VqaClientError):
-    """One question could not be asked or got no usable reply; caught once, where the record is made."""
+    """One question could not be asked or got no usable reply; caught once, where the record is made.
+
+    `transient` says that the question is not at fault, so that the same command asks it again; `image_stamp` is that of
+    the file that is.
+    """
 
     def __init__(
         self,
@@ -47,6 +55,8 @@ class QuestionFailed(VqaClientError):
         hint: str = "",
         attempts: int = 0,
         request_bytes: int = 0,
+        transient: bool = False,
+        image_stamp: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
@@ -54,3 +64,5 @@ class QuestionFailed(VqaClientError):
         self.body = body
         self.attempts = attempts
         self.request_bytes = request_bytes
+        self.transient = transient
+        self.image_stamp = image_stamp

@@ -1,46 +1,129 @@
-"""Writing reports: the whole file or none of it, as strict JSON in UTF-8."""
+"""Writing reports, the whole file or none of it, as strict JSON in UTF-8; and what no settings file may be."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import platform
 import re
 import secrets
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import NotOurs, UsageError
 
 _DIGITS = re.compile(r"([0-9]{1,18})")
+FileState = tuple[int, int, int, int]
+"""Size in bytes, times of the last change of content and of anything in ns, inode."""
 BUFFER_BYTES = 1 << 18  # a report has three files open at once
+MOST_NESTED = 100
+"""Levels of JSON in a file of settings: a walk through more would end in a RecursionError."""
 _HINT = "make room or allow writing there, or choose another --output"
 
 
+_HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
+_UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
+_LEFT_OVER_S = 86_400.0
+_LOOKED_AT_BYTES = 4096
+_swept: set[Path] = set()
+"""Folders in which this process has looked for what killed ones left."""
+
+
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
 
-    Makes missing folders. Raises UsageError that names the path when the disk or the folder can't take it.
+    `ours` is how each file begins, as a regular expression, that may be replaced: NotOurs for any other and for a link.
+    Makes missing folders, and removes what killed processes left in them. Raises UsageError that names the path when
+    the disk or the folder can't take it.
     """
-    target = Path(os.path.realpath(path))
-    unfinished = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    unfinished: Path | None = None
     try:
+        target = Path(os.path.realpath(path)) if ours is None else _own(Path(path), ours)
         if target.exists() and not target.is_file():
             raise UsageError(f"can't write {os.fspath(path)}: it is no file", hint="name a file that may be replaced")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(unfinished, "xb", buffering=BUFFER_BYTES) as file:
+        if target.parent not in _swept:
+            _swept.add(target.parent)
+            remove_leftovers(target.parent)
+        unfinished, begun = _begun(target.parent)
+        with begun as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, target)
+            os.replace(unfinished, target)  # while the lock holds
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+        if unfinished is not None:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+
+
+def _own(path: Path, ours: bytes) -> Path:
+    """The path with its folder's links followed; raises NotOurs where what lies there must stay, OSError."""
+    problem = "is a link" if path.is_symlink() else ""
+    if not problem and path.is_file():
+        with path.open("rb") as file:
+            begin = file.read(_LOOKED_AT_BYTES)
+        problem = "is there already, and not from this program" if begin and not re.match(ours, begin) else ""
+    if problem:
+        raise NotOurs(f"{path} {problem}: it stays as it is", hint="move it away, or choose another --output")
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+    """Create a file whose lock says for as long as this process lives that it is being written."""
+    path, file = _new(folder)
+    if not path.exists():  # another process took it for a leftover before it was locked
+        file.close()
+        path, file = _new(folder)
+    return path, file
+
+
+def _new(folder: Path) -> tuple[Path, IO[bytes]]:
+    path = folder / f".vqa-client-{_HOST}-{secrets.token_hex(8)}.tmp"
+    file = open(path, "xb", buffering=BUFFER_BYTES)  # noqa: SIM115  the caller closes it
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return path, file
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete the unfinished files of killed processes; another host's after a day, since locks need not reach there."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if (found := _UNFINISHED.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
+                age_s = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                with contextlib.suppress(OSError):
+                    if found[1] == _HOST or age_s > _LEFT_OVER_S:
+                        _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(path: str) -> None:
+    """Delete a file that no process has locked; raises OSError where one has, or where there are no locks."""
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def state_of(found: os.stat_result) -> FileState:
+    """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def stamp(state: FileState) -> str:
+    """The state of a file in eight digits: the same ones mean that it has not changed, others nothing by themselves."""
+    return f"{zlib.crc32(b'%d %d %d %d' % state):08x}"
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
@@ -48,9 +131,9 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
     return UsageError(f"can't write {os.fspath(path)}: {error.strerror or error}", hint=_HINT)
 
 
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write one JSON value, indented."""
-    with replacing(path) as file:
+def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = None) -> None:
+    """Write one JSON value, indented; `ours` as in `replacing`."""
+    with replacing(path, ours) as file:
         file.write(indented(value) + b"\n")
 
 
@@ -78,3 +161,15 @@ def natural_key(text: str) -> tuple[tuple[str | int, ...], str]:
     """Give a sort key under which page_2 comes before page_10, and 20-40% before 100%, whatever the case."""
     parts = _DIGITS.split(text.casefold())
     return tuple(int(part) if at % 2 else part for at, part in enumerate(parts)), text
+
+
+def checked_nesting(value: Any) -> Any:
+    """The same value of JSON; raises ValueError where it is nested deeper than any that is written on purpose."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MOST_NESTED:
+            raise ValueError(f"it is nested more than {MOST_NESTED} levels deep")
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [each for values in inner for each in values]
+    return value

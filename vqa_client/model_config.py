@@ -3,16 +3,28 @@
 import difflib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_core import PydanticCustomError
 
 from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.files import checked_nesting
 from vqa_client.shipped import shipped
 
 DEFAULT_TIMEOUT_S = 600.0
 OURS = frozenset({"model", "messages", "stream", "n"})
 """Keys of a request that an extra_body may not set: a run would not be what its records say."""
+
+
+def _argument(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "no command line can contain a NUL")
+    return text
+
+
+Argument = Annotated[str, AfterValidator(_argument)]
+"""A word of the command that starts a server."""
 
 
 class ServeBlock(BaseModel):
@@ -24,12 +36,12 @@ class ServeBlock(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
-    model: str | None = Field(default=None, min_length=1)
+    model: Argument | None = Field(default=None, min_length=1)
     max_model_len: int | None = Field(default=None, gt=0)
     limit_mm_per_prompt: int | None = Field(default=None, gt=0)
     tensor_parallel_size: int | None = Field(default=None, gt=0)
-    dtype: str | None = None
-    extra_args: tuple[str, ...] = ()
+    dtype: Argument | None = None
+    extra_args: tuple[Argument, ...] = ()
 
 
 class Prices(BaseModel):
@@ -71,7 +83,7 @@ def load_model(config: str) -> ModelSettings:
     """Read a config by path, or by the name of a shipped one; UsageError names the file, the key and the way out."""
     path = _find(config)
     try:
-        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = checked_nesting(json.loads(path.read_bytes().decode("utf-8-sig")))
     except (OSError, *UNDECODABLE) as error:
         raise UsageError(f"the config {path} can't be read: {error}") from error
     return parse_model(raw, str(path))

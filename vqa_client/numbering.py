@@ -30,7 +30,9 @@ class Numbering(Generic[Key]):
 
     def find(self, key: Key) -> int:
         """The number of a key, -1 where it has none."""
-        tag = hash(key) & _TAG
+        return self._find(key, hash(key) & _TAG)
+
+    def _find(self, key: Key, tag: int) -> int:
         table, tags = self._tables[tag >> 24], self._tags
         size = len(table)
         at = tag % size
@@ -44,11 +46,11 @@ class Numbering(Generic[Key]):
 
     def number(self, key: Key) -> int:
         """The number of a key, which is the next one where it has none yet: `len` tells beforehand which that is."""
-        found = self.find(key)
-        if found >= 0:
-            return found
         tag = hash(key) & _TAG
         which = tag >> 24
+        found = self._find(key, tag)
+        if found >= 0:
+            return found
         self._tags.append(tag)
         self._taken[which] += 1
         if self._taken[which] * 4 > len(self._tables[which]) * 3:

@@ -5,43 +5,39 @@ import fcntl
 import os
 import stat
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
-from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
+from vqa_client.log_lines import Error, Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.numbering import Numbering
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
-
+Damaged = tuple[int, bytes]
+"""The number of a line and what of it is not a record; nothing where it only has several."""
 
 _LASTS = 1
 """The bit of a state that says that asking again would fail again; above it stands the number of the status."""
 _NUMBERS: dict[Status, int] = {status: number for number, status in enumerate(STATUSES)}
 _STATE_BITS = 5
-_STATE = (1 << _STATE_BITS) - 1
+_STATE_MASK = (1 << _STATE_BITS) - 1
 
 
-class _Error(Struct):
-    http_status: int | None = None
+def _state(head: Head) -> int:
+    """What became of the question; a key or a model that a server refused may be right next time, and so may a disk."""
+    error = head.error
+    passes = error is not None and (error.transient or error.http_status in (401, 403, 404))
+    return _NUMBERS[head.status] << 1 | (head.status in PERMANENT and not passes)
 
 
-class _Line(Struct):
-    question_id: str
-    status: Status
-    variant: str = ""
-    error: _Error | None = None
-
-    def state(self) -> int:
-        """What became of the question; a key or a model that a server refused may be right next time."""
-        refused = self.error is not None and self.error.http_status in (401, 403, 404)
-        return _NUMBERS[self.status] << 1 | (self.status in PERMANENT and not refused)
+_STATES = {status: _state(Head("", status)) for status in STATUSES}
+"""Those of questions without an error."""
 
 
 def _status(state: int) -> Status:
@@ -54,16 +50,14 @@ def _holds(state: int) -> bool:
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
     """Whether a record need not be asked again: it was answered, or has failed for good, and not as `again` says."""
-    return record.status not in again and _holds(_line_of(record).state())
+    return record.status not in again and _holds(_state(_head_of(record)))
 
 
-def _line_of(record: Record) -> _Line:
-    failure = _Error(record.error.http_status) if record.error else None
-    return _Line(record.question_id, record.status, record.variant, failure)
+def _head_of(record: Record) -> Head:
+    failure = Error(record.error.http_status, record.error.transient) if record.error else None
+    return Head(record.question_id, record.status, record.variant, failure)
 
 
-_line = msgspec.json.Decoder(_Line)
-_record = msgspec.json.Decoder(Record)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -71,13 +65,17 @@ class RecordLog:
     """An append-only JSONL file that one process at a time may write.
 
     A line is written in one call and is on its way to the disk when `append` returns: a killed process loses only
-    what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening.
-    Some 20 bytes are kept of a record, where it stands among them; all else is read from the file again.
+    what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening;
+    what of it is not a record lies beside it then (`damaged_beside`). `identity` is that of the run, which the first
+    line names: IdentityError where that is another one. Some 20 bytes are kept of a record, where it stands among them;
+    all else is read from the file again. Raises UsageError where the disk fails.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.repaired = ""
+        self._identity = identity or {}
+        self._run = ""
         self._end = 0
         self._fd: int
         self._file: IO[bytes]
@@ -110,23 +108,22 @@ class RecordLog:
         number = self._number(key)
         if number < 0:
             return False
-        state = self._places[number] & _STATE
+        state = self._places[number] & _STATE_MASK
         return _holds(state) and _status(state) not in again
 
     def append(self, record: Record) -> None:
         """Write one record; a full disk leaves the file as it was and raises UsageError."""
-        line = _encode(record) + b"\n"
         place = self._end
+        line = line_of(record) if place else line_of(record, self._named())
         try:
-            written = os.write(self._fd, line)
+            if os.write(self._fd, line) < len(line):
+                raise OSError("the disk is full")
         except OSError as error:
-            os.ftruncate(self._fd, place)
+            with contextlib.suppress(OSError):  # what is left of the line is found on the next opening
+                os.ftruncate(self._fd, place)
             raise _unwritable(self.path, error) from error
-        if written < len(line):
-            os.ftruncate(self._fd, place)
-            raise _unwritable(self.path, OSError("the disk is full"))
         self._end = place + len(line)
-        self._note(_line_of(record), place)
+        self._note(_head_of(record), place)
 
     def get(self, key: Key) -> Record | None:
         """The last record of a question, None where there is none; UsageError when it is of another form."""
@@ -145,26 +142,31 @@ class RecordLog:
         self.rewrite(record for record in self if (record.question_id, record.variant) not in keys)
 
     def sync(self) -> None:
-        """Make what was appended safe against a power cut."""
-        os.fsync(self._fd)
+        """Make what was appended safe against a power cut; raises UsageError."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
 
     def __iter__(self) -> Iterator[Record]:
         return map(self._read, range(len(self._places)))
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace the whole log by these records, at once or not at all."""
+        run = self._named()
         with replacing(self.path) as file:
             for record in records:
-                file.write(_encode(record) + b"\n")
-        self._close()  # the old file, which the new one has replaced
-        self._open()
-        self._index()
+                file.write(line_of(record, run))
+                run = ""
+        self._reopen()
 
     def close(self) -> None:
         """Sync and give up the lock."""
         if not self._file.closed:
-            self.sync()
-            self._close()
+            try:
+                self.sync()
+            finally:
+                self._close()
 
     def __enter__(self) -> "RecordLog":
         return self
@@ -212,35 +214,55 @@ class RecordLog:
         self._shown: tuple[int, bytes] = (-1, b"")
         self._found: tuple[Key, int] = (("", ""), -1)
 
+    def _reopen(self) -> None:
+        self._close()  # the old file, which a new one has replaced
+        self._open()
+        self._index()
+
+    def _named(self) -> str:
+        """The name of the run in the first line."""
+        return run_name(self._identity) if self._identity else self._run
+
     def _index(self) -> None:
         self._forget()
-        bad = 0
-        for place, line in _lines(self.path):
-            try:
-                found = _line.decode(line)
-            except UNDECODABLE:
-                bad += 1
-                continue
-            self._note(found, place)
-        self._end = os.fstat(self._fd).st_size
-        if bad:
-            self._drop_unreadable(bad)
-        elif self._end and os.pread(self._fd, 1, self._end - 1) != b"\n":
+        damaged: list[Damaged] = []
+        with _reading(self.path):
+            for place, _, head in records_in(self.path, lambda line, rest: damaged.append((line, rest))):
+                if head.run and not self._places:
+                    check_run(self.path, head.run, self._identity)
+                    self._run = head.run
+                self._note(head, place)
+            self._end = os.fstat(self._fd).st_size
+            whole = not self._end or os.pread(self._fd, 1, self._end - 1) == b"\n"
+        if damaged:
+            self._mend(damaged)
+        elif not whole:
             self._end += os.write(self._fd, b"\n")
 
-    def _drop_unreadable(self, bad: int) -> None:
-        lines = f"{bad} unreadable line{'s' * (bad > 1)}"
-        self.repaired = f"{self.path.name}: {lines} dropped; the questions are asked again"
-        self.rewrite(self)
+    def _mend(self, damaged: list[Damaged]) -> None:
+        """Set aside what is not a record, and give each record a line of its own; the text of none is changed."""
+        rests = [(line, rest) for line, rest in damaged if rest]
+        said = []
+        if rests:
+            aside = _set_aside(self.path, rests)
+            said.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is asked again")
+        if len(rests) < len(damaged):
+            several = [(line, rest) for line, rest in damaged if not rest]
+            said.append(f"{_lines('line', several)} had several records each: all are kept")
+        with _reading(self.path), replacing(self.path) as file:
+            for _, text, _ in records_in(self.path, lambda line, rest: None):
+                file.write(text.rstrip() + b"\n")
+        self.repaired = f"{self.path.name}: {'; '.join(said)}"
+        self._reopen()
 
-    def _note(self, line: _Line, place: int) -> None:
+    def _note(self, head: Head, place: int) -> None:
         """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
-        state = line.state()
-        number = self._numbers.number((line.question_id, line.variant))
+        state = _STATES[head.status] if head.error is None else _state(head)
+        number = self._numbers.number((head.question_id, head.variant))
         if number == len(self._places):
             self._places.append(place << _STATE_BITS | state)
         else:
-            self._count[self._places[number] & _STATE] -= 1
+            self._count[self._places[number] & _STATE_MASK] -= 1
             self._places[number] = place << _STATE_BITS | state
         self._count[state] += 1
 
@@ -257,15 +279,15 @@ class RecordLog:
         line = self._line(number)
         if line.startswith(_opening(key)):
             return True
-        found = _line.decode(line)
+        found = head_of(line)
         return (found.question_id, found.variant) == key
 
     def _read(self, number: int) -> Record:
         line = self._line(number)
         try:
-            return _record.decode(line)
+            return record_of(line)
         except UNDECODABLE as error:
-            told = f"{self.path}: the record of {_line.decode(line).question_id!r} can't be read: {error}"
+            told = f"{self.path}: the record of {head_of(line).question_id!r} can't be read: {error}"
             hint = "was it edited? --fresh moves the records aside and starts over"
             raise UsageError(told, hint=hint) from None
 
@@ -273,24 +295,53 @@ class RecordLog:
         """Read a record's line; finding a record has read it already."""
         place = self._places[number] >> _STATE_BITS
         if self._shown[0] != place:
-            self._file.seek(place)
-            self._shown = place, self._file.readline()
+            try:
+                self._file.seek(place)
+                self._shown = place, self._file.readline()
+            except OSError as error:
+                raise _unreadable(self.path, error) from error
         return self._shown[1]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Place and content of each line; only a line feed ends one, whatever a reply holds."""
-    place = 0
-    with path.open("rb") as file:
-        for line in file:
-            if line.strip():
-                yield place, line
-            place += len(line)
+def damaged_beside(path: Path) -> Path:
+    """Where the unreadable lines of a log are kept, each after its number."""
+    return path.with_name(f"{path.name.removesuffix('.jsonl')}.damaged.txt")
+
+
+def _set_aside(path: Path, rests: list[Damaged]) -> Path:
+    aside = damaged_beside(path)
+    try:
+        with aside.open("ab") as file:
+            file.writelines(b"line %d: %b\n" % (line, rest.rstrip(b"\n")) for line, rest in rests)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _unwritable(aside, error) from error
+    return aside
+
+
+def _lines(kind: str, lines: Sequence[Damaged]) -> str:
+    """Such as "2 unreadable lines (3, 17)"."""
+    return f"{len(lines)} {kind}{'s' * (len(lines) > 1)} ({numbered([line for line, _ in lines])})"
 
 
 def _opening(key: Key) -> bytes:
     """What a line of this key begins with, as it is written here: comparing it is cheaper than decoding the line."""
     return b'{"question_id":%b,"variant":%b,' % (_encode(key[0]), _encode(key[1]))
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a log, whatever is in it; UsageError where another run has it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, path: Path) -> None:
@@ -305,6 +356,21 @@ def _lock(descriptor: int, path: Path) -> None:
         raise UsageError(
             f"{path} can't be locked: {error.strerror}", hint="its file system has no locks: give a local --output"
         ) from None
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{path} can't be read: {error.strerror or error}",
+        hint="check the disk; the log stays as it is, and the same command resumes once it can be read",
+    )
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
+from zlib import crc32
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -141,6 +142,7 @@ def _asked(question: Question, line: Line, prompt: str, images: tuple[Image, ...
         groups=question.groups,
         cluster=question.cluster,
         images=tuple(map(_kept_image, images)),
+        image_stamps=stamps([image.stamp for image in images]) or UNSET,
         truncated_pages=len(question.images) - len(question.images[: line.max_pages]),
     )
 
@@ -179,10 +181,24 @@ def _failed(asked: Record, failure: QuestionFailed) -> Record:
     return replace(
         asked,
         status=failure.status,
-        error=Failure(message=str(failure), http_status=failure.http_status, body=failure.body, hint=failure.hint),
+        error=Failure(
+            message=str(failure),
+            http_status=failure.http_status,
+            body=failure.body,
+            hint=failure.hint,
+            transient=failure.transient,
+        ),
         attempts=failure.attempts,
         request_bytes=failure.request_bytes,
+        image_stamps=failure.image_stamp or asked.image_stamps,
     )
+
+
+def stamps(each: Sequence[str]) -> str:
+    """The stamps of a question's image files as a record has them: of several, a checksum; "" where one has none."""
+    if len(each) > 1 and all(each):
+        return f"{crc32(' '.join(each).encode()):08x}"
+    return each[0] if len(each) == 1 else ""
 
 
 def _kept_image(image: Image) -> SentImage:

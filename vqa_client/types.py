@@ -73,11 +73,15 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Image(SentImage, frozen=True, kw_only=True, weakref=True):
-    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`."""
+    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
+
+    `stamp` tells in which state the file was when it was read.
+    """
 
     mime: str
     path: str = ""
     data: bytes | None = None
+    stamp: str = ""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -148,12 +152,16 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a question has no reply: the server's own words, cut to a length that can be kept."""
+    """Why a question has no reply: the server's own words, cut to a length that can be kept.
+
+    `transient` says that not the question was at fault: it is asked again, whatever its status.
+    """
 
     message: str
     http_status: int | None = None
     body: str = ""
     hint: str = ""
+    transient: bool = False
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -161,6 +169,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
     question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
+    `image_stamps` are those of its image files; of one that was no image, that one's.
     """
 
     question_id: str
@@ -183,6 +192,7 @@ class Record(Struct, frozen=True, kw_only=True):
     groups: dict[str, str] = {}
     cluster: str = ""
     images: tuple[SentImage, ...] = ()
+    image_stamps: str | UnsetType = UNSET
     truncated_pages: int = 0
     error: Failure | None = None
     prompt_tokens: int | None = None

@@ -1,17 +1,21 @@
-"""Disks that are full, pipes whose reader left, and two runs that want the same files."""
+"""Disks that are full or fail, pipes whose reader left, and two runs that want the same files."""
 
+import asyncio
+import errno
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import delay
+from tests.fakes.words import delay, oracle
 from tests.faults.commands import (
     ROOT,
     TIMEOUT_S,
@@ -201,3 +205,47 @@ def test_a_lock_goes_with_its_process(tmp_path: Path, fault_server: StartsServer
         first.finished()
     assert ran(of.arguments(server.base_url)).code == 0
     assert len(of.outcomes()) == 12
+
+
+@pytest.mark.parametrize("call", ["open", "read"])
+@pytest.mark.parametrize("number", ["EIO", "ESTALE", "ENFILE", "EMFILE", "ENOMEM", "EACCES", "ENOENT", "ETIMEDOUT"])
+async def test_what_the_disk_did_once_is_asked_again_by_the_same_command(
+    number: str, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    waited_s = of.page("q2").stat().st_ctime
+    while time.time() < int(waited_s) + 1.05:  # pages are older than the run, as they are in practice
+        await asyncio.sleep(0.05)
+    server = fault_server(oracle(of.replies()))
+    with monkeypatch.context() as patched:
+        fail_once(patched, call, of.page("q1"), OSError(getattr(errno, number), os.strerror(getattr(errno, number))))
+        records = await of.ask(server, max_workers=1)
+    assert [records[name]["status"] for name in of.ids] == ["ok", "bad_image", "ok"]
+    assert records["q1"]["error"]["transient"]
+    records = await of.ask(server)
+    assert [records[name]["status"] for name in of.ids] == ["ok"] * 3
+    assert [chat.prompt[:6] for chat in server.chats] == ["[[q0]]", "[[q2]]", "[[q1]]"]
+
+
+def fail_once(patched: pytest.MonkeyPatch, call: str, path: Path, error: Exception) -> None:
+    """Let the system refuse the file at `path` once, when it is opened or first read."""
+    opened: list[int] = []
+    do_open, do_read = os.open, os.read
+
+    def open_it(name: Any, *given: Any, **named: Any) -> int:
+        if str(name) != str(path) or opened:
+            return do_open(name, *given, **named)
+        opened.append(-1)
+        if call == "open":
+            raise error
+        opened[0] = do_open(name, *given, **named)
+        return opened[0]
+
+    def read_it(descriptor: int, size: int) -> bytes:
+        if opened and descriptor == opened[0]:
+            opened[0] = -1
+            raise error
+        return do_read(descriptor, size)
+
+    patched.setattr(os, "open", open_it)
+    patched.setattr(os, "read", read_it)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from PIL import Image, ImageOps
@@ -178,6 +179,18 @@ async def test_a_broken_file_is_one_record_and_never_a_request(
     assert len(records["q1"]["error"]["message"]) > len(str(bad)) + 5
     assert records["q1"]["attempts"] == 0
     assert len(server.chats) == 2
+
+
+async def test_memory_that_ran_out_once_is_not_the_images_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 2)
+    of.page("q1").write_bytes(encoded(spotted(), "BMP"))
+    server = fault_server(oracle(of.replies()))
+    with monkeypatch.context() as patched:
+        patched.setattr("PIL.ImageFile.ImageFile.load", Mock(side_effect=MemoryError))
+        assert (await of.ask(server))["q1"]["status"] == "bad_image"
+    assert (await of.ask(server))["q1"]["status"] == "ok"
 
 
 def gone(path: Path) -> None:

@@ -1,15 +1,23 @@
 """Runs that are killed outright, again and again, and end all the same as one that never was."""
 
+import csv
 import json
 import random
+import re
+import time
 from collections import Counter
+from io import StringIO
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.words import answer, delay, question_id
 from tests.faults.commands import ran, running, wait_until
 from tests.faults.questions import Questions
+from tests.kept_runs import lay_out
 
 QUESTIONS, WORKERS, KILLS, SEED = 110, 6, 10, 4
 
@@ -87,3 +95,59 @@ def test_a_kill_while_it_starts_or_reports_costs_nothing(tmp_path: Path, fault_s
     assert (done.code, done.is_clean(), len(of.outcomes())) == (0, True, 12), done.text
     assert not of.report()["incomplete"]
     assert len(server.chats) <= 12 + 2 * 4
+
+
+VQA2_TIMES = frozenset({"test_date", "test_time", "avg_inference_time", "inference_time_s", "inference_time", "memory"})
+EXPLAIN_TIMES = frozenset({"latency_s", "attempts", "started"})
+"""The fields that the README names as the exception from "byte for byte"."""
+
+
+def timeless(path: Path, fields: frozenset[str]) -> Any:
+    """A report's content, with nothing in place of these fields' values."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, list):
+            return [without(each) for each in value]
+        if isinstance(value, dict):
+            return {name: None if name in fields else without(each) for name, each in value.items()}
+        return value
+
+    text = path.read_text(encoding="utf-8")
+    return without(json.loads(text) if path.suffix == ".json" else list(csv.DictReader(StringIO(text))))
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        (("vqa2", "--num_questions", "0", "--data_dir"), VQA2_TIMES),
+        (("explain", "--task", "vqax", "--n_samples", "all", "--data_root"), EXPLAIN_TIMES),
+    ],
+    ids=["vqa2", "explain"],
+)
+def test_reports_with_times_are_those_of_a_run_that_was_not_killed_in_all_else(
+    words: tuple[str, ...], fields: frozenset[str], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    lay_out(tmp_path / "none", tmp_path)
+    server = fault_server((delay(0.1), "yes because it is"), keep_bodies=False)
+    given = [*words, str(tmp_path / "data" / words[0]), "--base_url", server.base_url, "--max_workers", "1"]
+    found = []
+    for output in (tmp_path / "killed", tmp_path / "whole"):
+        arguments = [*given, "--no_check", "--no-html", "-o", str(output)]
+        if output.name == "killed":
+            with running(arguments) as command:
+                assert wait_until(lambda: sum(len(whole_lines(log)) for log in output.rglob("*.records.jsonl")) > 1)  # noqa: B023
+                command.process.kill()
+                command.process.wait()
+            time.sleep(1.05)  # the date is of the second
+        done = ran(arguments)
+        assert (done.code, done.is_clean()) == (0, True), done.text
+        reports = [path for path in output.rglob("*.*") if path.suffix in (".json", ".csv")]
+        found.append(
+            {
+                re.sub(r"_\d{8}_\d{6}", "", path.name): timeless(path, fields)
+                for path in reports
+                if not path.name.endswith(".run.json")
+            }
+        )
+    assert found[0] == found[1]
+    assert len(found[0]) == {"vqa2": 1, "explain": 4}[words[0]]

@@ -3,7 +3,9 @@
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.words import answer, close_without_reply, echo_question_id, error, oracle
 from tests.faults.commands import ran
+from tests.faults.flips import flipped
 from tests.faults.questions import Notes, Questions, niah_settings
 from vqa_client.errors import IdentityError, UsageError
+from vqa_client.reports.logged_run import read_run
+from vqa_client.runs.rescored import rescore
 
 FRAGMENT = b'{"question_id":"q3","variant":"","status":"ok","prompt":"Wh'
 Tear = Callable[[list[bytes]], bytes]
@@ -32,7 +37,7 @@ TEARS: dict[str, tuple[Tear, int]] = {
     "torn_character": (lambda lines: glued(lines) + "答".encode()[:2], 1),
     "fragment_and_blank_line": (lambda lines: glued(lines) + b"\n\n", 1),
     "blank_lines": (lambda lines: b"\n\n" + b"\n\n".join(lines[:3]) + b"\n\n\n", 1),
-    "glued_to_the_next": (lambda lines: FRAGMENT + b"\n".join(lines[:3]) + b"\n", 2),
+    "glued_to_the_next": (lambda lines: FRAGMENT + b"\n".join(lines[:3]) + b"\n", 1),
     "fragment_in_between": (lambda lines: b"\n".join((lines[0], FRAGMENT, *lines[1:3])) + b"\n", 1),
     "zeros_at_the_end": (lambda lines: b"\n".join(lines[:3]) + b"\n" + bytes(500), 1),
     "zeros_over_the_last": (lambda lines: b"\n".join(lines[:3]) + b"\n" + bytes(len(lines[3])) + b"\n", 1),
@@ -75,12 +80,79 @@ async def test_a_record_of_a_later_version_with_more_fields_is_kept(
     of = Questions(tmp_path, 3)
     server = fault_server(oracle(of.replies()))
     await of.ask(server)
-    of.log_path.write_bytes(of.log_path.read_bytes().replace(b'{"question_id"', b'{"new":{"a":[1]},"question_id"'))
+    texts = [line.partition(b',"crc"')[0].replace(b"{", b'{"new":{"a":[1]},', 1) for line in of.lines()[:-1]]
+    of.log_path.write_bytes(b"".join(b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text)) for text in texts))
     await of.ask(server)
     assert len(server.chats) == 3
 
 
-@pytest.mark.parametrize("spoiled", [b"", b"{", b'{"identity": 3}', b"\x00" * 100])
+async def test_a_line_without_its_checksum_is_kept_and_one_that_was_edited_with_it_is_asked_again(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    await of.ask(server, max_workers=1)
+    first, second, third, _ = of.lines()
+    without = first.partition(b',"crc"')[0] + b"}"
+    of.log_path.write_bytes(b"\n".join((without, second.replace(b"(B)", b"(C)"), third, b"")))
+    notes = Notes()
+    await of.ask(server, progress=notes)
+    assert [chat.prompt[:6] for chat in server.chats[3:]] == ["[[q1]]"]
+    assert notes.about("1 unreadable line (2) set aside in clean_mc_eval.records.damaged.txt")
+    assert b"(C)" in of.log_path.with_name("clean_mc_eval.records.damaged.txt").read_bytes()
+
+
+async def test_no_flipped_bit_changes_a_report_or_refuses_a_run(tmp_path: Path) -> None:
+    found = await flipped(tmp_path, 25, seed=2)
+    assert found["named"] + found["nothing"] == 25
+    assert found["named"] > 20
+
+
+async def test_a_log_of_another_run_is_refused_by_whatever_reads_it(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, other = Questions(tmp_path / "of", 3), Questions(tmp_path / "other", 3)
+    server = fault_server("B", models=("tiny-vlm", "other"))
+    await of.ask(server)
+    await other.ask(server, model="other")
+    mine = of.log_path.read_bytes()
+    assert json.loads(of.lines()[0])["run"] != json.loads(other.lines()[0])["run"]
+    of.log_path.write_bytes(other.log_path.read_bytes())
+    with pytest.raises(IdentityError, match="is the log of another run"):
+        read_run(of.log_path)
+    for write in (False, True):
+        with pytest.raises(IdentityError, match="is the log of another run"):
+            rescore(of.log_path, write=write)
+    with pytest.raises(IdentityError, match=r"clean_mc_eval\.records\.jsonl is the log of another run") as caught:
+        await of.ask(server)
+    assert "put back" in caught.value.hint
+    assert of.log_path.read_bytes() == other.log_path.read_bytes()
+    of.log_path.write_bytes(mine)
+    await of.ask(server)
+    assert len(server.chats) == 6
+
+
+async def test_the_name_of_a_run_outlasts_what_changes_no_answer(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server("B")
+    await of.ask(server, config=of.config(extra_body={"a": 1}), limit=2)
+    name = json.loads(of.lines()[0])["run"]
+    for changes in ({"parser": "seed"}, {"check": False}, {}):
+        await of.ask(server, config=of.config(extra_body={"a": 1.0}, timeout=9.0), **changes)
+    assert [json.loads(line).get("run") for line in of.lines() if line] == [name, None, None]
+    assert len(server.chats) == 3
+
+
+DEEP = b'{"a":' * 600 + b"1" + b"}" * 600
+NESTED = (
+    b'{"identity": {"a": %b}, "scoring": {}}' % DEEP,
+    b'{"identity": {}, "scoring": {}, "described": {"a": %b}}' % DEEP,
+    b'{"identity": {}, "scoring": {}, "sessions": [%b]}' % DEEP,
+    b'{"identity": {"a": %b1%b}, "scoring": {}}' % (b"[" * 9000, b"]" * 9000),
+)
+
+
+@pytest.mark.parametrize("spoiled", [b"", b"{", b'{"identity": 3}', b"\x00" * 100, *NESTED])
 async def test_a_torn_run_file_is_named_with_the_way_out(
     spoiled: bytes, tmp_path: Path, fault_server: StartsServers
 ) -> None:
@@ -201,6 +273,26 @@ async def test_a_page_whose_time_was_set_back_is_asked_again(tmp_path: Path, fau
     os.utime(of.page("q1"), (past_s, past_s))
     await of.ask(server)
     assert [chat.prompt[:6] for chat in server.chats[3:]] == ["[[q1]]"]
+
+
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+async def test_a_clock_that_was_ahead_or_behind_hides_no_changed_page(
+    ahead_s: float, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 4, pages=2)
+    of.page("q3").write_bytes(b"no page")
+    server = fault_server("B")
+    await of.ask(server)
+    run = of.run_file()
+    for session in run["sessions"]:
+        session["started"] = (datetime.fromisoformat(session["started"]) + timedelta(seconds=ahead_s)).isoformat()
+    (of.output / "clean_mc_eval.run.json").write_text(json.dumps(run))
+    await of.ask(server)
+    assert len(server.chats) == 3
+    redrawn(of.page("q1", 2))
+    of.page("q3").write_bytes(of.page("q0").read_bytes())
+    assert (await of.ask(server))["q3"]["status"] == "ok"
+    assert sorted(chat.prompt[:6] for chat in server.chats[3:]) == ["[[q1]]", "[[q3]]"]
 
 
 async def test_a_page_that_changed_before_a_smaller_run_is_asked_again(

@@ -1,5 +1,6 @@
 """The server of `view`: addresses, changes, and what it keeps to itself."""
 
+import os
 import threading
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ from tests.html.samples import record, write_run
 from tests.html.test_shown_images import put
 from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import ReportServer
+from vqa_client.html.shown_images import CHANGED
 from vqa_client.html.viewer import Viewer
 from vqa_client.types import Record
 
@@ -60,6 +62,31 @@ def test_images_are_given_out_by_number_alone(tmp_path: Path) -> None:
     assert viewer.answer("0/image/0").body == (tmp_path / "pages/a.png").read_bytes()
     assert viewer.answer("0/image/0").kind == "image/png"
     assert viewer.answer("0/thumbnail/0").body[:4] == b"RIFF"
+
+
+def test_a_page_that_has_changed_since_it_was_sent_is_not_shown_for_it(tmp_path: Path) -> None:
+    viewer = Viewer(run_with_image(tmp_path))
+    viewer.answer("0/")
+    path = tmp_path / "pages/a.png"
+    data, times = path.read_bytes(), path.stat()
+    path.write_bytes(data[:-1] + b"x")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for place in ("0/image/0", "0/thumbnail/0"):
+        assert (viewer.answer(place).status, viewer.answer(place).body) == (404, f"{CHANGED}\n".encode())
+    path.write_bytes(data)
+    assert viewer.answer("0/image/0").status == 200
+
+
+def test_the_page_follows_a_log_that_changed_within_one_tick_of_a_clock(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record(1)])
+    viewer = Viewer(log)
+    viewer.answer("0/")
+    state, times = viewer.answer("0/state").body, log.stat()
+    data = log.read_bytes().replace(b'"score":1.0', b'"score":0.0')
+    log.with_suffix(".new").write_bytes(data)
+    log.with_suffix(".new").replace(log)
+    os.utime(log, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert viewer.answer("0/state").body != state
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import base64
+import errno
 import os
 import sys
 from pathlib import Path
@@ -72,6 +73,23 @@ def test_a_file_that_is_gone_is_a_bad_image_with_its_path(tmp_path: Path) -> Non
     (tmp_path / "a").unlink()
     with pytest.raises(QuestionFailed, match=str(tmp_path / "a")):
         next(encoded_pieces(image))
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_disk_that_fails_while_a_file_is_sent_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    pieces = encoded_pieces(image_of(b"abcdef", tmp_path / "a"), 3)
+    for _ in range(after):
+        next(pieces)
+
+    def fails(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "read", fails)
+    with pytest.raises(QuestionFailed, match="Input/output") as caught:
+        list(pieces)
+    assert (caught.value.status, caught.value.transient) == ("bad_image", True)
 
 
 def test_bytes_that_are_not_of_the_announced_size_are_a_bad_image() -> None:

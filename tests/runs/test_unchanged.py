@@ -2,10 +2,15 @@
 
 import hashlib
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from vqa_client.files import stamp, state_of
+from vqa_client.runner import stamps
 from vqa_client.runs.resume import Unchanged
 from vqa_client.types import Record, SentImage
 
@@ -70,3 +75,61 @@ def test_the_files_of_neighbours_are_looked_at_once(tmp_path: Path, monkeypatch:
         kept = [unchanged(record(*map(sent, paths)), "What?", paths) for _ in range(5)]
     assert kept == [True] * 5
     assert looked == list(paths)
+
+
+def rewritten(path: str) -> None:
+    """Other bytes of the same length, in the same file and with the times that it had."""
+    before = os.stat(path)
+    with open(path, "r+b") as file:
+        file.write(b"PAGE")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def another(path: str) -> None:
+    """Another file of the same length with the time of the first."""
+    before = os.stat(path)
+    Path(path).rename(f"{path}.old")
+    page(Path(path), b"PAGE")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def copied(path: str) -> None:
+    """The same bytes in another file."""
+    page(Path(f"{path}.new"))
+    Path(f"{path}.new").replace(path)
+
+
+def untouched(path: str) -> None:
+    """Nothing."""
+
+
+@pytest.mark.parametrize("first_start", ["long ago", "after all"])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(("change", "same"), [(untouched, True), (copied, True), (rewritten, False), (another, False)])
+def test_a_file_is_what_its_state_and_its_digest_say_whatever_a_clock_said(
+    tmp_path: Path, change: Callable[[str], None], same: bool, several: bool, first_start: str
+) -> None:
+    paths = tuple(page(tmp_path / name) for name in (("a.png", "b.png") if several else ("a.png",)))
+    kept = msgspec.structs.replace(
+        record(*map(sent, paths)), image_stamps=stamps([stamp(state_of(os.stat(path))) for path in paths])
+    )
+    change(paths[-1])
+    assert Unchanged(since_ns=LATER_NS if first_start == "after all" else 0)(kept, "What?", paths) == same
+
+
+def test_an_older_record_is_looked_at_where_the_clock_of_its_first_start_was_ahead(tmp_path: Path) -> None:
+    path = page(tmp_path / "a.png")
+    kept = record(sent(path))
+    assert Unchanged(since_ns=time.time_ns() + 10**12)(kept, "What?", (path,))
+    rewritten(path)
+    assert not Unchanged(since_ns=time.time_ns() + 10**12)(kept, "What?", (path,))
+
+
+@pytest.mark.parametrize(("change", "same"), [(untouched, True), (rewritten, False), (another, False)])
+def test_a_question_whose_image_was_none_is_the_same_while_that_file_is(
+    tmp_path: Path, change: Callable[[str], None], same: bool
+) -> None:
+    paths = tuple(page(tmp_path / name) for name in ("a.png", "b.png"))
+    kept = msgspec.structs.replace(record(), image_stamps=stamp(state_of(os.stat(paths[1]))))
+    change(paths[1])
+    assert Unchanged(since_ns=LATER_NS)(kept, "What?", paths) == same

@@ -74,9 +74,15 @@ def test_an_unknown_key_of_the_block_is_named_with_the_nearest() -> None:
     assert "tensor_parallel_size" in caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("max_model_len", 0), ("limit_mm_per_prompt", -1), ("extra_args", "--x")])
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("max_model_len", 0), ("limit_mm_per_prompt", -1), ("extra_args", "--x")),
+        *(("model", "a\0b"), ("dtype", "\0"), ("extra_args", ["--x", "\0"])),
+    ],
+)
 def test_a_value_that_the_block_cant_have_is_named(name: str, wrong: object) -> None:
-    with pytest.raises(UsageError, match=rf"serve\.{name} = "):
+    with pytest.raises(UsageError, match=rf"serve\.{name}(\.1)? = "):
         config(**{name: wrong})
 
 

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import safe
+from vqa_client.errors import NotOurs
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
@@ -28,5 +29,9 @@ def write_pages(reports: Sequence[Report]) -> None:
         for log in find_logs(report.log):
             run = read_run(log)
             path = run.beside(".html")
-            write_page(path, run, overview(run), html_images=THUMBNAILS)
-            say(f"page: {safe(str(path))}")
+            try:
+                write_page(path, run, overview(run), html_images=THUMBNAILS)
+            except NotOurs as error:  # the run is done all the same
+                say(f"no page: {safe(str(error))}")
+            else:
+                say(f"page: {safe(str(path))}")

@@ -13,6 +13,7 @@ from vqa_client.exports.markdown import write_markdown
 from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.html.page import write_page
+from vqa_client.log_lines import numbered
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
@@ -77,4 +78,5 @@ def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:
     if gap := gap_words(found.summary.parts, found.description.headline):
         yield f"  {gap}"
     if run.records.unreadable:
-        yield f"  {count(run.records.unreadable, 'line')} of the log can't be read"
+        lines = numbered(run.records.unreadable_lines)
+        yield f"  {count(run.records.unreadable, 'line')} of the log can't be read: {lines}"

@@ -72,12 +72,12 @@ def _reply(kept: Kept) -> dict[str, Any]:
 
 def write_questions(path: Path, sides: Sequence[Side], compared: Compared, *, csv_safe: bool) -> None:
     """Write one row a question of any side; cells of a side that wasn't asked are empty."""
-    write_rows(path, _safe(_question_rows(sides, compared), csv_safe=csv_safe))
+    write_rows(path, _safe(_question_rows(sides, compared), csv_safe=csv_safe), rb"question_id,variant,")
 
 
 def write_groups(path: Path, compared: Compared, *, csv_safe: bool) -> None:
     """Write one row a comparison, its field empty, and one a group."""
-    write_rows(path, _safe(_group_rows(compared), csv_safe=csv_safe))
+    write_rows(path, _safe(_group_rows(compared), csv_safe=csv_safe), rb"a,b,field,value,")
 
 
 def _question_rows(sides: Sequence[Side], compared: Compared) -> Iterator[list[Any]]:

@@ -18,6 +18,7 @@ from vqa_client.compare.sides import Side
 from vqa_client.compare.style import STYLE
 from vqa_client.compare.tags import Markup, joined, tag
 from vqa_client.files import replacing
+from vqa_client.html.page import OURS
 from vqa_client.reports.logged_run import variant_words
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.paired_tests import POWER
@@ -29,14 +30,14 @@ MOST_OPEN = 20
 
 
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
-    """Write the page; raises UsageError where the path can't be written."""
+    """Write the page; raises UsageError where the path can't be written, NotOurs where another file is there."""
     pictures = Pictures(path.parent, most_images)
     sections = [
         _section(number, of) + flips(of, matched, sides[0], other, pictures, prefix=f"c{number}")
         for number, (other, (of, matched)) in enumerate(zip(sides[1:], compared, strict=True), 1)
     ]
     page = b"<!DOCTYPE html>\n" + _document(sides, sections).encode("utf-8")
-    with replacing(path) as file:
+    with replacing(path, OURS) as file:
         file.write(page)
 
 

@@ -35,7 +35,7 @@ def write_comparison(
     folder: Path, sides: Sequence[Side], compared: Compared, *, html_images: int, csv_safe: bool
 ) -> tuple[Path, ...]:
     """Write everything and name the files; raises UsageError where one can't be written."""
-    write_json(folder / JSON_NAME, content(sides, compared))
+    write_json(folder / JSON_NAME, content(sides, compared), rb'\{\n  "vqa_client": ')
     write_questions(folder / CSV_NAME, sides, compared, csv_safe=csv_safe)
     write_groups(folder / GROUPS_NAME, compared, csv_safe=csv_safe)
     write_page(folder / PAGE_NAME, sides, compared, most_images=html_images)

@@ -8,11 +8,14 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from vqa_client.corrupted.making import Job, Order, measure
+from vqa_client.corrupted.making import Job, Order, changed_ns, measure
 from vqa_client.corrupted.sources import Source, find_sources
 from vqa_client.images.corruptions import Variant, chosen, needs_extra
 from vqa_client.parallel import in_processes
 from vqa_client.settings.robustness import GenerateSettings
+
+_FINEST_NS = 1_000
+"""Some file systems keep microseconds."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -54,19 +57,17 @@ def plan(settings: GenerateSettings) -> Plan:
 def _jobs(order: Order, sources: list[Source], variants: tuple[Variant, ...]) -> Iterator[Job]:
     by_name = [tuple(group) for _, group in groupby(variants, key=lambda variant: variant.name)]
     for source in sources:
-        changed_ns = max(_changed_ns(source.path), 0)  # one that is gone is asked for, and named
+        time_ns = changed_ns(source.path)
         for levels in by_name:
-            missing = tuple(one for one in levels if _changed_ns(order.target(source, one)) < changed_ns)
+            missing = tuple(one for one in levels if not _is_of(order.target(source, one), time_ns))
             if missing:
                 yield Job(order, source, missing if missing != levels else levels)
 
 
-def _changed_ns(path: str) -> int:
-    """When a file was last written; -1 where there is none. A copy older than its image is made again."""
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return -1
+def _is_of(copy: str, time_ns: int) -> bool:
+    """Whether a copy has the time of its image; one that is only newer may be of an image that has changed since."""
+    made_ns = changed_ns(copy)
+    return min(made_ns, time_ns) >= 0 and abs(made_ns - time_ns) < _FINEST_NS  # an image that is gone is to be named
 
 
 def expected_bytes(plan: Plan, *, workers: int) -> int:

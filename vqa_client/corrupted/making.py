@@ -40,10 +40,14 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of a job: the sizes in bytes of its files, and why it was not all of them."""
+    """What became of a job: the sizes in bytes of its files, and why it was not all of them.
+
+    `source` has the stamp and the digest of the image that they are all of.
+    """
 
     sizes: tuple[int, ...]
     problem: str = ""
+    source: tuple[str, str] = ("", "")
 
 
 def make(job: Job) -> Outcome:
@@ -65,10 +69,22 @@ def _outcome(made: Iterator[int]) -> Outcome:
     return Outcome(sizes=tuple(sizes))
 
 
+def changed_ns(path: str) -> int:
+    """When a file was last written; -1 where there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return -1
+
+
 def _written(job: Job) -> Iterator[int]:
+    """Each copy gets the time of its image, by which `dataset.plan` knows that it is of that one."""
+    time_ns = changed_ns(job.source.path)
     for target, encoded in _files(job):
         with replacing(target) as file:
             file.write(encoded)
+            file.flush()
+            os.utime(file.fileno(), ns=(time_ns, time_ns))
         yield len(encoded)
 
 
@@ -96,4 +112,4 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: can't be read: {error.strerror}") from None
+        raise QuestionFailed("bad_image", f"{path}: can't be read: {error.strerror}", transient=True) from None

@@ -11,6 +11,9 @@ from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
 
+OURS = rb"question_id,variant,"
+"""How the table begins, whatever its version."""
+
 
 def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool) -> None:
     """One row a record after the names; lists are JSON, an empty cell is no value.
@@ -18,7 +21,7 @@ def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool) ->
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
     """
     shown = columns(found)
-    write_rows(path, chain([[column.name for column in shown]], _cells(run, shown, csv_safe=csv_safe)))
+    write_rows(path, chain([[column.name for column in shown]], _cells(run, shown, csv_safe=csv_safe)), OURS)
 
 
 def _cells(run: LoggedRun, shown: tuple[Column, ...], *, csv_safe: bool) -> Iterator[list[Any]]:

@@ -16,12 +16,14 @@ from vqa_client.types import ANSWERED
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+OURS = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
+"""How the file begins, whatever its version."""
 _ACCURACY = ("accuracy", "95 % interval", "n")
 
 
 def write_markdown(path: Path, run: LoggedRun, found: Overview) -> None:
     """Replace the file."""
-    with replacing(path) as file:
+    with replacing(path, OURS) as file:
         file.write("\n".join(markdown(run, found)).encode("utf-8", "replace") + b"\n")
 
 

@@ -11,6 +11,7 @@ from vqa_client.files import replacing
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
 
+OURS = b"PAR1"
 ROWS_AT_ONCE = 1000
 
 
@@ -24,7 +25,7 @@ def write_parquet(path: Path, run: LoggedRun, found: Overview) -> None:
     shown = columns(found)
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in shown])
-    with replacing(path) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with replacing(path, OURS) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in _batches(rows(run.records, shown)):
             arrays = [
                 pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)

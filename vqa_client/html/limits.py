@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from vqa_client.html.figures import counted
+from vqa_client.log_lines import numbered
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
@@ -32,7 +33,8 @@ def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
     if expected is not None and total < expected:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."
     if run.records.unreadable:
-        yield f"{counted(run.records.unreadable, 'line')} of the log can't be read and left out."
+        lines = numbered(run.records.unreadable_lines)
+        yield f"{counted(run.records.unreadable, 'line')} of the log can't be read and left out: {lines}."
     left_out = run.facts.described.get("left_out")
     for reason, number in left_out.items() if isinstance(left_out, dict) else ():
         yield f"Left out, {str(reason).replace('_', ' ')}: {number} of the questions."

@@ -23,19 +23,22 @@ from vqa_client.types import ANSWERED
 
 SCRIPTS = ("data.js", "filters.js", "list.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")
+OURS = (
+    rb'(?i)<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*'
+    rb'<meta http-equiv="Content-Security-Policy" content="default-src '
+)
+"""How every page of this program begins, whatever its version."""
 _HERE = Path(__file__).parent
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
 def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: int) -> None:
-    """Replace the page of a run; at most `html_images` small pictures stand in it."""
-    write_bytes(path, page(run, found, EmbeddedImages(run, path.parent, html_images)))
+    """Replace the page of a run; at most `html_images` small pictures stand in it.
 
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file at once; raises UsageError where it can't be written."""
-    with replacing(path) as file:
-        file.write(content)
+    Raises UsageError where it can't be written, NotOurs where another file or a link is in its place.
+    """
+    with replacing(path, OURS) as file:
+        file.write(page(run, found, EmbeddedImages(run, path.parent, html_images)))
 
 
 def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> bytes:

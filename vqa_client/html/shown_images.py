@@ -59,21 +59,26 @@ def _pictured(path: Path, href: str, image: SentImage) -> Shown:
 
 
 class ServedImages:
-    """Pictures that a server makes when they are looked at; `files` are those it may give out, by number."""
+    """Pictures that a server makes when they are looked at; `files` are those it may give out, by number.
+
+    A file that is no longer the image that was `sent` must not be given out for it.
+    """
 
     def __init__(self, run: LoggedRun) -> None:
         self._finder = ImageFiles(run)
-        self._numbers: dict[Path, int] = {}
+        self._numbers: dict[tuple[Path, str], int] = {}
         self.files: list[Path] = []
+        self.sent: list[SentImage] = []
 
     def __call__(self, image: SentImage) -> Shown:
         """What is shown of an image."""
         path = self._finder.find(image)
         if path is None:
             return Shown(note=NOT_FOUND)
-        number = self._numbers.setdefault(path, len(self.files))
+        number = self._numbers.setdefault((path, image.file_sha256 or image.sha256), len(self.files))
         if number == len(self.files):
             self.files.append(path)
+            self.sent.append(image)
         return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import VqaClientError
+from vqa_client.files import stamp, state_of
+from vqa_client.html.image_files import is_unchanged
 from vqa_client.html.page import index_page, page
-from vqa_client.html.shown_images import ServedImages
+from vqa_client.html.shown_images import CHANGED, ServedImages
 from vqa_client.html.thumbnails import thumbnail
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
@@ -58,11 +60,14 @@ class Viewer:
                     return self._root()
                 log = self._logs[_number(steps[0])]
                 if len(steps) == 3 and steps[1] in ("image", "thumbnail"):
-                    file = self._images[log].files[_number(steps[2])]
+                    served, number = self._images[log], _number(steps[2])
+                    file, image = served.files[number], served.sent[number]
                 elif steps[1:] in ([""], ["state"]):
                     return self._page(log) if steps[1] == "" else Reply(body=_state(log).encode())
                 else:
                     return NOT_THERE
+            if not is_unchanged(file, image):
+                return Reply(status=404, body=f"{CHANGED}\n".encode())
             return _picture(file) if steps[1] == "thumbnail" else _image(file)
         except (IndexError, KeyError, ValueError, OSError):
             return NOT_THERE
@@ -99,7 +104,7 @@ def _state(log: Path) -> str:
     """What changes whenever the log or its run file does."""
     files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")))
     stats = [path.stat() for path in files if path.exists()]
-    return " ".join(f"{one.st_size}-{one.st_mtime_ns}" for one in stats)
+    return " ".join(stamp(state_of(one)) for one in stats)
 
 
 def _number(text: str) -> int:

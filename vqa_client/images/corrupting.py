@@ -76,7 +76,7 @@ def _made(job: Job) -> tuple[FileKey | None, Settled | None]:
         opened = _opened.get((key, job.recipe)) or _open(job)
         return (opened.key, _corrupted(job.corruption, opened)) if isinstance(opened, _Opened) else opened
     except QuestionFailed as failed:
-        return key, Refused(message=str(failed), hint=failed.hint)
+        return None if failed.transient else key, Refused.by(failed, key)
 
 
 def _open(job: Job) -> _Opened | tuple[FileKey | None, Settled | None]:
@@ -100,7 +100,7 @@ def _bytes_of(image: Image) -> bytes:
         with contextlib.suppress(OSError):
             data = Path(image.path).read_bytes()
     if data is None or sha256(data).hexdigest() != image.sha256:
-        raise QuestionFailed("bad_image", f"{image.path}: changed while it was read")
+        raise QuestionFailed("bad_image", f"{image.path}: changed while it was read", transient=True)
     return data
 
 

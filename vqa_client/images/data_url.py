@@ -39,9 +39,13 @@ def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memory
 def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
     """Read with bare system calls, each piece one of its own size: there are five for every page."""
     try:
-        descriptor = os.open(image.path, os.O_RDONLY)
+        yield from _read_pieces(image, piece_bytes)
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
+        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}", transient=True) from None
+
+
+def _read_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
+    descriptor = os.open(image.path, os.O_RDONLY)
     try:
         if os.fstat(descriptor).st_size != image.size_bytes:
             raise _changed(image)
@@ -80,4 +84,5 @@ def _changed(image: Image) -> QuestionFailed:
         "bad_image",
         f"{image.path or image.name}: changed while it was being sent; it had {image.size_bytes} bytes",
         hint="ask again once nothing writes to the image folder any more",
+        transient=True,
     )

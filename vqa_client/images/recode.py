@@ -92,6 +92,8 @@ def _decoded(data: bytes, facts: ImageFacts, path: str) -> tuple["Pixels", int]:
     except Exception as error:
         # Pillow's decoders raise whatever a damaged file makes them stumble over: OSError, SyntaxError, struct.error,
         # IndexError, zlib.error, MemoryError, its own DecompressionBombError ...
+        if isinstance(error, MemoryError):
+            raise refused(path, "can't be decoded: memory ran out", "free some memory", transient=True) from None
         told = "its header is broken" if isinstance(error, UnidentifiedImageError) else str(error)
         raise refused(path, f"can't be decoded: {told}", "the file is damaged or cut; fetch it again") from None
     if pixels.mode not in _MODES and not pixels.mode.startswith("I;16"):

@@ -7,6 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.files import stamp, state_of
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
@@ -22,14 +23,26 @@ FileKey = tuple[str, int, int, int, int]
 
 
 class Refused(Struct, frozen=True, kw_only=True):
-    """A verdict that can be kept and raised again; a kept exception would gather tracebacks."""
+    """A verdict that can be kept and raised again; a kept exception would gather tracebacks.
+
+    `transient` says that it is on the disk or the memory of that moment, not on the image.
+    """
 
     message: str
     hint: str = ""
+    transient: bool = False
+    stamp: str = ""
 
     def error(self) -> QuestionFailed:
         """Make the error to raise."""
-        return QuestionFailed("bad_image", self.message, hint=self.hint)
+        return QuestionFailed(
+            "bad_image", self.message, hint=self.hint, transient=self.transient, image_stamp=self.stamp
+        )
+
+    @classmethod
+    def by(cls, failed: QuestionFailed, key: FileKey) -> "Refused":
+        """What an error says of a file, without its traceback."""
+        return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp(key[1:]))
 
 
 Settled = Image | Refused
@@ -42,6 +55,7 @@ _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
     (PermissionError, "can't be read: permission denied", "give this user the right to read it"),
     (ValueError, "is no valid path", _MISSING_HINT),
 )
+_AGAIN_HINT = "the same command asks this question again"
 
 
 def file_key(path: str) -> FileKey | Refused:
@@ -55,7 +69,8 @@ def file_key(path: str) -> FileKey | Refused:
     if not stat.S_ISREG(found.st_mode):
         return Refused(message=f"{path}: is no regular file", hint=_MISSING_HINT)
     if found.st_size > MAX_FILE_BYTES:
-        return Refused(message=f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read")
+        told = f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
+        return Refused(message=told, stamp=stamp(state_of(found)))
     return _key(path, found)
 
 
@@ -67,32 +82,34 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
     """
     try:
         key, data = _read(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         return None, _unreadable(path, error)
     try:
         found = facts(data, path)
         if found.width * found.height > MAX_IMAGE_PIXELS:
             told = f"{path}: has {found.width}x{found.height} pixels; servers take at most {MAX_IMAGE_PIXELS}"
-            return key, Refused(message=told, hint="make the image smaller first")
+            return key, Refused(message=told, hint="make the image smaller first", stamp=stamp(key[1:]))
         if is_plain(found, recipe):
-            image = _unchanged(path, found, data)
+            image = _unchanged(key, found, data)
             if hold:
                 HELD.keep(image.sha256, data)
             return key, image
-        return key, _decoded(path, found, data, recipe) if decode else None
+        return key, _decoded(key, found, data, recipe) if decode else None
     except QuestionFailed as failed:
-        return key, Refused(message=str(failed), hint=failed.hint)
+        return None if failed.transient else key, Refused.by(failed, key)
 
 
 def _key(path: str, found: os.stat_result) -> FileKey:
-    return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    return path, *state_of(found)
 
 
 def _unreadable(path: str, error: Exception) -> Refused:
-    for kind, reason, hint in _OS_REASONS:
+    """Whatever the system says of a file may be otherwise next time: a mount that is away has no files."""
+    reason, hint = f"can't be read: {getattr(error, 'strerror', None) or error or 'memory ran out'}", _AGAIN_HINT
+    for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
-            return Refused(message=f"{path}: {reason}", hint=hint)
-    return Refused(message=f"{path}: can't be read: {getattr(error, 'strerror', None) or error}")
+            reason, hint = known, way_out
+    return Refused(message=f"{path}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:
@@ -115,24 +132,25 @@ def _whole(descriptor: int, size_bytes: int) -> bytes:
     return data
 
 
-def _unchanged(path: str, found: ImageFacts, data: bytes) -> Image:
+def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
     return Image(
-        name=os.path.basename(path),
+        name=os.path.basename(key[0]),
         mime=found.mime,
         sha256=sha256(data).hexdigest(),
         size_bytes=len(data),
         width=found.width,
         height=found.height,
-        path=path,
+        path=key[0],
+        stamp=stamp(key[1:]),
     )
 
 
-def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
-    made = recode(data, found, recipe, path)
+def _decoded(key: FileKey, found: ImageFacts, data: bytes, recipe: Recipe) -> Image:
+    made = recode(data, found, recipe, key[0])
     if made is None:
-        return _unchanged(path, found, data)
+        return _unchanged(key, found, data)
     return Image(
-        name=os.path.basename(path),
+        name=os.path.basename(key[0]),
         mime=made.mime,
         sha256=sha256(made.data).hexdigest(),
         size_bytes=len(made.data),
@@ -142,4 +160,5 @@ def _decoded(path: str, found: ImageFacts, data: bytes, recipe: Recipe) -> Image
         file_sha256=sha256(data).hexdigest(),
         file_size_bytes=len(data),
         data=made.data,
+        stamp=stamp(key[1:]),
     )

@@ -37,9 +37,9 @@ class Job(Struct, frozen=True, kw_only=True):
     depth: int
 
 
-def refused(path: str, reason: str, hint: str) -> QuestionFailed:
+def refused(path: str, reason: str, hint: str, *, transient: bool = False) -> QuestionFailed:
     """Make the error that names the file, the reason and the way out."""
-    return QuestionFailed("bad_image", f"{path}: {reason}", hint=hint)
+    return QuestionFailed("bad_image", f"{path}: {reason}", hint=hint, transient=transient)
 
 
 def _first_frame(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:

@@ -1,10 +1,8 @@
 """Page images on disk: their names, the stamp in each that says what it was made from, and which are whole."""
 
-import contextlib
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -22,9 +20,6 @@ COMPRESSION = {"compress_level": 4, "compress_type": 0}
 _STAMP = "vqa-client"
 _STAMP_WITHIN_BYTES = 256
 _END = b"IEND\xaeB`\x82"
-_UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.tmp")
-"""As `files.replacing` calls them."""
-_LEFT_OVER_S = 3600.0
 _NUMBERED = re.compile(r"(.+)_page_(\d+)\.png", re.DOTALL)
 
 
@@ -67,16 +62,6 @@ def last_pages(folder: Path) -> dict[str, int]:
         if found := _NUMBERED.fullmatch(name):
             highest[found[1]] = max(highest.get(found[1], 0), int(found[2]))
     return highest
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Delete the unfinished files of a run that was killed; younger ones may be another run's."""
-    before_s = time.time() - _LEFT_OVER_S
-    for name in _names(folder):
-        path = folder / name
-        with contextlib.suppress(OSError):
-            if _UNFINISHED.fullmatch(name) and path.stat().st_mtime < before_s:
-                path.unlink()
 
 
 def remove_pages(folder: Path, document_id: str, first: int, last: int) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import VqaClientError
-from vqa_client.files import encode, replacing
+from vqa_client.files import encode, remove_leftovers, replacing
 from vqa_client.pages.characters import prepare
 from vqa_client.pages.crop import cropped
 from vqa_client.pages.documents import Document, checked
@@ -22,7 +22,6 @@ from vqa_client.pages.metadata import DocumentPages, Making, making, read_metada
 from vqa_client.pages.page_files import (
     last_pages,
     page_name,
-    remove_leftovers,
     remove_pages,
     stamp,
     whole_page_bytes,
@@ -130,8 +129,7 @@ class _Run:
         self._done: dict[str, DocumentPages] = {}
         self._pages_made = 0
         self.write(complete=False)
-        for folder in (output, self._folder):
-            remove_leftovers(folder)
+        remove_leftovers(self._folder)
 
     def chunks(self, documents: Iterable[Document], lines: IO[bytes] | None) -> Iterator[_Chunk]:
         """Lay documents out, a few pages at a time; a finished one is an empty chunk unless its `lines` are asked."""

@@ -34,12 +34,12 @@ def harmless(row: Iterable[Any]) -> list[Any]:
     ]
 
 
-def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Replace a file by these rows, in UTF-8; raises UsageError where the path can't be written.
+def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None) -> None:
+    """Replace a file by these rows, in UTF-8; `ours` as in `replacing`. Raises UsageError where it can't be written.
 
     What is no character (half a surrogate pair) becomes "?".
     """
-    with replacing(path) as file:
+    with replacing(path, ours) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
         csv.writer(_Lines(text)).writerows(rows)
         text.flush()

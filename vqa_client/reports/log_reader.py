@@ -1,13 +1,13 @@
 """Record logs read as they lie on disk: nothing is locked, mended or written, so a run may go on beside it."""
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.files import natural_key
+from vqa_client.log_lines import first_in, record_of, records_in
 from vqa_client.types import Record
 
 LOG_ENDING = ".records.jsonl"
@@ -20,7 +20,6 @@ _ENDINGS = (
 _DATE = re.compile(r"_\d{8}_\d{6}(?=_|$)")
 """In a report's name, though not in its log's; a robustness report has a word behind it."""
 _DIGITS = re.compile(r"([0-9]{1,18})")
-_record = msgspec.json.Decoder(Record)
 
 Key = tuple[str, str]
 """Question id and variant."""
@@ -52,22 +51,26 @@ class LogReader:
     """The records of a log as it was when this was made, the last one of each question in each variant.
 
     Iterating gives them in natural order of their ids and variants. A line that is still being written is left for
-    the next look; `unreadable` counts the lines that are no records. Raises DataError where the file can't be read.
+    the next look; `unreadable_lines` has the numbers of those that are no records, `run` is the name of the run in the
+    first line. Raises DataError where the file can't be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.unreadable = 0
-        self.size_bytes = 0
+        self.unreadable_lines: list[int] = []
+        self.run = ""
         self._places: dict[Key, int] = {}
-        try:
-            with path.open("rb") as file:
-                for line in file:
-                    self._note(line)
-        except OSError as error:
-            raise DataError(f"{path} can't be read: {error.strerror}", hint=WAY_OUT) from None
+        with _reading(path):
+            for place, _, head in records_in(path, self._note_bad):
+                self.run = self.run or head.run
+                self._places[head.question_id, head.variant] = place
         self._order = sorted(self._places, key=_place)
         self.variants = tuple(sorted({variant for _, variant in self._order}, key=natural_key))
+
+    @property
+    def unreadable(self) -> int:
+        """How many lines are no records."""
+        return len(self.unreadable_lines)
 
     def __len__(self) -> int:
         return len(self._order)
@@ -84,25 +87,31 @@ class LogReader:
         return frozenset(self._order)
 
     def _read(self, keys: list[Key]) -> Iterator[Record]:
-        with self.path.open("rb") as file:
+        with _reading(self.path), self.path.open("rb") as file:
             for key in keys:
                 file.seek(self._places[key])
                 yield self._decoded(file.readline())
 
     def _decoded(self, line: bytes) -> Record:
         try:
-            return _record.decode(line)
+            return record_of(line)
         except UNDECODABLE:
-            raise DataError(f"{self.path} was written anew while it was read", hint="try again") from None
+            try:
+                return record_of(first_in(line))
+            except UNDECODABLE:
+                raise DataError(f"{self.path} was written anew while it was read", hint="try again") from None
 
-    def _note(self, line: bytes) -> None:
-        place, self.size_bytes = self.size_bytes, self.size_bytes + len(line)
-        try:
-            record = _record.decode(line)
-        except UNDECODABLE:
-            self.unreadable += bool(line.strip()) and line.endswith(b"\n")
-            return
-        self._places[record.question_id, record.variant] = place
+    def _note_bad(self, line: int, rest: bytes) -> None:
+        if rest.endswith(b"\n"):
+            self.unreadable_lines.append(line)
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path} can't be read: {error.strerror or error}", hint=WAY_OUT) from None
 
 
 def _place(key: Key) -> Place:

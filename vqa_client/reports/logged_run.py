@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from vqa_client.aggregates import Totals
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.files import checked_nesting
+from vqa_client.log_lines import check_run
 from vqa_client.reports.described import description_of
 from vqa_client.reports.log_reader import LOG_ENDING, LogReader
 from vqa_client.task import Description
@@ -140,8 +142,10 @@ class LoggedRun(Struct, frozen=True, kw_only=True):
 
 
 def read_run(log: Path) -> LoggedRun:
-    """Read what there is; raises DataError for a log or a run file that can't be read."""
-    return LoggedRun(log=log, facts=_facts(log), records=LogReader(log))
+    """Read what there is; raises DataError for what can't be read, IdentityError for a log of another run."""
+    facts, records = _facts(log), LogReader(log)
+    check_run(log, records.run, facts.identity)
+    return LoggedRun(log=log, facts=facts, records=records)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -151,7 +155,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _facts(log: Path) -> RunFacts:
     path = log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=RunFacts)
+        return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), RunFacts)
     except FileNotFoundError:
         return RunFacts()
     except (OSError, *UNDECODABLE) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from vqa_client.log_lines import check_run
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import read_again
@@ -67,7 +68,7 @@ def rescore(log: Path, *, write: bool) -> Rescored:
     run = reopen(log)
     again = _Again(run, log)
     if write:
-        with RecordLog(log) as kept:
+        with RecordLog(log, run.file.identity) as kept:
             kept.rewrite(again.read(kept))
     else:
         for _ in again.read(LogReader(log)):
@@ -88,7 +89,10 @@ class _Again:
         self._missing: list[str] = []
         self._changes: list[Change] = []
         self._old, self._new = _Sum(), _Sum()
-        asked = {record.question_id for record in LogReader(log)}
+        records = LogReader(log)
+        check_run(log, records.run, run.file.identity)
+        keys = records.keys()
+        asked = {question_id for question_id, _ in keys}
         self._questions: dict[str, Question] = {each.id: each for each in run.questions if each.id in asked}
 
     def read(self, records: Iterable[Record]) -> Iterator[Record]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -10,11 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.records import Key, RecordLog
-from vqa_client.runner import kept_prompt, read_again
+from vqa_client.files import stamp, state_of
+from vqa_client.log_lines import records_in
+from vqa_client.records import Key, RecordLog, damaged_beside, locked
+from vqa_client.runner import kept_prompt, read_again, stamps
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.task import Task
-from vqa_client.types import Question, Record, SentImage
+from vqa_client.types import ANSWERED, Question, Record, SentImage
 
 ASIDE = "give another --output, or --fresh to move it aside"
 
@@ -42,12 +45,12 @@ class RunPaths(Struct, frozen=True):
 
 
 def move_aside(paths: RunPaths) -> None:
-    """Rename the files of an earlier run to the first free `*.old-N`."""
-    number = 1
-    while any(_old(path, number).exists() for path in (paths.report, paths.run, paths.log)):
+    """Rename the files of an earlier run to the first free `*.old-N`; UsageError where another run is writing them."""
+    number, files = 1, (paths.log, damaged_beside(paths.log), paths.run, paths.report)
+    while any(_old(path, number).exists() for path in files):
         number += 1
-    with RecordLog(paths.log) if paths.log.exists() else nullcontext():  # raises where another run is writing it
-        for path in (paths.log, paths.run, paths.report):
+    with locked(paths.log) if paths.log.exists() else nullcontext():
+        for path in files:
             if path.exists():
                 path.rename(_old(path, number))
 
@@ -73,8 +76,7 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
             raise
         move_aside(paths)
         return None
-    if "server" in before.identity:
-        now.identity = now.identity | {"server": before.identity["server"]}
+    now.identity = now.identity | before.identity  # the same, spelled as the log's first line has it
     now.sessions = before.sessions
     now.described = before.described | now.described
     return before
@@ -82,10 +84,12 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
 
 def any_answer(path: Path) -> bool:
     """Whether a record log holds a reply."""
-    if not path.exists():
+    try:
+        return any(head.status in ANSWERED for _, _, head in records_in(path, lambda line, rest: None))
+    except FileNotFoundError:
         return False
-    with RecordLog(path) as log:
-        return log.answered > 0
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror}", hint=ASIDE) from None
 
 
 def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> None:
@@ -107,39 +111,46 @@ def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task) -> 
 class Unchanged:
     """Whether a question is still the one that was asked: the same prompt and the same image files.
 
-    Names and sizes decide, and the digest where a file was written after `since_ns`, the run's first start in
-    nanoseconds since the epoch. Files are looked at once for neighbours that had the same images.
+    Files in the state that the record keeps are the same, others where names and digests are. In older records names
+    and sizes decide, and digests where a file was written after `since_ns`, the run's first start in nanoseconds since
+    the epoch. Files are looked at once for neighbours that had the same images.
     """
 
     def __init__(self, since_ns: int) -> None:
         self._since_ns = since_ns
-        self._seen: tuple[tuple[SentImage, ...], tuple[str, ...]] = (), ()
+        self._is_told = since_ns <= time.time_ns()  # else the clock was ahead, and says nothing
+        self._seen: tuple[tuple[SentImage, ...], str, tuple[str, ...]] = (), "", ()
         self._same = True
 
     def __call__(self, record: Record, prompt: str, shown: tuple[str, ...]) -> bool:
         """`shown` are the paths that would be sent now."""
         if record.prompt != kept_prompt(prompt):
             return False
-        seen = record.images, shown
+        seen = record.images, record.image_stamps or "", shown
         if seen != self._seen:
             self._seen, self._same = seen, self._same_files(*seen)
         return self._same
 
-    def _same_files(self, images: tuple[SentImage, ...], shown: tuple[str, ...]) -> bool:
+    def _same_files(self, images: tuple[SentImage, ...], kept: str, shown: tuple[str, ...]) -> bool:
         try:
             found = [os.stat(path) for path in shown]
+            now = [stamp(state_of(each)) for each in found] if kept else []
             if not images:  # a text-only question, or one that failed before its images were ready
-                return all(_written_ns(stat) <= self._since_ns for stat in found)
-            return len(images) == len(shown) and all(map(self._same_file, images, shown, found))
+                return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in found)
+            if kept and kept == stamps(now):
+                return True
+            return len(images) == len(shown) and all(
+                self._same_file(image, path, each, look=bool(kept))
+                for image, path, each in zip(images, shown, found, strict=True)
+            )
         except OSError:
             return False
 
-    def _same_file(self, kept: SentImage, path: str, stat: os.stat_result) -> bool:
-        return (
-            kept.name == os.path.basename(path)
-            and (kept.file_size_bytes or kept.size_bytes) == stat.st_size
-            and (_written_ns(stat) <= self._since_ns or _sha256(path) == (kept.file_sha256 or kept.sha256))
-        )
+    def _same_file(self, kept: SentImage, path: str, stat: os.stat_result, *, look: bool) -> bool:
+        if kept.name != os.path.basename(path) or (kept.file_size_bytes or kept.size_bytes) != stat.st_size:
+            return False
+        is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
+        return is_older or _sha256(path) == (kept.file_sha256 or kept.sha256)
 
 
 def _written_ns(stat: os.stat_result) -> int:

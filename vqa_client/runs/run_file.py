@@ -10,7 +10,7 @@ import msgspec
 
 from vqa_client import __version__
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
-from vqa_client.files import write_json
+from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings.run import RunSettings
 
@@ -40,7 +40,7 @@ class RunFile(msgspec.Struct, kw_only=True):
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for without end
                 raise OSError("it is no file")
-            return msgspec.json.decode(path.read_bytes(), type=cls)
+            return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), cls)
         except FileNotFoundError:
             return None
         except (OSError, *UNDECODABLE) as error:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from vqa_client.client.check.before import identity_of
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
@@ -58,7 +58,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
     model = await _model(stage, paths, before)
     file = _run_file(plan, stage, model)
     before = carry_over(paths, before, file)
-    with RecordLog(paths.log) as log:
+    with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
         if before is not None and _judged_otherwise(before, file):
@@ -263,8 +263,8 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
         await asyncio.sleep(SYNC_S)
         try:
             await anyio.to_thread.run_sync(log.sync)
-        except OSError as error:
-            progress.note(f"{log.path} can't be made safe against a power cut: {error.strerror}")
+        except UsageError as error:
+            progress.note(f"{error}: a power cut may take the last answers")
             return
 
 

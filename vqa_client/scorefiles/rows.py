@@ -5,11 +5,13 @@ import mmap
 import os
 from collections.abc import Iterator
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.log_lines import records_in
 
 Id = int | str
 Row = TypeVar("Row")
@@ -73,20 +75,20 @@ def decoded_lines(
 ) -> Iterator[tuple[str, Row]]:
     """Each line of a JSONL file as `row_type`, behind where it stands, for messages.
 
-    A line of a record log that can't be read goes into `unreadable`, since its run may have been killed, or still
-    writes; one of another file is a DataError.
+    What is not a record in a record log goes into `unreadable` by the number of its line, since its run may have been
+    killed, or still writes; such a line of another file is a DataError.
     """
-    of_log = is_log(path)
-    for number, line in lines(path):
-        where = f", line {number}"
-        try:
-            row = msgspec.json.decode(line, type=row_type)
-        except UNDECODABLE:
-            if of_log:
-                unreadable.append(number)
-                continue
-            row = decoded(path, line, row_type, where=where)
-        yield where, row
+    try:
+        for number, line in _records(path, unreadable) if is_log(path) else lines(path):
+            where = f", line {number}"
+            yield where, decoded(path, line, row_type, where=where)
+    except OSError as error:
+        raise DataError(f"can't read {os.fspath(path)}: {error.strerror or error}") from None
+
+
+def _records(path: str | os.PathLike[str], unreadable: list[int]) -> Iterator[tuple[int, bytes]]:
+    found = records_in(Path(path), lambda number, rest: unreadable.append(number) if rest else None)
+    yield from enumerate((text for _, text, _ in found), start=1)
 
 
 def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:

@@ -76,8 +76,8 @@ def _start(command: Sequence[str], *, env: Mapping[str, str] | None, log: Path, 
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-    except OSError as error:
-        message = f"{name} can't be started: {command[0]}: {error.strerror}"
+    except (OSError, ValueError) as error:  # ValueError: a word that no command line can have, such as one with a NUL
+        message = f"{name} can't be started: {command[0]}: {getattr(error, 'strerror', None) or error}"
         raise ServerUnusable(message, hint="install it, or check the path") from None
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+import zlib
 from collections import deque
 from pathlib import Path
 
@@ -128,7 +129,8 @@ def _write_million(asked: Path, million: Path) -> int:
 
 def _renamed(line: bytes, first: int) -> bytes:
     name = json.loads(line)["question_id"].partition("#")[0]
-    return line.replace(name.encode(), _name(int(name, 16) + first).encode())
+    text = line.partition(b',"crc"')[0].replace(name.encode(), _name(int(name, 16) + first).encode())
+    return b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text))
 
 
 def _beside(folder: Path, ending: str) -> Path:

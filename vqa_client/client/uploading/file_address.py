@@ -4,10 +4,9 @@ import os
 from urllib.parse import quote
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.files import FileState
+from vqa_client.files import state_of as file_state
 from vqa_client.types import Image
-
-FileState = tuple[int, int]
-"""A file's size in bytes and the time of its last change, in nanoseconds."""
 
 
 def file_address(image: Image) -> str:
@@ -31,10 +30,9 @@ def unchanged_state(image: Image) -> FileState:
 def state_of(path: str) -> FileState:
     """What a file is like now; raises QuestionFailed "bad_image" where it is gone."""
     try:
-        found = os.stat(path)
+        return file_state(os.stat(path))
     except OSError as error:
-        raise QuestionFailed("bad_image", f"{path}: {error.strerror}") from None
-    return found.st_size, found.st_mtime_ns
+        raise QuestionFailed("bad_image", f"{path}: {error.strerror}", transient=True) from None
 
 
 def changed(path: str) -> QuestionFailed:
@@ -43,4 +41,5 @@ def changed(path: str) -> QuestionFailed:
         "bad_image",
         f"{path}: changed while it was being sent",
         hint="ask again once nothing writes to the image folder any more",
+        transient=True,
     )

@@ -76,7 +76,8 @@ def corrupted(pixels: "Pixels", name: str, level: int, *, profile: Profile, seed
         height, width = pixels.shape[:2]
         reason = str(getattr(error, "err", "") or "memory ran out")
         told = f"{path}: {name} can't be made at {width}x{height}: {reason}"
-        raise QuestionFailed("bad_image", told, hint="make the image smaller first") from None
+        short = isinstance(error, MemoryError)
+        raise QuestionFailed("bad_image", told, hint="make the image smaller first", transient=short) from None
 
 
 def decoded(data: bytes, path: str = "the image") -> "Pixels":

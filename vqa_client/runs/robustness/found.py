@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.log_lines import check_run, records_in
 from vqa_client.reports.described import description_of
 from vqa_client.reports.robustness.found import FoundRun
 from vqa_client.reports.robustness.report import ScoredLine, add_to
@@ -81,7 +82,7 @@ def _run(paths: RunPaths) -> FoundRun:
     if not _corrupted(file):
         raise DataError(f"{paths.run} is of a run without corruptions", hint=WAY_OUT)
     description = description_of(file.identity, file.scoring, file.described)
-    scores, unreadable = _scores(paths.log, description.question_type)
+    scores, unreadable = _scores(paths.log, file.identity, description.question_type)
     notes = [f"{paths.log.name}: unreadable lines left out: {unreadable}"] if unreadable else []
     return FoundRun(
         model=file.model().model_name,
@@ -102,18 +103,19 @@ def _facts(file: RunFile) -> dict[str, Any]:
     return named | {"data_sha256": file.described.get("data_sha256")} | scoring
 
 
-def _scores(log: Path, question_type: str) -> tuple[CorruptedScores, int]:
+def _scores(log: Path, identity: dict[str, Any], question_type: str) -> tuple[CorruptedScores, int]:
     """The scores in a log, and how many of its lines can't be read; the last record of a question counts."""
-    scores, unreadable = CorruptedScores(), 0
+    scores, unreadable = CorruptedScores(), list[bytes]()
     try:
-        with log.open("rb") as file:
-            for text in file:
-                unreadable += bool(text.strip()) and not _added(text, scores, question_type)
+        for _, text, head in records_in(log, lambda _, rest: unreadable.append(rest) if rest else None):
+            check_run(log, head.run, identity)
+            if not _added(text, scores, question_type):
+                unreadable.append(text)
     except OSError as error:
         raise DataError(f"{log} can't be read: {error.strerror}", hint=WAY_OUT) from None
     if not scores.questions:
         raise DataError(f"{log} has no record of a corrupted image", hint=WAY_OUT)
-    return scores, unreadable
+    return scores, len(unreadable)
 
 
 def _added(text: bytes, scores: CorruptedScores, question_type: str) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.files import FileState, state_of
 
 _NESTING = 12
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -98,12 +99,12 @@ def read_index(path: str | os.PathLike[str]) -> DataFile:
         raise DataError(f"can't read {name}: {error.strerror}") from None
     if not stat.S_ISREG(found.st_mode):
         raise DataError(f"{name} is not a file", hint=_FORMS_HINT)
-    return _read_index(name, found.st_mtime_ns, found.st_size)
+    return _read_index(name, state_of(found))
 
 
 @functools.lru_cache(maxsize=4)
-def _read_index(path: str, mtime_ns: int, size_bytes: int) -> DataFile:
-    del mtime_ns
+def _read_index(path: str, state: FileState) -> DataFile:
+    size_bytes = state[0]
     if not size_bytes:
         raise DataError(f"{path} is empty", hint=_FORMS_HINT)
     typecode = "I" if size_bytes < 1 << 32 else "Q"

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.tasks.longbench.data_file import DataFile, open_data
+from vqa_client.files import FileState, state_of
 
 BLOCK_BYTES = 4 << 20
 _TAIL_BYTES = 1 << 16
@@ -50,7 +51,7 @@ def read_records(path: str | os.PathLike[str], key: str) -> RecordList:
         raise DataError(f"can't read {name}: {error.strerror}") from None
     if not stat.S_ISREG(found.st_mode) or not found.st_size:
         raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else 'not a file'}", hint=_hint(key))
-    return _read_records(name, key, found.st_mtime_ns, found.st_size)
+    return _read_records(name, key, state_of(found))
 
 
 def _hint(key: str) -> str:
@@ -58,8 +59,8 @@ def _hint(key: str) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _read_records(path: str, key: str, mtime_ns: int, size_bytes: int) -> RecordList:
-    del mtime_ns, size_bytes
+def _read_records(path: str, key: str, state: FileState) -> RecordList:
+    del state
     starts, ends = array("Q"), array("Q")
     with open_data(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,50 @@
+"""Small finished runs of four benchmarks as a version left them on disk: later versions must read them without asking.
+
+`python -m tests.kept_runs NAME` makes another set of them, `NAME/`, by today's version from the questions and drawings
+in `data/`; the folders that are here stay as they are.
+"""
+
+import shutil
+from pathlib import Path
+
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
+
+HERE = Path(__file__).parent
+RUNS = ("mc", "niah", "vqa2", "explain")
+"""Each has a folder of its own in results/."""
+
+
+def lay_out(kept: Path, place: Path) -> None:
+    """Copy the data, and the results that are kept, to where commands can run on them."""
+    shutil.copytree(HERE / "data", place / "data")
+    if kept.exists():
+        shutil.copytree(kept, place / "results")
+
+
+def settings(name: str, base_url: str) -> RunSettings:
+    """The command of a run, for a process in the folder with data/ and results/: no path is absolute."""
+    given = {"base_url": base_url, "api_key": None, "check": False, "max_workers": 1, "max_retries": 0}
+    data, output = Path("data"), Path("results", name)
+    config = "data/model.json"
+    match name:
+        case "mc":
+            return McSettings(
+                data_json=data / "mc/data.json", images_dir=data / "pages", output=output, config=config, **given
+            )
+        case "niah":
+            return NiahSettings(
+                data=data / "niah/data.json",
+                images=data / "pages/clean/images",
+                output=output / "clean_niah_eval.json",
+                config=config,
+                **given,
+            )
+        case "vqa2":
+            return Vqa2Settings(data_dir=data / "vqa2", results_dir=output, num_questions=0, model=config, **given)
+        case _:
+            return ExplainSettings(
+                task="vqax", n_samples=None, data_root=data / "explain", results_dir=output, model=config, **given
+            )

@@ -1,0 +1,158 @@
+"""The lines of a record log: each a record as JSON whose last key is a checksum, and the first one names its run."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UNDECODABLE, IdentityError
+from vqa_client.types import Record, Status
+
+_OPEN = b',"crc":"'
+_COVERED, _KEY, _SUM = slice(-18), slice(-18, -10), slice(-10, -2)
+"""What of a record's text is checked, where its end says that it is, and the eight digits."""
+_LINE_COVERED, _LINE_KEY, _LINE_SUM = slice(-19), slice(-19, -11), slice(-11, -3)
+"""The same of a line, which has a line feed behind it."""
+_BEGIN = re.compile(r'(?:\A|(?<=\}))\s*(?=\{)|(?=\{\s*"question_id"\s*:)')
+"""Where a record may begin in a line that is not a single one; a quote inside a text has a backslash before it."""
+_MOST_NAMED = 10
+_SERVER = "server"
+"""The field of an identity that a later start may find out, and that no digest may depend on."""
+
+
+class Error(Struct):
+    """What decides whether a failed question is asked again."""
+
+    http_status: int | None = None
+    transient: bool = False
+
+
+class Head(Struct):
+    """What is known of a record without its texts; `run` is in the first line alone."""
+
+    question_id: str
+    status: Status
+    variant: str = ""
+    error: Error | None = None
+    run: str = ""
+
+
+Place = tuple[int, bytes, Head]
+"""Where a record begins in the file, its text, and its head."""
+Bad = Callable[[int, bytes], object]
+"""Hears the number of a line, and what of it is not a record: nothing where the line only has several."""
+head_of = msgspec.json.Decoder(Head).decode
+record_of = msgspec.json.Decoder(Record).decode
+_encoder = msgspec.json.Encoder()
+_parse = json.JSONDecoder().raw_decode
+
+
+def line_of(record: Record, run: str = "") -> bytearray:
+    """A record as a line; `run` names the run in the first one."""
+    line = bytearray()
+    _encoder.encode_into(record, line)  # one buffer: copies of a line would cost more than its checksum
+    del line[-1:]
+    if run:
+        line += b',"run":%b' % _encoder.encode(run)
+    line += b',"crc":"%08x"}\n' % crc32(line)
+    return line
+
+
+def run_name(identity: Mapping[str, Any]) -> str:
+    """The name by which a log's first line knows its run: a digest of what decides the answers, but for the server."""
+    known = _known({field: value for field, value in identity.items() if field != _SERVER})
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _known(value: Any) -> Any:
+    """Without what is None: a setting that a later version adds is that in older runs."""
+    if not isinstance(value, dict):
+        return value
+    kept = {field: _known(inner) for field, inner in value.items()}
+    return {field: inner for field, inner in kept.items() if inner is not None and inner != {}}
+
+
+def check_run(path: Path, found: str, identity: Mapping[str, Any]) -> None:
+    """Raise IdentityError where a log's first line names another run than the one that its run file describes.
+
+    Older logs name none, and a log that lies alone has no run file.
+    """
+    if found and identity and found != run_name(identity):
+        raise IdentityError(
+            f"{path} is the log of another run: its first line names {found}, its run file is of {run_name(identity)}",
+            hint="put back the log or the run file that belongs here, or give the log a folder of its own",
+        )
+
+
+def records_in(path: Path, bad: Bad) -> Iterator[Place]:
+    """Every whole record of a log, in the order of the file; raises OSError.
+
+    Only a line feed ends a line, whatever a reply holds. A record whose checksum doesn't match is none; one without a
+    checksum, as in older logs, has to be a record in every field.
+    """
+    place = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line[_LINE_KEY] == _OPEN and line[_LINE_SUM] == b"%08x" % crc32(line[_LINE_COVERED]):
+                try:
+                    yield place, line, head_of(line)
+                except UNDECODABLE:  # of a later version, perhaps
+                    bad(number, line)
+            elif line.strip():
+                found, rest = _salvaged(line)
+                if rest or len(found) > 1:
+                    bad(number, rest)
+                yield from ((place + start, text, head) for start, text, head in found)
+            place += len(line)
+
+
+def first_in(line: bytes) -> bytes:
+    """The first whole record of a line that has several; the line itself where it has none."""
+    found, _ = _salvaged(line)
+    return found[0][1] if found else line
+
+
+def numbered(lines: Sequence[int]) -> str:
+    """Numbers of lines for a note, the first few of them."""
+    return ", ".join(map(str, lines[:_MOST_NAMED])) + (", ..." if len(lines) > _MOST_NAMED else "")
+
+
+def _salvaged(line: bytes) -> tuple[list[Place], bytes]:
+    """The whole records of a line that is not just one, and the rest; takes time in proportion to its length."""
+    found, end, rest = list(_objects(line)), 0, b""
+    for start, text, _ in found:
+        rest += line[end:start]
+        end = start + len(text)
+    rest += line[end:]
+    return found, rest if rest.strip() else b""
+
+
+def _objects(line: bytes) -> Iterator[Place]:
+    text, at = line.decode("latin-1"), 0  # a character for each byte
+    while begin := _BEGIN.search(text, at):
+        start = begin.end()
+        try:
+            at = _parse(text, start)[1]
+        except RecursionError:  # each of the beginnings in it would take as long
+            return
+        except ValueError:
+            at = start + 1
+            continue
+        if head := _intact(line[start:at]):
+            yield start, line[start:at], head
+
+
+def _intact(text: bytes) -> Head | None:
+    try:
+        if text[_KEY] == _OPEN:
+            return head_of(text) if text[_SUM] == b"%08x" % crc32(text[_COVERED]) else None
+        record_of(text)
+        return head_of(text)
+    except UNDECODABLE:
+        return None
