@@ -20,13 +20,13 @@ EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explana
 
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
-    """What was answered to one question; `text` is "" unless `status` is "ok".
+    """What was answered to one question; `text` is None where nothing was, or a run has another status.
 
     A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks.
     """
 
     question_id: Id
-    text: str
+    text: str | None
     status: Status = "ok"
     cluster: str = ""
 
@@ -173,9 +173,9 @@ def _prediction(where: str, row: _Row, answer: Any) -> Prediction:
         missing = "an answer" if answer is UNSET else "an id"
         raise DataError(f"{where} has not {missing}", hint=_FORM_HINT)
     status: Status = "ok" if isinstance(row.status, UnsetType) else row.status
-    text = "" if answer is None or status != "ok" else _as_text(answer)
-    if status == "ok" and not text.strip():
-        status, text = "empty", ""
+    text = None if answer is None or status != "ok" else _as_text(answer)
+    if status == "ok" and not (text or "").strip():
+        status = "empty"
     return Prediction(question_id=question_id, text=text, status=status, cluster=row.cluster)
 
 
