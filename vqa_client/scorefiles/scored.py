@@ -43,7 +43,7 @@ class Scored(Struct, kw_only=True):
 
 
 def score_all(predictions: Predictions, annotations: Annotations, metrics: Sequence[str]) -> Scored:
-    """Score what both files know; a missing, unparsed or failed answer is 0 by every metric, a blank one is compared."""
+    """Score what both files know; a missing, unparsed or failed answer is 0 by every metric, a blank one compared."""
     scored = Scored(
         values={name: array("d") for name in metrics},
         unanimous=bytearray(),
