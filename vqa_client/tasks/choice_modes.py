@@ -8,7 +8,7 @@ from vqa_client.scoring.choice_constrained import read_constrained
 from vqa_client.scoring.choice_logprob import DIGITS, read_first_token, weights
 from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question, Score
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 LETTER_ALONE: Final = "Answer with the letter alone."
 """How a prompt ends whose author has not written another: a model that begins a sentence has no letter to weigh."""
 

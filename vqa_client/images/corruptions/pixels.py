@@ -23,7 +23,8 @@ def cut(values: "npt.NDArray[Any]") -> "Pixels":
     """Clip values in [0, 1], scale them to 0..255 and cut the fraction off, as ImageNet-C's script does."""
     import numpy as np
 
-    return (np.clip(values, 0, 1) * 255).astype(np.uint8)
+    made: Pixels = (np.clip(values, 0, 1) * 255).astype(np.uint8)
+    return made
 
 
 def gaussian_blur(values: "Floats", sigma: float, *, truncate: float, border: int) -> "Floats":
