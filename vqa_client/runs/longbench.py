@@ -75,6 +75,8 @@ def _plans(
     counts = PageCounts()
     plans = [_plan_of_folder(settings, task, folder, data, report_path(_name(folder)), counts) for folder in folders]
     counts.tell(note)
+    for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
+        note(line)
     return plans
 
 

@@ -9,7 +9,19 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, is_log, json_text, key_of, opening
+from vqa_client.not_json import fault
+from vqa_client.scorefiles.rows import (
+    Id,
+    csv_rows,
+    decoded,
+    decoded_lines,
+    is_csv,
+    is_log,
+    json_text,
+    key_of,
+    lines,
+    opening,
+)
 from vqa_client.types import Status
 
 ID_NAMES: Final = ("question_id", "questionId", "id")
@@ -101,7 +113,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
         for number, row in enumerate(decoded(name, text, list[_Row])):
             yield f", item {number}", row
         return
-    report = _report(text)
+    report = _report(name, text)
     if report is not None:
         for model, result in report.results.items():
             for number, row in enumerate(result.question_results):
@@ -110,11 +122,13 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     yield from decoded_lines(name, _Row, unreadable)
 
 
-def _report(text: memoryview) -> _Report | None:
-    """A report of vqa2, ours or published; None for lines of JSON, of which the first is read."""
+def _report(name: str, text: memoryview) -> _Report | None:
+    """A report of vqa2, ours or published; None for lines of JSON. Raises DataError for an object that is broken."""
     try:
         return msgspec.json.decode(text, type=_Report)
-    except UNDECODABLE:
+    except UNDECODABLE as error:
+        if not is_log(name) and next(lines(name), (0, b""))[1].strip() == b"{":
+            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
         return None
 
 
