@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +48,7 @@ _NO_LOGPROB = 1e6
 """What is no number, infinite or this far from 0 says nothing of a token."""
 _MOST_TOKENS = 1e9
 """A count beyond it is no count."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
@@ -132,7 +134,7 @@ def _text_of(content: Any) -> str:
         content = "".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
     if not isinstance(content, str):
         return ""
-    return content if content.isascii() else content.encode("utf-8", "replace").decode()
+    return content if content.isascii() else _LONE_SURROGATE.sub("\ufffd", content)
 
 
 def _first_token(logprobs: Any) -> dict[str, float] | None:
