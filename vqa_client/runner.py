@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.scoring.runaway import read_part
 from vqa_client.tasks.task import Task
 from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Request, Score, SentImage
 
@@ -16,6 +17,8 @@ BLOCKED = frozenset({"content_filter", "refusal"})
 """Finish reasons by which a server says that the model would not, or was not let, answer."""
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
+LOOP_CHARACTERS = 3_000
+"""A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
 PROMPT_CHARACTERS = 10_000
 """A longer prompt, as in text-only runs, is kept by its ends."""
 
@@ -55,7 +58,7 @@ async def answer_one(question: Question, line: Line) -> Record:
         completion = await line.chat.complete(_request(question, line.task, prompt, images))
     except QuestionFailed as failure:
         return _failed(_asked(question, line, prompt, images), failure)
-    answer, score = judge(completion, question, line.task)
+    answer, score = await _judged_aside(completion, question, line.task)
     return _answered(_asked(question, line, prompt, images), completion, answer, score)
 
 
@@ -73,8 +76,16 @@ def judge(completion: Completion, question: Question, task: Task) -> tuple[Answe
     if completion.finish_reason in BLOCKED:
         refused = Answer(status="refused", rule=completion.finish_reason or "")
         return refused, task.score(refused, replace(completion, text="", reasoning=None), question)
-    answer = task.parse(completion, question)
-    return answer, task.score(answer, completion, question)
+    read = replace(completion, text=read_part(completion.text), reasoning=read_part(completion.reasoning or "") or None)
+    answer = task.parse(read, question)
+    return answer, task.score(answer, read, question)
+
+
+async def _judged_aside(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
+    """As `judge`, without holding the loop up: a long reply is read in a thread."""
+    if len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS:
+        return judge(completion, question, task)
+    return await asyncio.to_thread(judge, completion, question, task)
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
