@@ -216,9 +216,12 @@ async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:
     reports: list[Report] = []
     for plan in plans:
         try:
-            reports.append(await run_plan(plan, stage))
+            report = await run_plan(plan, stage)
         except Interrupted:
             raise Interrupted(reports) from None
+        if report is None:
+            raise Interrupted(reports)
+        reports.append(report)
         if stage.stop.is_set() and (reports[-1].incomplete or plan is not plans[-1]):
             if later := plans[len(reports) :]:
                 stage.progress.note(f"not begun: {', '.join(plan.title for plan in later)}")

@@ -16,6 +16,8 @@ from vqa_client.types import Answer, Completion, Failure, Image, Question, Recor
 
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
+LOOP_CHARACTERS = 3_000
+"""A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
 PROMPT_CHARACTERS = 10_000
 """A longer prompt, as in text-only runs, is kept by its ends."""
 
@@ -55,7 +57,7 @@ async def answer_one(question: Question, line: Line) -> Record:
         completion = await line.chat.complete(_request(question, line.task, prompt, images))
     except QuestionFailed as failure:
         return _failed(_asked(question, line, prompt, images), failure)
-    answer, score = judge(completion, question, line.task)
+    answer, score = await _judged_aside(completion, question, line.task)
     return _answered(_asked(question, line, prompt, images), completion, answer, score)
 
 
@@ -78,6 +80,13 @@ def judge(completion: Completion, question: Question, task: Task) -> tuple[Answe
 
 
 _NOTHING = reply_from(Completion(text=""))
+
+
+async def _judged_aside(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
+    """As `judge`, without holding the loop up: a long reply is read in a thread."""
+    if len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS:
+        return judge(completion, question, task)
+    return await asyncio.to_thread(judge, completion, question, task)
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:
@@ -152,6 +161,8 @@ def _answered(asked: Record, completion: Completion, answer: Answer, score: Scor
         _judged(asked, answer, score),
         output=completion.text,
         reasoning=completion.reasoning,
+        replaced_characters=sum(text.count("\ufffd") for text in (completion.text, completion.reasoning or ""))
+        or UNSET,
         finish_reason=completion.finish_reason,
         first_token=completion.first_token or UNSET,
         prompt_tokens=completion.prompt_tokens,

@@ -70,12 +70,14 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
     `count` is their number, known before the walk; `left_out` maps a reason ("no_images", "blacklisted", ...) to the
     ids of the instances that are not asked and not in any total; `data_sha256` is the digest of the data file.
+    `notes` say what in the data a reader of the numbers should know.
     """
 
     questions: Iterable[Question]
     count: int
     left_out: dict[str, tuple[str, ...]] = {}
     data_sha256: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Part(Struct, frozen=True, kw_only=True):

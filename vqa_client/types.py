@@ -170,6 +170,7 @@ class Record(Struct, frozen=True, kw_only=True):
     `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
     question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
     `image_stamps` are those of its image files; of one that was no image, that one's.
+    `replaced_characters`, where there are any, counts U+FFFD in the reply: what came there is not a character.
     """
 
     question_id: str
@@ -178,6 +179,7 @@ class Record(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     output: str | None = None
     reasoning: str | None = None
+    replaced_characters: int | UnsetType = UNSET
     finish_reason: str | None = None
     answer: str | None = None
     rationale: str | None = None

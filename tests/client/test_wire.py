@@ -7,6 +7,8 @@ import pytest
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.types import Completion
 
+REPLACED = "\ufffd"
+
 
 def reply(**message: object) -> bytes:
     finish = message.pop("finish_reason", "stop")
@@ -204,3 +206,11 @@ def test_a_slip_in_the_json_loses_no_answer(body: bytes) -> None:
 
 def test_deep_nesting_is_a_bad_response() -> None:
     assert refused(b"[" * 100_000).verdict.status == "bad_response"
+
+
+@pytest.mark.parametrize("half", ["\ud835", "\udc00\ud835"])
+@pytest.mark.parametrize("field", ["content", "reasoning"])
+def test_half_a_surrogate_pair_is_replaced_by_the_character_that_says_so(half: str, field: str) -> None:
+    completion = read(reply(**{"content": "A", field: f"The answer is (B). {half} x \U0001d400"}))
+    said = completion.text if field == "content" else completion.reasoning
+    assert said == f"The answer is (B). {REPLACED * len(half)} x \U0001d400"

@@ -109,9 +109,73 @@ def test_sixteen_bit_transparency_is_laid_on_white(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["F", "I"])
-def test_pixels_without_a_known_white_are_refused(tmp_path: Path, mode: str) -> None:
-    with pytest.raises(QuestionFailed, match="32-bit"):
-        sent(tmp_path, encoded(Pillow.new(mode, (3, 3), 70_000), "TIFF"))
+def test_pixels_without_a_known_white_are_refused_with_the_option_that_names_it(tmp_path: Path, mode: str) -> None:
+    data = encoded(Pillow.new(mode, (3, 3), 70_000), "TIFF")
+    with pytest.raises(QuestionFailed, match="32-bit") as caught:
+        sent(tmp_path, data)
+    assert "--white_value" in caught.value.hint
+    image = sent(tmp_path, data, Recipe(white_value=100_000))
+    assert image.transforms == ("32bit_to_8bit:100000", "png")
+    assert set(pixels(image).tobytes()) == {179}
+
+
+def test_floats_are_scaled_to_white_and_cut_there(tmp_path: Path) -> None:
+    picture = Pillow.new("F", (5, 1))
+    picture.putdata([-1.0, 0.0, 0.5, 1.0, 9.0])
+    image = sent(tmp_path, encoded(picture, "TIFF"), Recipe(white_value=1.0))
+    assert list(pixels(image).tobytes()) == [0, 0, 128, 255, 255]
+
+
+@pytest.fixture
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow warns from 400 pixels on and refuses 800, and we refuse 1,000."""
+    monkeypatch.setattr(Pillow, "MAX_IMAGE_PIXELS", 400)
+    for module in ("steps", "recode"):
+        monkeypatch.setattr(f"vqa_client.images.{module}.MAX_IMAGE_PIXELS", 1_000)
+
+
+LARGE: dict[str, dict[str, bool]] = {
+    **{kind: {} for kind in ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP", "AVIF")},
+    "JPEG progressive": {"progressive": True},
+    "WEBP lossless": {"lossless": True},
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("low_limits")
+@pytest.mark.parametrize("name", LARGE)
+def test_an_image_above_the_limit_is_shrunk_where_that_is_asked_and_said_where_not(tmp_path: Path, name: str) -> None:
+    kind = name.partition(" ")[0]
+    if kind == "AVIF" and not features.check("avif"):
+        pytest.skip("this Pillow has no AVIF")
+    picture = Pillow.new("RGB", (60, 40), (200, 60, 30))
+    data = encoded(picture, kind, **LARGE[name])
+    image = sent(tmp_path, data, Recipe(max_pixels=96))
+    assert (image.width, image.height) == (12, 8)
+    assert any("60x40->" in step for step in image.transforms)
+    red, green, blue = pixels(image).convert("RGB").getpixel((5, 5))  # type: ignore[misc]
+    assert abs(red - 200) + abs(green - 60) + abs(blue - 30) < 20
+    assert sent(tmp_path, data, Recipe(max_side=15)).width == 15
+    with pytest.raises(QuestionFailed, match="60x40 pixels") as caught:
+        sent(tmp_path, data)
+    assert "--max_pixels" in caught.value.hint
+    assert Pillow.MAX_IMAGE_PIXELS == 400
+
+
+@pytest.mark.usefixtures("low_limits")
+def test_a_large_image_is_decoded_within_a_bound_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.images.recode.MAX_DECODED_BYTES", 5_000)
+    of_one_bit, of_colours = (encoded(Pillow.new(mode, (60, 40)), "PNG") for mode in ("1", "RGB"))
+    assert sent(tmp_path, of_one_bit, Recipe(max_pixels=96)).width == 12
+    with pytest.raises(QuestionFailed, match="60x40 pixels, which take"):
+        sent(tmp_path, of_colours, Recipe(max_pixels=96))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_page_of_the_library_s_own_limit_is_decoded_in_silence(tmp_path: Path) -> None:
+    side = 9_470  # more than Pillow's limit, half of that from which it refuses
+    data = encoded(Pillow.new("1", (side, side), 1), "PNG")
+    assert sent(tmp_path, data, Recipe(max_pixels=10_000)).width == 100
 
 
 def test_a_cmyk_jpeg_is_neither_inverted_nor_sent_as_cmyk(tmp_path: Path) -> None:

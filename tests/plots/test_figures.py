@@ -209,13 +209,13 @@ def plot(*words: object) -> int:
 def test_the_command_draws_runs_and_their_first_image(
     picture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow", "contrast"))))
+    on_disk(tmp_path, "org/m", pairs_of(curves(0.8, 1.0, ("snow", "elastic"))))
     assert plot(tmp_path, "-o", tmp_path / "out") == 0
     streams = capsys.readouterr()
     drawn = [Path(line) for line in streams.out.splitlines()]
     assert {path.stem for path in drawn} == {*FIGURES, CONTACT_SHEET}
     assert all(path.stat().st_size > 1_000 for path in drawn)
-    assert streams.err == ""
+    assert streams.err == "published levels that are not in order of severity: elastic 3 is milder than 2\n"
 
 
 def test_without_the_image_the_other_figures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,3 +185,11 @@ def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_co
     assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")
     only_snow = [pair(0, "snow", 1)]
     assert "clean: not run" in as_robustness_tables([report(tmp_path / "r.json", only_snow)])
+
+
+def test_levels_that_are_published_out_of_order_are_named_in_the_report_and_its_table(tmp_path: Path) -> None:
+    pairs = pairs_of(curves(0.8, corruptions=("saturation", "contrast")))
+    note = "published levels that are not in order of severity: saturation 3 is milder than 2"
+    assert written(tmp_path / "r.json", pairs)["notes"] == [note]
+    assert note in as_robustness_tables([report(tmp_path / "r.json", pairs)])
+    assert "notes" not in written(tmp_path / "other.json", pairs_of(curves(0.8, corruptions=TWO)))

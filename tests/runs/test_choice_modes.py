@@ -155,11 +155,22 @@ async def test_only_the_likeliest_tokens_are_enough(tmp_path: Path, fault_server
     assert outcomes["q1"]["probabilities"].keys() == {"B", "C"}
 
 
+async def test_a_run_in_which_little_falls_on_letters_says_so(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 4)
+    many = {f"x{number}": 1e-6 for number in range(9)}
+    prose = {"The": 0.7, "It": 0.1, "b": 0.12, "C": 0.05, **many}
+    server = fault_server(weighs(lambda received: prose), kind="mlx-vlm")
+    reports = await arun(of.settings(server.base_url, choice_mode="logprob"))
+    assert "only 17.0 % of the first token's probability falls on letters" in as_tables(reports)
+    assert {row["extracted_answer"] for row in of.report()["results"]} == {"B"}
+
+
 @pytest.mark.parametrize(
     ("first", "status", "rule"),
     [
         ({"The": 0.9, "It": 0.05}, "unparsed", "first token"),
         ({"A": 0.4, "D": 0.4, "The": 0.2}, "ambiguous", "first token"),
+        ({"The": 0.9, "B": 0.05, "C": 0.01}, "unparsed", "prose first"),
         ({"<think>": 0.9, "B": 0.1}, "unparsed", "reasoning first"),
     ],
 )

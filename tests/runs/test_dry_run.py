@@ -15,9 +15,9 @@ from tests.runs.sample import Sample
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
 from vqa_client.images.prepare import ImagePreparer
-from vqa_client.images.steps import Recipe
+from vqa_client.images.steps import Recipe, sent_size
 from vqa_client.progress import Progress
-from vqa_client.runs.dry_run import DryRun, Expected, dry_run, sent_size
+from vqa_client.runs.dry_run import DryRun, Expected, dry_run
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 

@@ -221,8 +221,9 @@ async def test_the_terminal_shows_the_accuracy_of_each_label(tmp_path: Path, fau
     ]
 
 
+@pytest.mark.parametrize("signals", [1, 2])
 async def test_a_scorer_that_takes_its_time_keeps_nobody_from_ending_the_run(
-    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, signals: int
 ) -> None:
     of = photographs(tmp_path, 4)
     started = tmp_path / "pid"
@@ -233,14 +234,17 @@ async def test_a_scorer_that_takes_its_time_keeps_nobody_from_ending_the_run(
     (tmp_path / "meteor.jar").touch()
     monkeypatch.setenv("PATH", str(java.parent), prepend=":")
     monkeypatch.setenv("VQA_CLIENT_METEOR_JAR", str(tmp_path / "meteor.jar"))
-    run = asyncio.create_task(vqa_client.arun(of.settings(fault_server(of.oracle(right)).base_url)))
+    stop, base_url = asyncio.Event(), fault_server(of.oracle(right)).base_url
+    run = asyncio.create_task(vqa_client.arun(of.settings(base_url), stop=stop))
     try:
         async with asyncio.timeout(20):
             while not started.exists():  # the loop goes round while the scorer is waited for
                 await asyncio.sleep(0.01)
-        run.cancel()
-        async with asyncio.timeout(2):
-            with pytest.raises(asyncio.CancelledError):
+        stop.set()
+        if signals > 1:
+            run.cancel()
+        async with asyncio.timeout(3):
+            with pytest.raises(Interrupted if signals == 1 else asyncio.CancelledError):
                 await run
     finally:
         os.kill(int(started.read_text()), signal.SIGKILL)

@@ -91,6 +91,19 @@ async def test_the_report_is_the_same_for_any_number_of_workers_and_any_passing_
     assert reports[0] == reports[1] == reports[2]
 
 
+async def test_a_reply_with_half_a_surrogate_pair_keeps_its_answer_and_says_so(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 2)
+    plays: Any = of.replies()
+    plays["[[q1]]"] = answer("The answer is (B). \ud835 x")
+    server = fault_server(oracle(plays))
+    await vqa_client.arun(of.settings(server.base_url))
+    kept = {row["question_id"]: row for row in of.records()}
+    assert (kept["q1"]["output"], kept["q1"]["answer"]) == ("The answer is (B). \ufffd x", "B")
+    assert [row.get("replaced_characters") for row in (kept["q0"], kept["q1"])] == [None, 1]
+
+
 async def test_statuses_and_both_denominators_are_in_the_report(tmp_path: Path, fault_server: StartsServers) -> None:
     of = sample(tmp_path, 20)
     plays: Any = of.replies()

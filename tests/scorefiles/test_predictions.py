@@ -12,7 +12,7 @@ from vqa_client.types import Record
 ROWS = {"1": "yes", "2": "a red\u2028car", "3": 'it is, he said, "big"'}
 
 
-def texts(found: Predictions) -> dict[str, str]:
+def texts(found: Predictions) -> dict[str, str | None]:
     return {key: prediction.text for key, prediction in found.by_id.items()}
 
 
@@ -50,7 +50,7 @@ def test_the_record_log_of_a_run_is_read_with_its_statuses(tmp_path: Path) -> No
     with path.open("a") as file:
         file.write('{"question_id": "4", "sta')
     found = read_predictions(path)
-    assert texts(found) == {"1": "Yes.", "2": "", "3": ""}
+    assert texts(found) == {"1": "Yes.", "2": None, "3": None}
     assert [prediction.status for prediction in found.by_id.values()] == ["ok", "unparsed", "bad_image"]
     assert (found.by_id["2"].cluster, found.unreadable, found.repeated) == ("image 7", 1, {"1": 2})
 
@@ -78,7 +78,7 @@ def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_pat
 
 def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tmp_path: Path) -> None:
     found = read_predictions(write_results(tmp_path / "r.json", {1: 2, 2: None, 3: " \n", 4: 2.5}))
-    assert texts(found) == {"1": "2", "2": "", "3": "", "4": "2.5"}
+    assert texts(found) == {"1": "2", "2": None, "3": " \n", "4": "2.5"}
     assert [prediction.status for prediction in found.by_id.values()] == ["ok", "empty", "empty", "ok"]
     assert found.not_text == 2
 

@@ -71,7 +71,7 @@ def test_ids_as_numbers_and_as_text_are_one_question(tmp_path: Path) -> None:
 def test_empty_and_failed_answers_are_0_by_every_metric(tmp_path: Path) -> None:
     report = scored(tmp_path, {1: "", 2: None, 3: "\n"}, *(annotation(n, "yes") for n in (1, 2, 3)), metrics=METRICS)
     assert {percent(report, metric) for metric in METRICS} == {0.0}
-    assert said(report, "3 answers empty, scored 0")
+    assert said(report, "3 answers empty, right only where annotators left theirs blank")
 
 
 def test_the_gap_and_what_makes_it_are_told(tmp_path: Path) -> None:
@@ -181,15 +181,27 @@ def test_a_table_of_explanations_has_a_command_of_its_own(tmp_path: Path) -> Non
     assert f"use `vqa-client score-explanations -p {table}`" in caught.value.hint
 
 
-def test_blank_gold_answers_never_match_alone(tmp_path: Path) -> None:
-    report = scored(
-        tmp_path,
-        {1: "x", 2: "x"},
-        annotation(1, answers=ten_answers("", " ")),
-        annotation(2, answers=ten_answers("x", "")),
-    )
-    assert (report.counts.n_scored, report.counts.n_without_answers) == (1, 1)
-    assert said(report, "1 question with some blank answers")
+BLANKS = [
+    (" ", ["one wont", "one wont", "one wont", "one wont", "one wont", " ", " ", "x", "x", "x"], 60.0),
+    ("", ["", "x", "y", "z", "", "u", "", "v", "w", ""], 100.0),
+    ("\n\t", ["", "x", "x", "x", "x", "x", "x", "x", "x", "x"], 30.0),
+    (" ", ["", " "], 100.0),
+    (" ", ["yes"], 0.0),
+    ("x", ["", " "], 0.0),
+    ("x", ["x", ""], 100.0),
+    (None, ["", " "], 0.0),
+]
+
+
+@pytest.mark.parametrize(("prediction", "answers", "accuracy"), BLANKS)
+@pytest.mark.parametrize("mode", ["normalised", "official"])
+def test_a_blank_is_compared_as_the_evaluator_does(
+    tmp_path: Path, prediction: str | None, answers: list[str], accuracy: float, mode: str
+) -> None:
+    report = scored(tmp_path, {1: prediction}, annotation(1, answers=ten_answers(*answers)), metrics=(mode,))
+    assert (report.counts.n_scored, report.counts.n_without_answers) == (1, 0)
+    assert percent(report, mode) == accuracy
+    assert said(report, "1 question with some blank answers") == any(not text.strip() for text in answers)
 
 
 def test_sentences_are_told_of_and_found_by_containment(tmp_path: Path) -> None:

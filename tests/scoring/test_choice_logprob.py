@@ -1,18 +1,20 @@
 """The label that is weighed highest: its spellings add up, ties and thoughts decide nothing, no label is made up."""
 
-from math import exp, isclose, log
+from math import exp, fsum, isclose, log
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choice_logprob import label_probabilities, read_first_token, thinks, weights
+from vqa_client.scoring.choice_logprob import MASS_MIN, label_probabilities, read_first_token, thinks, weights
+from vqa_client.scoring.labels import LOOKALIKES
 from vqa_client.types import Answer, Completion
 
 LABELS = ("A", "B", "C", "D")
 TOKENS = st.one_of(
     st.sampled_from(["A", " A", "(A", "B", "\nB", "C.", "D)", "**D", "a", "The", "<think>", "AB", "", " ", "\u2581C"]),
-    st.text(max_size=3),
+    st.text(alphabet=st.characters(max_codepoint=0x2FF), max_size=3),
 )
 FIRST = st.dictionaries(TOKENS, st.floats(min_value=-40, max_value=0), max_size=20)
 
@@ -37,7 +39,34 @@ def test_the_spellings_of_a_label_add_up() -> None:
     assert answer.probabilities == {"A": 0.3, "B": 0.35, "C": 0.1, "D": 0.05}
 
 
-@pytest.mark.parametrize("token", ["a", "An", "AB", "The", "E", "", "  ", "A1", "no A"])
+@pytest.mark.parametrize("token", ["c", "Ｃ", "ｃ", "(c", "**C", "С", "「C", " c."])
+def test_small_full_width_and_lookalike_letters_count_for_their_label(token: str) -> None:
+    answer = read({token: -0.1, "A": -3.0})
+    assert (answer.status, answer.text) == ("ok", "C")
+    assert answer.probabilities == pytest.approx({"A": exp(-3), "C": exp(-0.1)}, rel=1e-5)
+
+
+def test_letters_that_differ_in_their_size_alone_are_two_labels() -> None:
+    assert label_probabilities({"a": log(0.25), "A": log(0.5)}, ("a", "A")) == pytest.approx({"a": 0.25, "A": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("first", "status", "text"),
+    [
+        ({"So": -0.5, "Got": -0.8, "C": -12.0}, "unparsed", None),
+        (of(The=0.9, A=0.05, B=0.04), "unparsed", None),
+        (of(The=0.8, A=0.06, B=0.05), "ok", "A"),
+        (of(Let=0.95, A=0.02, B=0.02, C=0.005), "unparsed", None),
+    ],
+)
+def test_prose_first_is_not_a_label(first: dict[str, float], status: str, text: str | None) -> None:
+    answer = read(first)
+    assert (answer.status, answer.text) == (status, text)
+    assert answer.rule == ("first token" if text else "prose first")
+    assert answer.probabilities
+
+
+@pytest.mark.parametrize("token", ["An", "AB", "The", "E", "", "  ", "A1", "no A"])
 def test_a_token_that_is_no_label_counts_for_none(token: str) -> None:
     assert label_probabilities({token: -0.1}, LABELS) == {}
     assert read({token: -0.1}) == Answer(status="unparsed", rule="first token")
@@ -75,7 +104,8 @@ def test_no_label_is_made_up_and_none_beats_the_answer(first: dict[str, float], 
     assert set(answer.probabilities) <= set(LABELS)
     if answer.text is not None:
         assert answer.probabilities[answer.text] == max(answer.probabilities.values())
-        assert any(answer.text in token for token in first)
+        assert any(answer.text in normalize("NFKC", token).upper().translate(LOOKALIKES) for token in first)
+        assert fsum(answer.probabilities.values()) >= MASS_MIN * (1 - 1e-5)
     if answer.status == "ambiguous":
         assert len(answer.rivals) > 1
 
@@ -83,7 +113,7 @@ def test_no_label_is_made_up_and_none_beats_the_answer(first: dict[str, float], 
 @given(first=FIRST, order=st.permutations(LABELS))
 @settings(max_examples=200, deadline=None)
 def test_renaming_the_labels_renames_the_answer(first: dict[str, float], order: list[str]) -> None:
-    to = str.maketrans("".join(LABELS), "".join(order))
+    to = str.maketrans("".join(LABELS) + "abcd", "".join(order) + "".join(order).lower())
     renamed: dict[str, float] = {token.translate(to): logprob for token, logprob in first.items()}
     before, after = read(first), read(renamed)
     assert after.status == before.status
@@ -113,4 +143,4 @@ def test_weights_against_figures_worked_out_by_hand() -> None:
 
 
 def test_probabilities_keep_six_digits_however_small() -> None:
-    assert read({"A": -20.0, "B": -30.0}).probabilities["B"] == pytest.approx(exp(-30.0), rel=1e-5)
+    assert read({"A": -0.1, "B": -30.0}).probabilities["B"] == pytest.approx(exp(-30.0), rel=1e-5)

@@ -1,6 +1,6 @@
 """The tables of explain: the answers' accuracy, and what their explanations are worth in every scope."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vqa_client.cli.tables import as_tables, new_console, new_table, printed
@@ -27,9 +27,25 @@ def explanation_text(judged: Judged) -> str:
     console.print(_scopes(judged))
     evil = judged.evil
     console.print(f"e-ViL: S_T {_value(evil.s_t)}  S_E {_value(evil.s_e)}  S_O {_value(evil.s_o)}")
-    for reason in dict.fromkeys(metric.reason for metric in judged.scores.unfiltered.metrics.values() if metric.reason):
-        console.print(f"not scored: {reason}", soft_wrap=True)
+    for line in dict.fromkeys(_reasons(judged)):
+        console.print(line, soft_wrap=True)
     return printed(console).rstrip("\n") + "\n"
+
+
+def _reasons(judged: Judged) -> Iterator[str]:
+    """Why metrics are missing, and in which scope a value tells nothing."""
+    for title, scope in _titled(judged).items():
+        for metric in scope.metrics.values():
+            if metric.reason and metric.value is not None:
+                yield f"{title}: {metric.reason}"
+            elif metric.reason and scope is judged.scores.unfiltered:
+                yield f"not scored: {metric.reason}"
+
+
+def _titled(judged: Judged) -> dict[str, Scope]:
+    scores = judged.scores
+    scopes = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
+    return {title: scope for title, scope in scopes.items() if scope is not None}
 
 
 def _explanations(report: Report) -> str:
@@ -42,13 +58,10 @@ def _explanations(report: Report) -> str:
 
 
 def _scopes(judged: Judged) -> Any:
-    scores = judged.scores
-    scopes = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
-    names = [name for name, metric in scores.unfiltered.metrics.items() if metric.value is not None]
+    names = [name for name, metric in judged.scores.unfiltered.metrics.items() if metric.value is not None]
     table = new_table("scope", "explanations", "empty", *names)
-    for title, scope in scopes.items():
-        if scope is not None:
-            table.add_row(title, f"{scope.n:,}", f"{scope.n_empty:,}", *(_cell(scope, name) for name in names))
+    for title, scope in _titled(judged).items():
+        table.add_row(title, f"{scope.n:,}", f"{scope.n_empty:,}", *(_cell(scope, name) for name in names))
     return table
 
 

@@ -22,6 +22,8 @@ from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import Status
 
 EXAMPLE_CHARACTERS = 200
+MASS_LOW = 0.5
+"""Where less of the first token's probability falls on letters on average, the model would rather begin with prose."""
 WIDTH = 200
 """Columns where no terminal says how many it has."""
 
@@ -190,6 +192,9 @@ def remarks(report: Report) -> list[str]:
             said.append(f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}")
     said += [f"{len(ids):,} left out, {reason.replace('_', ' ')}" for reason, ids in report.left_out.items()]
     said += filter(None, [gap_words(summary.parts, report.description.headline)])
+    if (mass := summary.parts.get("mass")) and (mean := mass.answered.value) is not None and mean < MASS_LOW:
+        share = f"only {percent(mean)} % of the first token's probability falls on letters"
+        said.append(f"{share}; the prompt should ask for the letter alone")
     if report.cut_documents:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:

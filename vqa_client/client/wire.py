@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,6 +46,7 @@ _NO_LOGPROB = 1e6
 _MOST_NESTED = 20
 _MOST_TOKENS = 1e9
 """A count beyond it is no count."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
@@ -172,7 +174,7 @@ def _text_of(content: Any) -> str:
         content = "".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
     if not isinstance(content, str):
         return ""
-    return content if content.isascii() else content.encode("utf-8", "replace").decode()
+    return content if content.isascii() else _LONE_SURROGATE.sub("\ufffd", content)
 
 
 def _first_token(logprobs: Any) -> dict[str, float] | None:

@@ -59,7 +59,14 @@ _MAGIC = (
     (b"8BPS", "psd"),
     *((b"P%c%c" % (digit, space), "ppm") for digit in b"123456" for space in b" \t\r\n"),
 )
-_HEIF_BRANDS = ((b"avif", "avif"), (b"avis", "avif"), (b"hei", "heic"), (b"hev", "heic"), (b"mif1", "heic"))
+_HEIF_BRANDS = (
+    (b"avif", "avif"),
+    (b"avis", "avif"),
+    (b"hei", "heic"),
+    (b"hev", "heic"),
+    (b"mif1", "heic"),
+    (b"msf1", "heic"),
+)
 _WALKERS: dict[str, Callable[[bytes], Header]] = {
     "png": headers.png,
     "jpeg": headers.jpeg,
@@ -76,6 +83,7 @@ _NO_IMAGE = (
 )
 _MARKUP = (
     (b"<svg", "is an SVG drawing", "render it to PNG first"),
+    (b"<!doctype svg", "is an SVG drawing", "render it to PNG first"),
     (b"<html", "is an HTML page", "fetch the image again: the server sent a page in its place"),
     (b"<!doctype html", "is an HTML page", "fetch the image again: the server sent a page in its place"),
 )
@@ -121,12 +129,10 @@ def _what_else(data: bytes) -> tuple[str, str]:
     for magic, reason, hint in _NO_IMAGE:
         if head.startswith(magic):
             return reason, hint
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    text = _markup(head).lstrip().lower()
     if text.startswith(b"<"):
-        return next(
-            ((reason, hint) for tag, reason, hint in _MARKUP if tag in text),
-            ("is markup, not an image", ""),
-        )
+        first = min(((at, reason, hint) for tag, reason, hint in _MARKUP if (at := text.find(tag)) >= 0), default=None)
+        return first[1:] if first else ("is markup, not an image", "")
     if not data:
         return "is empty (0 bytes)", "fetch or render it again"
     if not data.strip(b"\0"):
@@ -134,6 +140,13 @@ def _what_else(data: bytes) -> tuple[str, str]:
     if _is_text(head):
         return "is a text file, not an image", ""
     return "is in no known image format", ""
+
+
+def _markup(head: bytes) -> bytes:
+    """The text without its byte order mark; of UTF-16 what is ASCII."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return head.decode("utf-16", "ignore").encode("ascii", "ignore")
+    return head.removeprefix(b"\xef\xbb\xbf")
 
 
 def _is_text(head: bytes) -> bool:

@@ -1,13 +1,26 @@
 """Making any image file mean the same on every server: decode, a row of steps, encode. No loop, no cache."""
 
+from contextlib import nullcontext
 from io import BytesIO
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from vqa_client.errors import QuestionFailed
 from vqa_client.images.facts import MIMES, ImageFacts
 from vqa_client.images.headers import Oddity
-from vqa_client.images.steps import STEPS, ImageFormat, Job, Recipe, refused
+from vqa_client.images.pillow import NoDecoder, limited_to, opened
+from vqa_client.images.steps import (
+    MAX_IMAGE_PIXELS,
+    STEPS,
+    ImageFormat,
+    Job,
+    Recipe,
+    check_pixels,
+    refused,
+    sent_size,
+)
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage
@@ -38,11 +51,18 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
     The bytes are the same at every call. Raises `QuestionFailed` "bad_image" where the file can't be decoded.
     Colour profiles are not applied, since no server applies them; CMYK becomes RGB without one.
     """
-    pixels, frames = _decoded(data, facts, path)
+    try:
+        return _recoded(data, facts, recipe, path)
+    except MemoryError:
+        raise refused(path, "takes more memory to decode than there is", _TOO_LARGE) from None
+
+
+def _recoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
+    pixels, frames, drafted = _decoded(data, facts, recipe, path)
     depth = int.from_bytes(data[24:25]) if facts.format == "png" else 8
     job = Job(facts=facts, frames=frames, recipe=recipe, path=path, depth=depth)
     profile = pixels.info.get("icc_profile")
-    done: list[str] = []
+    done = [drafted] if drafted else []
     for step in STEPS:
         pixels, name = step(pixels, job)
         if name:
@@ -76,29 +96,67 @@ def _format_is_asked(facts: ImageFacts, recipe: Recipe) -> bool:
     return recipe.image_format is not None and not recipe.image_format == facts.format == "png"
 
 
-def _decoded(data: bytes, facts: ImageFacts, path: str) -> tuple["Pixels", int]:
-    """Decode the first picture of a file; gives the number of pictures too."""
-    from PIL import Image, UnidentifiedImageError
+def _decoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple["Pixels", int, str]:
+    """Decode the first picture of a file; gives the number of pictures too, and how it was shrunk while decoded."""
+    from PIL import Image
 
     Image.init()
     names = _DECODERS.get(facts.format, (facts.format.upper(),))
     known = [name for name in names if name in Image.OPEN]
-    if not known:
-        raise refused(path, f"is {names[0]}, which can't be decoded here", "convert it to PNG or JPEG")
     try:
-        pixels: Pixels = Image.open(BytesIO(data), formats=known)
-        frames = _frames(pixels) if "format" in facts.oddities else 1
-        pixels.load()
+        if not known:
+            raise NoDecoder
+        with limited_to(facts.width * facts.height):
+            pixels = opened(BytesIO(data), known)
+        drafted = _bounded(pixels, recipe, path)
+        with _alone if drafted is not None else nullcontext(), limited_to(pixels.width * pixels.height):
+            frames = _frames(pixels) if "format" in facts.oddities else 1
+            pixels.load()
+    except (QuestionFailed, MemoryError):
+        raise
     except Exception as error:
+        if isinstance(error, NoDecoder) or names[0] not in known:
+            kind = facts.format.upper()
+            raise refused(path, f"is {kind}, which can't be decoded here", "convert it to PNG or JPEG") from None
         # Pillow's decoders raise whatever a damaged file makes them stumble over: OSError, SyntaxError, struct.error,
-        # IndexError, zlib.error, MemoryError, its own DecompressionBombError ...
+        # IndexError, zlib.error, MemoryError ...
         if isinstance(error, MemoryError):
             raise refused(path, "can't be decoded: memory ran out", "free some memory", transient=True) from None
-        told = "its header is broken" if isinstance(error, UnidentifiedImageError) else str(error)
-        raise refused(path, f"can't be decoded: {told}", "the file is damaged or cut; fetch it again") from None
+        raise refused(path, f"can't be decoded: {error}", "the file is damaged or cut; fetch it again") from None
     if pixels.mode not in _MODES and not pixels.mode.startswith("I;16"):
         raise refused(path, f"has pixels of a rare kind ({pixels.mode})", "convert it to 8-bit RGB")
-    return pixels, frames
+    return pixels, frames, drafted or ""
+
+
+_TOO_LARGE = "make the image smaller first"
+MAX_DECODED_BYTES = 2 << 30
+"""What a large image may take while it is decoded; of those above servers' limit one is decoded at a time."""
+_VALUE_BYTES = {"1": 1, "L": 1, "P": 1}
+_PIXEL_BYTES = 4
+_alone = Lock()
+
+
+def _bounded(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
+    """Have a JPEG of more pixels than servers take shrunk while it is decoded; None for images of fewer.
+
+    Raises QuestionFailed for an image that isn't asked to be shrunk below that, or would take too much memory.
+    """
+    width, height = pixels.size
+    check_pixels(width, height, recipe, path)
+    if width * height <= MAX_IMAGE_PIXELS:
+        return None
+    change = pixels.draft(None, sent_size(width, height, recipe)) if pixels.format in ("JPEG", "MPO") else None
+    each = _VALUE_BYTES.get(pixels.mode, _PIXEL_BYTES)
+    needed = pixels.width * pixels.height * each + width * height * (2 * each if _is_progressive(pixels) else 0)
+    if needed > MAX_DECODED_BYTES:
+        told = f"has {width}x{height} pixels, which take {needed / 1e9:.1f} GB to decode; at most "
+        raise refused(path, f"{told}{MAX_DECODED_BYTES / 1e9:.1f} GB are taken", _TOO_LARGE)
+    return f"draft:{width}x{height}->{pixels.width}x{pixels.height}" if change else ""
+
+
+def _is_progressive(pixels: "Pixels") -> bool:
+    """Whether all coefficients of a JPEG are held until its last scan, two bytes each."""
+    return bool(pixels.info.get("progressive"))
 
 
 def _frames(pixels: "Pixels") -> int:

@@ -11,12 +11,10 @@ from vqa_client.files import stamp, state_of
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
-from vqa_client.images.steps import Recipe
+from vqa_client.images.steps import Recipe, check_pixels
 from vqa_client.types import Image
 
 MAX_FILE_BYTES = 512 << 20
-MAX_IMAGE_PIXELS = 178_956_970
-"""Where Pillow, and with it vLLM and mlx-vlm, refuses an image as a decompression bomb."""
 
 FileKey = tuple[str, int, int, int, int]
 """Path, size, mtime and ctime in ns, inode: another file at the same path, or other bytes in it, is another key."""
@@ -86,9 +84,7 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
         return None, _unreadable(path, error)
     try:
         found = facts(data, path)
-        if found.width * found.height > MAX_IMAGE_PIXELS:
-            told = f"{path}: has {found.width}x{found.height} pixels; servers take at most {MAX_IMAGE_PIXELS}"
-            return key, Refused(message=told, hint="make the image smaller first", stamp=stamp(key[1:]))
+        check_pixels(found.width, found.height, recipe, path)
         if is_plain(found, recipe):
             image = _unchanged(key, found, data)
             if hold:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from math import sqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     Pixels = PillowImage.Image
 
 ImageFormat = Literal["png", "jpeg", "webp"]
+MAX_IMAGE_PIXELS = 178_956_970
+"""Where Pillow, and with it vLLM and mlx-vlm, refuses an image as a decompression bomb."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True):
-    """What is asked of every image: at most `max_pixels`, no side above `max_side`, a format of a quality in 1..100."""
+    """What is asked of every image: at most `max_pixels`, no side above `max_side`, a format of a quality in 1..100.
+
+    `white_value` is what the value of white is in images of 32 bits a value.
+    """
 
     max_pixels: int | None = None
     max_side: int | None = None
+    white_value: float | None = None
     image_format: ImageFormat | None = None
     image_quality: int = 90
 
@@ -35,6 +41,47 @@ class Job(Struct, frozen=True, kw_only=True):
     recipe: Recipe
     path: str
     depth: int
+
+
+class Limits(Protocol):
+    """What images are shrunk to: a recipe's limits, or those of a run's settings."""
+
+    @property
+    def max_pixels(self) -> int | None:
+        """The most that width times height may be."""
+
+    @property
+    def max_side(self) -> int | None:
+        """The most that the longer side may be."""
+
+
+def sent_size(width: int, height: int, limits: Limits) -> tuple[int, int]:
+    """Width and height, in pixels, in which an image is sent."""
+    return _within_pixels(*_within_side(width, height, limits.max_side), limits.max_pixels)
+
+
+def _within_side(width: int, height: int, limit: int | None) -> tuple[int, int]:
+    """Both sides cut to whole pixels, as the VQA 2.0 framework does."""
+    longest = max(width, height)
+    if limit is None or longest <= limit:
+        return width, height
+    return max(1, int(width * (limit / longest))), max(1, int(height * (limit / longest)))
+
+
+def _within_pixels(width: int, height: int, limit: int | None) -> tuple[int, int]:
+    if limit is None or width * height <= limit:
+        return width, height
+    scale = sqrt(limit / (width * height))
+    width = min(max(1, int(width * scale)), limit)
+    return width, min(max(1, int(height * scale)), limit // width)
+
+
+def check_pixels(width: int, height: int, recipe: Recipe, path: str) -> None:
+    """Raise QuestionFailed for an image of more pixels than servers take, unless it is shrunk to fewer."""
+    sent_width, sent_height = sent_size(width, height, recipe)
+    if sent_width * sent_height > MAX_IMAGE_PIXELS:
+        told = f"has {width}x{height} pixels; servers take at most {MAX_IMAGE_PIXELS:,}"
+        raise refused(path, told, "make it smaller first; a run shrinks it with --max_pixels N")
 
 
 def refused(path: str, reason: str, hint: str, *, transient: bool = False) -> QuestionFailed:
@@ -78,13 +125,24 @@ def _eight_bit(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
             narrow.putalpha(wide.point([0 if value == key else 255 for value in range(65_536)], "L"))
         return narrow, "16bit_to_8bit"
     if pixels.mode in ("I", "F"):
-        raise refused(job.path, "has 32-bit pixels, and nothing says which value is white", "convert it to 8 or 16 bit")
+        return _from_32_bits(pixels, job)
     if "16bit" not in job.facts.oddities:
         return pixels, ""
     # Pillow has kept the high byte of each value, and compares a 16-bit transparent colour with it: never right.
     if pixels.mode == "RGB":
         pixels.info.pop("transparency", None)
     return pixels, "16bit_to_8bit"
+
+
+def _from_32_bits(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
+    """Scale values so that `white_value` becomes 255; what lies outside is black or white."""
+    white = job.recipe.white_value
+    if white is None:
+        low, high = pixels.getextrema()
+        told = f"has 32-bit pixels (from {low:.6g} to {high:.6g}), and nothing says which value is white"
+        raise refused(job.path, told, "--white_value VALUE says it, such as 1 or 255; or convert it to 8 or 16 bit")
+    scaled = pixels.convert("F").point(lambda value: value * (255 / white) + 0.5)
+    return scaled.convert("L"), f"32bit_to_8bit:{white:g}"
 
 
 @cache
@@ -117,35 +175,24 @@ def _flat(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
 
 
 def _within(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    """Shrink to a longest side, both sides cut to whole pixels, as the VQA 2.0 framework does."""
-    limit, longest = job.recipe.max_side, max(pixels.size)
-    if limit is None or longest <= limit:
-        return pixels, ""
-    width, height = (max(1, int(side * (limit / longest))) for side in pixels.size)
-    return _resized(pixels, width, height), f"max_side:{limit}:lanczos:{_change(pixels, width, height)}"
+    return _shrunk(pixels, job.recipe.max_side, "max_side", _within_side)
 
 
 def _smaller(pixels: "Pixels", job: Job) -> tuple["Pixels", str]:
-    limit = job.recipe.max_pixels
-    width, height = pixels.size
-    if limit is None or width * height <= limit:
-        return pixels, ""
-    scale = sqrt(limit / (width * height))
-    new_width = min(max(1, int(width * scale)), limit)
-    new_height = min(max(1, int(height * scale)), limit // new_width)
-    resized = _resized(pixels, new_width, new_height)
-    return resized, f"max_pixels:{limit}:lanczos:{_change(pixels, new_width, new_height)}"
+    return _shrunk(pixels, job.recipe.max_pixels, "max_pixels", _within_pixels)
 
 
-def _resized(pixels: "Pixels", width: int, height: int) -> "Pixels":
+def _shrunk(
+    pixels: "Pixels", limit: int | None, name: str, within: Callable[[int, int, int | None], tuple[int, int]]
+) -> tuple["Pixels", str]:
     from PIL import Image
 
+    width, height = within(*pixels.size, limit)
+    if (width, height) == pixels.size:
+        return pixels, ""
     smooth = pixels if pixels.mode in ("L", "RGB") else pixels.convert("L" if pixels.mode == "1" else "RGB")
-    return smooth.resize((width, height), Image.Resampling.LANCZOS)
-
-
-def _change(pixels: "Pixels", width: int, height: int) -> str:
-    return f"{pixels.width}x{pixels.height}->{width}x{height}"
+    change = f"{pixels.width}x{pixels.height}->{width}x{height}"
+    return smooth.resize((width, height), Image.Resampling.LANCZOS), f"{name}:{limit}:lanczos:{change}"
 
 
 STEPS: tuple[Callable[["Pixels", Job], tuple["Pixels", str]], ...] = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.images.facts import facts
+from vqa_client.images.pillow import opened
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe
 
@@ -27,12 +28,10 @@ def read_page(data: bytes, path: str) -> "Pixels":
 
     Raises DataError that names the file.
     """
-    from PIL import Image
-
     try:
         found = facts(data, path)
         made = None if is_plain(found, Recipe()) else recode(data, found, Recipe(), path)
-        pixels: Pixels = Image.open(io.BytesIO(made.data if made else data))
+        pixels = opened(io.BytesIO(made.data if made else data))
         pixels.load()
     except QuestionFailed as error:
         raise DataError(str(error), hint=error.hint) from None

@@ -1,17 +1,17 @@
 """What a command would take, before anything is asked: requests, megabytes, tokens, and what doesn't fit."""
 
 import dataclasses
-import warnings
+import os
 from collections.abc import Callable
 from functools import lru_cache
-from math import sqrt
-from pathlib import Path
 
 from msgspec import Struct
 
 from vqa_client.client.session import named_model, open_session
 from vqa_client.errors import ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
+from vqa_client.images.pillow import NoDecoder, opened
+from vqa_client.images.steps import sent_size
 from vqa_client.model_config import ModelSettings, Prices, load_model
 from vqa_client.pages.estimate import TOKEN_SIDES, tokens
 from vqa_client.records import Key, is_settled
@@ -150,33 +150,16 @@ def _kept(plan: Plan, settings: RunSettings) -> set[Key]:
 
 def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
     """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image."""
-    from PIL import Image
-
     side = TOKEN_SIDES[settings.token_rule]
 
     @lru_cache(maxsize=NEIGHBOURS)
     def look(path: str) -> tuple[int, int] | None:
         try:
-            with (
-                warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning),
-                Image.open(path) as it,
-            ):
-                width, height = it.size
-            size_bytes = Path(path).stat().st_size
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            with open(path, "rb") as file:
+                width, height = opened(file).size
+                size_bytes = os.fstat(file.fileno()).st_size
+        except (OSError, ValueError, SyntaxError, NoDecoder):
             return None
         return (size_bytes + 2) // 3 * 4, tokens(*sent_size(width, height, settings), side)
 
     return look
-
-
-def sent_size(width: int, height: int, settings: RunSettings) -> tuple[int, int]:
-    """Width and height, in pixels, in which an image is sent: as the steps of the images' recipe make them."""
-    longest, most = max(width, height), settings.max_pixels
-    if settings.max_side is not None and longest > settings.max_side:
-        width, height = (max(1, int(side * (settings.max_side / longest))) for side in (width, height))
-    if most is not None and width * height > most:
-        scale = sqrt(most / (width * height))
-        width = min(max(1, int(width * scale)), most)
-        height = min(max(1, int(height * scale)), most // width)
-    return width, height

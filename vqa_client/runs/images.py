@@ -22,6 +22,7 @@ def prepared_images(
     recipe = Recipe(
         max_pixels=settings.max_pixels,
         max_side=settings.max_side,
+        white_value=settings.white_value,
         image_format=settings.image_format,
         image_quality=settings.image_quality,
     )

@@ -62,6 +62,9 @@ def make_plans(
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
+    for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
+        note(line)
+    for plan in plans:
         if not plan.loaded.count and plan.limit != 0:
             raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
     return plans

@@ -79,6 +79,7 @@ def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
         "images": {
             "max_pixels": settings.max_pixels,
             **({"max_side": settings.max_side} if settings.max_side else {}),
+            **({"white_value": settings.white_value} if settings.white_value else {}),
             "image_format": settings.image_format,
             "image_quality": quality,
             "max_pages": settings.max_pages,

@@ -18,7 +18,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import Line, Prepares, answer_all, answer_one
+from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
@@ -26,6 +26,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths, Unchanged, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.runs.servers_of_start import ServersOfStart
+from vqa_client.runs.unless import unless
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 
@@ -51,8 +52,11 @@ class Stage(Struct, frozen=True, kw_only=True):
     breaker: Breaker
 
 
-async def run_plan(plan: Plan, stage: Stage) -> Report:
-    """Ask what is not answered yet and write the report, marked incomplete when something ended the run early."""
+async def run_plan(plan: Plan, stage: Stage) -> Report | None:
+    """Ask what is not answered yet and write the report, marked incomplete when something ended the run early.
+
+    None where the run was asked to stop while the report of all answers was made, which may take minutes.
+    """
     paths = plan.paths
     before = RunFile.read(paths.run)
     model = await _model(stage, paths, before)
@@ -72,8 +76,20 @@ async def run_plan(plan: Plan, stage: Stage) -> Report:
             await _go_on(waiting, plan, stage, log, file, figures)
         finally:
             stage.progress.end()
-            report = await in_daemon_thread(partial(_close, plan, stage, file, log))  # metrics may take minutes
+            closing = asyncio.ensure_future(in_daemon_thread(partial(_close, plan, stage, file, log)))
+            report = await (_unless_stopped(closing, stage) if len(log) >= plan.loaded.count else closing)
     return report
+
+
+async def _unless_stopped(closing: asyncio.Future[Report], stage: Stage) -> Report | None:
+    """The report, or None where it isn't there soon after `stop` is set: the same command makes it again."""
+    if (report := await unless(stage.stop, asyncio.shield(closing))) is not None:
+        return report
+    await asyncio.wait([closing], timeout=GRACE_S)
+    if closing.done():
+        return closing.result()
+    closing.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody waits for it any more
+    return None
 
 
 async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> ModelSettings:

@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.not_json import fault
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of, lines, opening
 from vqa_client.scoring.answers import HumanAnswer
 
@@ -93,7 +94,7 @@ def _from_object(name: str, text: memoryview) -> Annotations:
     except UNDECODABLE as error:
         rows = _from_lines(name)
         if rows is None:
-            raise DataError(f"{name}: {error}", hint=_FORM_HINT) from None
+            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
         return _collected(name, rows)
     if not isinstance(file.annotations, UnsetType):
         return _collected(name, file.annotations)

@@ -64,7 +64,8 @@ def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
     for status, number in scored.statuses.most_common():
         if status != "ok":
             kind = "answer" if status in ANSWERED else "question"
-            yield f"{plural(number, kind)} {status.replace('_', ' ')}, scored 0"
+            scored_as = "right only where annotators left theirs blank" if status == "empty" else "scored 0"
+            yield f"{plural(number, kind)} {status.replace('_', ' ')}, {scored_as}"
     if predictions.explained:
         yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
     if predictions.not_text:

@@ -56,7 +56,7 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
     They are normalised: where all annotators agree the server compares without normalising, and "Yes." would be wrong.
     """
     rows = [
-        {"question_id": _as_number(key), "answer": normalised(on_one_line(prediction.text))}
+        {"question_id": _as_number(key), "answer": normalised(on_one_line(prediction.text or ""))}
         for key, prediction in predictions.by_id.items()
     ]
     path = folder / f"{stem}_leaderboard.json"

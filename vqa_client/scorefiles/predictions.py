@@ -9,7 +9,19 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, is_log, json_text, key_of, opening
+from vqa_client.not_json import fault
+from vqa_client.scorefiles.rows import (
+    Id,
+    csv_rows,
+    decoded,
+    decoded_lines,
+    is_csv,
+    is_log,
+    json_text,
+    key_of,
+    lines,
+    opening,
+)
 from vqa_client.scoring.reply import reply_from
 from vqa_client.types import Completion, Status
 
@@ -23,14 +35,14 @@ EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explana
 
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
-    """What was answered to one question; `text` is "" unless `status` is "ok".
+    """What was answered to one question; `text` is None where nothing was, or a run has another status.
 
     A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks. `said` is all
     that a record's model said, which the official evaluator is given; None where that is the text.
     """
 
     question_id: Id
-    text: str
+    text: str | None
     status: Status = "ok"
     cluster: str = ""
     said: str | None = None
@@ -110,7 +122,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
         for number, row in enumerate(decoded(name, text, list[_Row])):
             yield f", item {number}", row
         return
-    report = _report(text)
+    report = _report(name, text)
     if report is not None:
         for model, result in report.results.items():
             for number, row in enumerate(result.question_results):
@@ -119,11 +131,13 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     yield from decoded_lines(name, _Row, unreadable)
 
 
-def _report(text: memoryview) -> _Report | None:
-    """A report of vqa2, ours or published; None for lines of JSON, of which the first is read."""
+def _report(name: str, text: memoryview) -> _Report | None:
+    """A report of vqa2, ours or published; None for lines of JSON. Raises DataError for an object that is broken."""
     try:
         return msgspec.json.decode(text, type=_Report)
-    except UNDECODABLE:
+    except UNDECODABLE as error:
+        if not is_log(name) and next(lines(name), (0, b""))[1].strip() == b"{":
+            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
         return None
 
 
@@ -182,9 +196,9 @@ def _prediction(where: str, row: _Row, answer: Any) -> Prediction:
         missing = "an answer" if answer is UNSET else "an id"
         raise DataError(f"{where} has not {missing}", hint=_FORM_HINT)
     status: Status = "ok" if isinstance(row.status, UnsetType) else row.status
-    text = "" if answer is None or status != "ok" else _as_text(answer)
-    if status == "ok" and not text.strip():
-        status, text = "empty", ""
+    text = None if answer is None or status != "ok" else _as_text(answer)
+    if status == "ok" and not (text or "").strip():
+        status = "empty"
     said = _said(row) if status == "ok" and row.rule == WHOLE_REPLY else text
     return Prediction(
         question_id=question_id, text=text, status=status, cluster=row.cluster, said=None if said == text else said

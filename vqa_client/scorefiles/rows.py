@@ -12,6 +12,7 @@ import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.log_lines import records_in
+from vqa_client.not_json import fault
 
 Id = int | str
 Row = TypeVar("Row")
@@ -67,7 +68,7 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
     try:
         return msgspec.json.decode(text, type=row_type)
     except UNDECODABLE as error:
-        raise DataError(f"{os.fspath(path)}{where}: {error}; it begins with {_beginning(text)}") from None
+        raise DataError(f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}") from None
 
 
 def decoded_lines(

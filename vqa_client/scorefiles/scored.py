@@ -43,7 +43,7 @@ class Scored(Struct, kw_only=True):
 
 
 def score_all(predictions: Predictions, annotations: Annotations, metrics: Sequence[str]) -> Scored:
-    """Score what both files know; an empty, unparsed or failed answer is 0 by every metric."""
+    """Score what both files know; a missing, unparsed or failed answer is 0 by every metric, a blank one compared."""
     scored = Scored(
         values={name: array("d") for name in metrics},
         unanimous=bytearray(),
@@ -77,8 +77,7 @@ def _score(
     scored: Scored, key: str, prediction: Prediction, annotation: Annotation, answers: list[HumanAnswer | str]
 ) -> None:
     given = texts(answers)
-    blank = sum([not text or text.isspace() for text in given])
-    if blank == len(given):
+    if not given:
         scored.without_answers.append(key)
         return
     gold = annotation.multiple_choice_answer or ""
@@ -88,11 +87,11 @@ def _score(
     compared = given if len(set(ids)) == len(answers) else answers  # by distinct annotators texts are all that counts
     for name, column in scored.values.items():
         said = prediction.text if name in OF_THE_ANSWER else prediction.said or prediction.text
-        column.append(METRICS[name](said, compared, gold) if prediction.text else 0.0)
-    scored.with_blank_answers += blank > 0
+        column.append(0.0 if said is None else METRICS[name](said, compared, gold))
+    scored.with_blank_answers += any(not text or text.isspace() for text in given)
     scored.without_answer_id += None in ids
     scored.unanimous.append(unanimous(given))
-    scored.sentences += is_sentence(prediction.text)
+    scored.sentences += is_sentence(prediction.text or "")
     scored.answer_counts[len(answers)] += 1
     scored.statuses[prediction.status] += 1
     scored.question_ids.append(annotation.question_id)

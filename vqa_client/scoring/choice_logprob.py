@@ -1,26 +1,33 @@
 """The label that a model holds most probable as its first token: nothing is read, and nothing is guessed.
 
-A label's probability is the sum over all tokens that spell it, such as "A", " A" and "(A". The probabilities that a
-server tells are of the whole vocabulary; what of them falls on the labels is their mass.
+A label's probability is the sum over all tokens that spell it, such as "A", " A", "(A", and "a" or a full-width letter
+where the text reading takes it for the label. The probabilities that a server reports are of the whole vocabulary; what
+of them falls on the labels is their mass. Below `MASS_MIN` the model would have begun with something else, and what its
+first word rules out says little about which label it would have come to.
 """
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from vqa_client.scoring.labels import labels_of
 from vqa_client.types import Answer, Completion
 
 RULE: Final = "first token"
+PROSE: Final = "prose first"
 THOUGHTS: Final = "reasoning first"
 NO_LOGPROBS: Final = "no logprobs"
-_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*\"'`.:,"
+_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*\"'`.:,。、「」【】"
 """What may stand around a label in its token, the marks among them by which some servers write a blank or a newline."""
 _THINKING: Final = ("<think", "<|think", "<thought", "<reasoning", "[THINK]", "<|channel|>", "\u25c1think")
 """How the first token of a model begins that thinks before it answers."""
 _TIE: Final = 1e-6
 """Logits of 16 bits tie often, and sums of spellings differ in their last digits."""
+MASS_MIN: Final = 0.1
+"""The least share of the first token's probability that must fall on the labels."""
 DIGITS: Final = 6
 
 
@@ -40,9 +47,11 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 def label_probabilities(first_token: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
     """The probability of each label that one of the tokens (with their logprobs) spells, in the labels' order."""
+    written = labels_of(tuple(labels)).written
     found: dict[str, list[float]] = {}
     for token, logprob in first_token.items():
-        found.setdefault(token.strip(_AROUND), []).append(math.exp(logprob))
+        if label := written.get(unicodedata.normalize("NFKC", token).strip(_AROUND)):
+            found.setdefault(label, []).append(math.exp(logprob))
     return {label: min(1.0, math.fsum(found[label])) for label in labels if label in found}
 
 
@@ -54,7 +63,7 @@ def thinks(completion: Completion) -> bool:
 
 
 def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
-    """The most probable label; two that are equally probable are an ambiguity, and without any there is no answer."""
+    """The most probable label; two that are equally probable are an ambiguity, and prose first is not an answer."""
     if thinks(completion):
         return Answer(status="unparsed", rule=THOUGHTS)
     if completion.first_token is None:
@@ -63,8 +72,10 @@ def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:
     top = max(weighed.values(), default=0.0)
     if top <= 0.0:
         return Answer(status="unparsed", rule=RULE, probabilities=weighed)
-    best = [label for label, probability in weighed.items() if math.isclose(probability, top, rel_tol=_TIE)]
     rounded = {label: _rounded(probability) for label, probability in weighed.items()}
+    if math.fsum(weighed.values()) < MASS_MIN:
+        return Answer(status="unparsed", rule=PROSE, probabilities=rounded)
+    best = [label for label, probability in weighed.items() if math.isclose(probability, top, rel_tol=_TIE)]
     if len(best) > 1:
         return Answer(status="ambiguous", rule=RULE, rivals=tuple(best), probabilities=rounded)
     return Answer(text=best[0], rule=RULE, probabilities=rounded)

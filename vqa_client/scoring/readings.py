@@ -58,9 +58,9 @@ def yes_no(reply: Reply, question: Question) -> Answer:
 
 
 def verbatim(reply: Reply, question: Question) -> Answer:
-    """The reply as it came."""
+    """The whole reply as it came."""
     del question
-    return Answer(text=reply.raw, rule="verbatim")
+    return Answer(text=reply.completion.text, rule="verbatim")
 
 
 def pope_yes(reply: Reply, question: Question) -> Answer:

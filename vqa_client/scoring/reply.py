@@ -49,8 +49,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def raw(self) -> str:
-        """The text as it came."""
-        return self.completion.text
+        """The text as it came; of a runaway one, what is read of it."""
+        return read_part(self.completion.text)
 
     @property
     def unwrapped(self) -> Unwrapped:
@@ -87,11 +87,12 @@ def reply_from(completion: Completion) -> Reply:
     """Take a completion apart, in time linear in its length."""
     meaning = meaning_of(completion.finish_reason)
     limited = meaning == "cut"
-    marked, unclosed = _said_in(completion.text, cut=limited)
+    marked, unclosed = _said_in(read_part(completion.text), cut=limited)
     source: Literal["content", "reasoning"] = "content"
     visible = _unmarked(marked)
     if not visible and meaning == "stopped" and completion.reasoning and not unclosed:
-        marked, unclosed = _said_in(completion.reasoning if ends_well(completion.reasoning) else "", cut=False)
+        reasoning = read_part(completion.reasoning)
+        marked, unclosed = _said_in(reasoning if ends_well(reasoning) else "", cut=False)
         visible = _unmarked(marked)
         source = "reasoning" if visible else "content"
     cut = limited or unclosed

@@ -132,8 +132,13 @@ class ExplainSettings(ConfiguredSettings):
         return tuple(value for name, value in given.items() if value not in (None, published[name]))
 
     @property
-    def recoding(self) -> dict[str, int | str]:
+    def recoding(self) -> dict[str, float | str]:
         """What is done to images before they are sent, where anything is."""
         quality = self.image_quality if self.image_format in ("jpeg", "webp") else None
-        given = {"max_pixels": self.max_pixels, "image_format": self.image_format, "image_quality": quality}
+        given = {
+            "max_pixels": self.max_pixels,
+            "white_value": self.white_value,
+            "image_format": self.image_format,
+            "image_quality": quality,
+        }
         return {name: value for name, value in given.items() if value is not None}

@@ -181,6 +181,10 @@ class RunSettings:
     max_pixels: Annotated[
         int | None, Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never.")
     ] = None
+    white_value: Annotated[
+        float | None,
+        Parameter(group=IMAGES, help="The value of white in images of 32 bits a value (float TIFF), such as 1 or 255."),
+    ] = None
     image_format: Annotated[
         Literal["png", "jpeg", "webp"] | None,
         Parameter(group=IMAGES, help="Re-encode every image (recorded). Default: files are sent byte for byte."),

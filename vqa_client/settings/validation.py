@@ -18,6 +18,7 @@ AT_LEAST = {
     "max_retries": 0,
     "breaker_after": 0,
     "max_pixels": 1,
+    "white_value": 1e-9,
     "image_quality": 1,
     "quality": 1,
     "max_pages": 1,

@@ -24,6 +24,8 @@ DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "2"
 LABELS = ("A", "B", "C", "D")
 
+_EMPTY_CELLS = frozenset({"nan", "<na>", "nat"})
+_SHOWN_IDS = 5
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
 
 
@@ -40,6 +42,10 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
 
     def gold(self) -> str:
         return self.answer.strip().upper()
+
+    def has_no_text(self) -> bool:
+        """Whether a choice is an empty cell of a table, as pandas writes it."""
+        return any(choice.strip().lower() in _EMPTY_CELLS for choice in self.choices().values())
 
     def fault(self) -> str:
         known = self.gold() in self.choices()
@@ -78,13 +84,23 @@ def load(
     Left out are "blacklisted", "no_images" and, text only, "no_context". Raises DataError.
     """
     wanted = Wanted(variant=variant, pages=pages, blacklist=read_blacklist(blacklist), limit=limit, text_only=text_only)
-    selection = select(data_json, _Row, wanted, hint=_HINT)
+    empty: list[str] = []
+    selection = select(
+        data_json, _Row, wanted, hint=_HINT, on_chosen=lambda row: empty.append(row.name) if row.has_no_text() else None
+    )
     return Loaded(
         questions=_Questions(selection=selection),
         count=len(selection.indices),
         left_out=selection.left_out,
         data_sha256=selection.file.sha256,
+        notes=tuple(_notes(selection.file.path, empty)),
     )
+
+
+def _notes(path: str, empty: list[str]) -> Iterator[str]:
+    if empty:
+        shown = ", ".join(empty[:_SHOWN_IDS]) + (", ..." if len(empty) > _SHOWN_IDS else "")
+        yield f"{path}: questions with a choice that says nan, as an empty cell of a table does: {len(empty)} ({shown})"
 
 
 def benchmark(options: McSettings) -> Benchmark:

@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from typing import Any
 
+import cv2
 import pytest
 
+from tests.images.corruptions.drawings import drawn
 from vqa_client.errors import UsageError
-from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, chosen, named
+from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, Profile, chosen, corrupt, named
+from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.scoring.corruption_classes import class_of
 
 FOLDERS = (
@@ -28,9 +32,34 @@ def test_classes_are_those_that_reports_use() -> None:
     assert {name: row.class_ for name, row in CORRUPTIONS.items()} == {name: class_of(name) for name in CORRUPTIONS}
 
 
-def test_the_profiles_differ_in_shot_noise_and_pixelate_alone() -> None:
-    differing = [name for name, row in CORRUPTIONS.items() if row.ways["vqa-vrb"] != row.ways["imagenet-c"]]
-    assert differing == ["shot_noise", "pixelate"]
+def test_the_profiles_differ_in_the_levels_of_two_and_in_how_two_round() -> None:
+    both = [(name, row.ways["vqa-vrb"], row.ways["imagenet-c"]) for name, row in CORRUPTIONS.items()]
+    assert [name for name, one, other in both if one.levels != other.levels] == ["shot_noise", "pixelate"]
+    assert [name for name, one, other in both if one.levels == other.levels and one != other] == ["snow", "spatter"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", FOURTEEN)
+def test_a_level_changes_a_picture_more_than_the_one_before_but_where_the_table_says_so(
+    name: str, profile: Profile
+) -> None:
+    picture = drawn(480, 640)
+    changed = [distance(picture, corrupt(picture, name, level, profile=profile, seed=4)) for level in range(1, 6)]
+    milder = tuple(level for level in range(2, 6) if changed[level - 1] < 0.95 * changed[level - 2])
+    assert milder == CORRUPTIONS[name].ways[profile].milder
+
+
+def distance(picture: Any, made: Any) -> float:
+    whole = cv2.resize(made, picture.shape[1::-1], interpolation=cv2.INTER_LINEAR).astype(float)
+    return float(((picture - whole) ** 2).mean())
+
+
+def test_levels_that_are_not_in_order_are_named_where_both_were_asked() -> None:
+    asked = {"gaussian_noise": [1, 2, 3, 4, 5], "saturation": [2, 3], "elastic": [1, 3, 5], "own": [2, 3]}
+    note = "published levels that are not in order of severity: saturation 3 is milder than 2"
+    assert milder_levels(asked, "vqa-vrb") == [note]
+    assert milder_levels({"pixelate": range(6)}, None) == []
+    assert "pixelate 4 is milder than 3" in milder_levels({"pixelate": range(6)}, "imagenet-c")[0]
 
 
 @pytest.mark.parametrize("spelling", ["Zoom-Blur", "zoom_blur", "ZOOM blur", " zoom-blur "])

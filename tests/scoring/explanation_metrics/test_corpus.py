@@ -126,3 +126,21 @@ def test_5_000_explanations_with_3_references_each_take_a_few_seconds() -> None:
     started = time.process_time()
     score_explanations(said, references)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("references", "reason"),
+    [
+        ({"1": ["it is red"]}, "there is one question"),
+        ({"1": ["it is red"], "2": ["it is red", "it is red"]}, "all questions have them all"),
+        ({"1": ["it is red"], "2": ["it is red today"]}, ""),
+    ],
+)
+def test_a_cider_that_can_only_be_0_says_why(references: dict[str, list[str]], reason: str) -> None:
+    scores = score_explanations({id: texts[0] for id, texts in references.items()}, references, right=["1"])
+    assert reason in scores.unfiltered.metrics["CIDEr"].reason
+    assert (scores.unfiltered.metrics["CIDEr"].value == 0) == bool(reason)
+    assert bool(scores.unfiltered.metrics["CIDEr"].reason) == bool(reason)
+    assert scores.filtered is not None
+    assert "there is one question" in scores.filtered.metrics["CIDEr"].reason
+    assert scores.unfiltered.metrics["Bleu_1"].reason == ""

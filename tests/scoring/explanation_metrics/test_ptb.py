@@ -43,6 +43,19 @@ SPLITS = [
     ("half ½ and 5° and x²", "half 1/2 and 5 ° and x ²"),
     ("a — dash – here…", "a dash here"),
     ("salt &amp; pepper", "salt & pepper"),
+    ("e.g. -LRB- sign", "e.g. -lrb- sign"),
+    ("a -LRB-left-RRB- -lsb-1 -RCB-. --LRB-- -LABEL- x-LRB-y", "a -lrb- left-rrb -lsb- 1 -rcb- lrb label x-lrb-y"),
+    ("1\\/2 and\\/or \\*", "1\\/2 and\\/or \\*"),
+    ("हिन्दी word, हिन्दी-भाषा। है", "हिन्दी word हिन्दी भाषा । है"),
+    ("বাংলা தமிழ் తెలుగు ગુજરાતી ਹਿੰਦ", "বাংলা தமிழ் తెలుగు ગુજરાતી ਹਿ ਦ"),
+    ("ಕನ್ನಡ മലയാളം සිංහල မြန်မာ", "ಕನ ನಡ മലയാള ස හල မ န မ"),
+    ("العَرَبِيَّة، هل؟ שָׁלוֹם א״ב", "العَرَبِيَّة ، هل ؟ שָׁלוֹם א ״ ב"),
+    ("ภาษาไทย ที่นี่ ລາວ ໄດ້", "ภาษาไทย ที่นี่ ລາວ ໄດ້"),
+    ("e\u0301te\u0301, e\u0301te\u0301's e\u0301-a", "e\u0301te\u0301 e\u0301te\u0301 's e\u0301 a"),
+    ("二〇二四 and ١٫٥ and 1⁄2", "二 二四 and ١٫٥ and 1⁄2"),
+    ("10⁻¹² ₁₀ ““x””", "10 ⁻¹² ₁₀ ```` x ''''"),
+    ("v1.b, én't a@b.co.uk, and @@", "v1.b én t a@b.co.uk, and @@"),
+    ("x.com/a www.x.com/ab. '21", "x.com / a www.x.com/ab '21"),
 ]
 
 

@@ -30,14 +30,15 @@ def as_robustness_tables(reports: Sequence[Report]) -> str:
     """The text for a terminal of runs whose summaries are of corrupted images."""
     console = new_console()
     for report in reports:
-        curves = cast(RobustnessSummary, report.summary).curves
+        summary = cast(RobustnessSummary, report.summary)
+        curves = summary.curves
         title = " · ".join(part for part in (report.task, report.variant, report.model) if part)
         console.print(safe(title) + (" (incomplete)" if report.incomplete else ""), style="bold", soft_wrap=True)
         console.print("accuracy in % by corruption and level; a failed question counts as wrong")
         console.print(f"clean: {_clean(curves.clean)}", soft_wrap=True)
         console.print(_by_level(curves))
         console.print(f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0")
-        for line in remarks(replace(report, variant=report.variant or report.model)):
+        for line in [*summary.notes, *remarks(replace(report, variant=report.variant or report.model))]:
             console.print(line, soft_wrap=True)
         console.print(f"{safe(report.variant or report.model)}: {safe(str(report.path))}", soft_wrap=True)
     return printed(console)

@@ -11,9 +11,9 @@ from vqa_client.images.corruptions.apply import corrupt, needs_extra
 from vqa_client.images.corruptions.seed import image_seed
 from vqa_client.images.corruptions.table import Profile, named
 from vqa_client.images.facts import facts
+from vqa_client.images.pillow import opened
 from vqa_client.images.recode import is_plain, recode
-from vqa_client.images.settle import MAX_IMAGE_PIXELS
-from vqa_client.images.steps import Recipe
+from vqa_client.images.steps import Recipe, check_pixels
 
 if TYPE_CHECKING:
     from vqa_client.images.corruptions.pixels import Pixels
@@ -86,19 +86,16 @@ def decoded(data: bytes, path: str = "the image") -> "Pixels":
     Raises QuestionFailed "bad_image", naming `path`, where the file is no image or can't be decoded.
     """
     found = facts(data, path)
-    if found.width * found.height > MAX_IMAGE_PIXELS:
-        told = f"{path}: has {found.width}x{found.height} pixels; at most {MAX_IMAGE_PIXELS} are taken"
-        raise QuestionFailed("bad_image", told, hint="make the image smaller first")
+    check_pixels(found.width, found.height, _AS_IT_IS, path)
     made = None if is_plain(found, _AS_IT_IS) else recode(data, found, _AS_IT_IS, path)
     return _pixels(data if made is None else made.data, path)
 
 
 def _pixels(data: bytes, path: str) -> "Pixels":
     import numpy as np
-    from PIL import Image
 
     try:
-        with Image.open(BytesIO(data)) as picture:
+        with opened(BytesIO(data)) as picture:
             return np.asarray(picture.convert("RGB"))
     except Exception as error:
         # Pillow's decoders raise whatever a damaged file makes them stumble over.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from vqa_client.images.corruptions.pixels import gaussian_blur, rounded
+from vqa_client.images.corruptions.pixels import cut, gaussian_blur, rounded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from vqa_client.images.corruptions.pixels import Floats, Pixels
 
+Spatter = tuple[float, float, float, float, float, int]
+"""Mean, deviation and sigma of the noise, the threshold, the strength of water or softness of mud, and which it is."""
 _WATER = (175, 238, 238)
 _MUD = (63, 42, 20)
 _FAR = 20
@@ -69,20 +71,32 @@ def _smooth_field(height: int, width: int, sigma: float, random: "Generator") ->
     return cv2.resize(smooth, (width, height), interpolation=cv2.INTER_CUBIC)  # type: ignore[return-value]
 
 
-def spatter(
-    pixels: "Pixels", constants: tuple[float, float, float, float, float, int], random: "Generator"
-) -> "Pixels":
+def spatter(pixels: "Pixels", constants: Spatter, random: "Generator") -> "Pixels":
     """Drops of water (the last constant is 0) or mud (1), where blurred noise is above a threshold."""
+    kept, added = _splashes(pixels, constants, random)
+    return rounded(pixels * kept + added)
+
+
+def spatter_cut(pixels: "Pixels", constants: Spatter, random: "Generator") -> "Pixels":
+    """The same as ImageNet-C's script makes it: values in [0, 1], and fractions cut off in the end."""
+    import numpy as np
+
+    kept, added = _splashes(pixels, constants, random)
+    return cut(pixels.astype(np.float32) / 255 * kept + added / 255)
+
+
+def _splashes(pixels: "Pixels", constants: Spatter, random: "Generator") -> "tuple[Floats | int, Floats]":
+    """How much stays of the picture, and what is added to it, in 0..255."""
     import cv2
     import numpy as np
 
     mean, deviation, sigma, threshold, strength, mud = constants
     noise = random.standard_normal(pixels.shape[:2], dtype=np.float32) * np.float32(deviation) + np.float32(mean)
     liquid = gaussian_blur(noise, sigma, truncate=4, border=cv2.BORDER_REPLICATE)
-    return (_muddy if mud else _wet)(pixels, np.where(liquid < threshold, 0, liquid), strength)
+    return (_muddy if mud else _wet)(np.where(liquid < threshold, 0, liquid), strength)
 
 
-def _wet(pixels: "Pixels", liquid: "Floats", strength: float) -> "Pixels":
+def _wet(liquid: "Floats", strength: float) -> "tuple[int, Floats]":
     """Add the colour of water, brightest where a drop is thick and lit."""
     import cv2
     import numpy as np
@@ -93,14 +107,14 @@ def _wet(pixels: "Pixels", liquid: "Floats", strength: float) -> "Pixels":
     lit = cv2.filter2D(even, cv2.CV_8U, np.array(_SLOPE, np.float32))
     water = drops * cv2.blur(lit, (3, 3)).astype(np.float32)
     share = water * (strength / max(water.max(), 1))
-    return rounded(pixels + share[..., np.newaxis] * np.array(_WATER, np.float32))
+    return 1, share[..., np.newaxis] * np.array(_WATER, np.float32)
 
 
-def _muddy(pixels: "Pixels", liquid: "Floats", softness: float) -> "Pixels":
+def _muddy(liquid: "Floats", softness: float) -> "tuple[Floats, Floats]":
     """Lay mud over the picture where at least 0.8 of the softened splashes cover it."""
     import cv2
     import numpy as np
 
     cover = gaussian_blur((liquid > 0).astype(np.float32), softness, truncate=4, border=cv2.BORDER_REPLICATE)
     cover = np.where(cover < 0.8, 0, cover)[..., np.newaxis]
-    return rounded(pixels * (1 - cover) + cover * np.array(_MUD, np.float32))
+    return 1 - cover, cover * np.array(_MUD, np.float32)

@@ -1,6 +1,6 @@
 """The fourteen corruptions, one row each with its five levels; adding one is a function and a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
@@ -12,14 +12,19 @@ from vqa_client.scoring.corruption_classes import known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
-"""Whose constants: the Visual Robustness Benchmark's for VQA, or ImageNet-C's. They differ in two rows."""
+"""Whose constants: the Visual Robustness Benchmark's for VQA, or ImageNet-C's. They differ in two rows; two more round
+in another way."""
 
 
 class Way(Struct, frozen=True):
-    """A function (pixels, constants, random) -> pixels, and its constants from level 1 on."""
+    """A function (pixels, constants, random) -> pixels, and its constants from level 1 on.
+
+    `milder` names the levels that change a picture less than the level before: the published ones rise elsewhere.
+    """
 
     function: Callable[..., Any]
     levels: tuple[Any, ...]
+    milder: tuple[int, ...] = ()
 
 
 class Corruption(Struct, frozen=True, kw_only=True):
@@ -44,8 +49,17 @@ class Corruption(Struct, frozen=True, kw_only=True):
         return f"{self.folder}_L{level}" if len(self.levels()) > 1 else self.folder
 
 
-def _both(function: Callable[..., Any], *levels: Any) -> dict[Profile, Way]:
-    return dict.fromkeys(PROFILES, Way(function, levels))
+def _both(
+    function: Callable[..., Any],
+    *levels: Any,
+    milder: tuple[int, ...] = (),
+    imagenet_c: Callable[..., Any] | None = None,
+) -> dict[Profile, Way]:
+    """The same levels; `imagenet_c` where its script rounds in another way."""
+    return {
+        "vqa-vrb": Way(function, levels, milder),
+        "imagenet-c": Way(imagenet_c or function, levels, milder),
+    }
 
 
 _ELASTIC = tuple(
@@ -116,6 +130,7 @@ _ROWS = (
             (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
             (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
             (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+            imagenet_c=weather.snow_cut,
         ),
     ),
     Corruption(
@@ -137,14 +152,14 @@ _ROWS = (
         folder="Saturation",
         class_="Image Attribute",
         cost="cheap",
-        ways=_both(attribute.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
+        ways=_both(attribute.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2), milder=(3,)),
     ),
     Corruption(
         name="elastic",
         folder="Elastic",
         class_="Physical",
         cost="cheap",
-        ways=_both(physical.elastic, *_ELASTIC),
+        ways=_both(physical.elastic, *_ELASTIC, milder=(3,)),
     ),
     Corruption(
         name="spatter",
@@ -158,6 +173,7 @@ _ROWS = (
             (0.65, 0.3, 2, 0.68, 0.5, 0),
             (0.65, 0.3, 1, 0.65, 1.5, 1),
             (0.67, 0.4, 1, 0.65, 1.5, 1),
+            imagenet_c=physical.spatter_cut,
         ),
     ),
     Corruption(
@@ -167,7 +183,7 @@ _ROWS = (
         cost="cheap",
         ways={
             "vqa-vrb": Way(digital.pixelate_smaller, (0.6, 0.5, 0.4, 0.3, 0.15)),
-            "imagenet-c": Way(digital.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25)),
+            "imagenet-c": Way(digital.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25), milder=(4,)),
         },
     ),
     Corruption(
@@ -205,3 +221,15 @@ def named(name: str) -> Corruption:
     nearest = get_close_matches(key, CORRUPTIONS, 1)
     hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CORRUPTIONS)}"
     raise UsageError(f"there is no corruption {name!r}", hint=hint)
+
+
+def milder_levels(asked: Mapping[str, Collection[int]], profile: str | None) -> list[str]:
+    """A note that names the levels of each asked corruption that are not in order of severity; none where all are."""
+    milder = [
+        f"{name} {level} is milder than {level - 1}"
+        for name, levels in asked.items()
+        if name in CORRUPTIONS
+        for level in CORRUPTIONS[name].ways["imagenet-c" if profile == "imagenet-c" else "vqa-vrb"].milder
+        if {level - 1, level} <= set(levels)
+    ]
+    return [f"published levels that are not in order of severity: {', '.join(milder)}"] if milder else []

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from vqa_client.files import write_json
+from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.reports.additions import additions, interval, percent
 from vqa_client.reports.robustness.results import write_results
 from vqa_client.reports.run import Pairs, Run
@@ -45,9 +46,10 @@ class ScoredLine(Struct):
 
 
 class RobustnessSummary(Summary, frozen=True, kw_only=True):
-    """A summary over all variants, and `curves`, which hold them apart."""
+    """A summary over all variants, `curves`, which hold them apart, and `notes` on these."""
 
     curves: Curves
+    notes: list[str]
 
 
 def write(
@@ -69,10 +71,12 @@ def write(
         _scored(pairs(), scores, question_type), crossings=[CROSSING, *((VARIANT, field) for field in fields)]
     )
     curves = scores.curves()
-    write_json(path, _head(run, corrupted) | _figures(curves) | _by_group(summary, fields) | _rest(run, summary))
+    notes = milder_levels(curves.levels, corrupted.profile if corrupted else None)
+    figures = _figures(curves) | ({"notes": notes} if notes else {})
+    write_json(path, _head(run, corrupted) | figures | _by_group(summary, fields) | _rest(run, summary))
     if published_files:
         write_results(path.with_name(f"{path.stem}_results"), run, pairs)
-    return RobustnessSummary(**asdict(summary), curves=curves)
+    return RobustnessSummary(**asdict(summary), curves=curves, notes=notes)
 
 
 def place_of(variant: str) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
 from vqa_client.reports.described import description_of
 from vqa_client.reports.robustness.found import FoundRun
@@ -165,7 +166,8 @@ def notes_on(runs: Iterable[FoundRun]) -> list[str]:
         if len(run.questions) < len(every):
             said.append(f"{run.model}: asked {len(run.questions):,} of the pool's {len(every):,} questions")
         said += _gaps(run)
-    return said
+    asked = {name: levels for run in runs for name, levels in run.curves.levels.items()}
+    return said + milder_levels(asked, next((run.facts.get("profile") for run in runs), None))
 
 
 def _gaps(run: FoundRun) -> Iterator[str]:

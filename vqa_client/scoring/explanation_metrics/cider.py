@@ -22,13 +22,21 @@ from vqa_client.scoring.explanation_metrics.explained import NGRAM_MAX, Explaine
 _SIGMA_SQUARED: Final = 6.0**2
 _SCALE: Final = 10.0
 NAMES: Final = ("CIDEr",)
+ALIKE: Final = (
+    "CIDEr is 0 whatever is said: it weighs words by how few questions have them, and all questions have them all"
+)
+ALONE: Final = "CIDEr is 0 whatever is said: it weighs words by how few questions have them, and there is one question"
 
 
 class _Weights(Struct, frozen=True):
-    """The inverse document frequency: `most` where at most one question has the n-gram, else by n-gram."""
+    """The inverse document frequency: `most` where at most one question has the n-gram, else by n-gram.
+
+    `told_apart` says whether any n-gram is not in all questions.
+    """
 
     most: float
     common: Mapping[tuple[str, ...], float]
+    told_apart: bool
 
 
 class _Vectors(Struct, frozen=True):
@@ -45,7 +53,14 @@ def cider(explained: Sequence[Explained], scopes: Scopes) -> list[dict[str, Scor
 def _scope(explained: Sequence[Explained]) -> dict[str, Scored]:
     weights = _document_weights(explained)
     each = [_score(one, weights) for one in explained]
-    return {NAMES[0]: Scored(corpus=mean(each), each=each)}
+    return {NAMES[0]: Scored(corpus=mean(each), each=each, reason=_reason(weights, len(each)))}
+
+
+def _reason(weights: _Weights, n: int) -> str:
+    """Why a corpus can't score above 0, "" where it can."""
+    if n == 1:
+        return ALONE
+    return "" if weights.told_apart else ALIKE
 
 
 def _document_weights(explained: Sequence[Explained]) -> _Weights:
@@ -53,7 +68,8 @@ def _document_weights(explained: Sequence[Explained]) -> _Weights:
     for one in explained:
         frequency.update({ngram for tokens in one.reference_tokens for counts in ngrams(tokens) for ngram in counts})
     most = log(len(explained))
-    return _Weights(most, {ngram: most - log(count) for ngram, count in frequency.items() if count > 1})
+    common = {ngram: most - log(count) for ngram, count in frequency.items() if count > 1}
+    return _Weights(most, common, min(frequency.values(), default=0) < len(explained))
 
 
 def _score(one: Explained, weights: _Weights) -> float:

@@ -35,6 +35,8 @@ ALL: Final = tuple(METRICS)
 class Metric(Struct, frozen=True, kw_only=True):
     """A metric over one scope: null with a reason, or a value over `n` questions and the value of each of those.
 
+    A value with a reason tells nothing of the explanations.
+
     The value of BLEU and of METEOR is not the mean of `per_question`; that of the others is.
     """
 
@@ -162,7 +164,7 @@ def _metric(ids: Sequence[str], scored: Scored | str) -> Metric:
     if isinstance(scored, str):
         return Metric(value=None, reason=scored)
     each = dict(_there(ids, scored.each))
-    reason = "" if scored.corpus is not None else "no question has a value"
+    reason = scored.reason if scored.corpus is not None else "no question has a value"
     return Metric(value=scored.corpus, n=len(each), per_question=each, reason=reason)
 
 

@@ -21,10 +21,14 @@ class Explained(Struct, frozen=True, kw_only=True):
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A metric over one scope: of the corpus, and of each question in the scope's order (None: it has no value)."""
+    """A metric over one scope: of the corpus, and of each question in the scope's order (None: it has no value).
+
+    `reason` says why a value tells nothing.
+    """
 
     corpus: float | None
     each: Sequence[float | None]
+    reason: str = ""
 
 
 Scopes = Sequence[Sequence[int]]

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.not_json import fault
 
 Id = str | int | None
 Texts = str | list[str] | None
@@ -73,7 +74,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[str, Raw]]:
             return
         found = msgspec.json.decode(data, type=dict[str, Raw] | list[Raw])
     except UNDECODABLE as error:
-        raise DataError(f"{path}: {error}", hint=_HINT) from None
+        raise DataError(f"{path}: {fault(error, data)}", hint=_HINT) from None
     yield from found.items() if isinstance(found, dict) else (("", record) for record in found)
 
 
@@ -81,7 +82,7 @@ def _decoded(path: Path, name: str, record: Raw, row_type: type[Row]) -> Row:
     try:
         return msgspec.json.decode(record, type=row_type)
     except UNDECODABLE as error:
-        raise DataError(f"{path}: record {name}: {error}", hint=_HINT) from None
+        raise DataError(f"{path}: record {name}: {fault(error, bytes(record))}", hint=_HINT) from None
 
 
 def _unused(name: str, taken: dict[str, Row]) -> str:

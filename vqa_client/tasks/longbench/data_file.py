@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.files import FileState, state_of
+from vqa_client.not_json import fault, without_nan
 
 _NESTING = 12
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -63,7 +64,7 @@ class DataFile(Struct, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
-            raise DataError(f"{self.path}: record {index}{_named(record)}: {error}", hint=hint) from None
+            raise DataError(f"{self.path}: record {index}{_named(record)}: {fault(error, record)}", hint=hint) from None
 
 
 class _AnyId(Struct):
@@ -72,7 +73,7 @@ class _AnyId(Struct):
 
 def _named(record: bytes) -> str:
     try:
-        found = msgspec.json.decode(record, type=_AnyId).id
+        found = msgspec.json.decode(without_nan(record), type=_AnyId).id
     except UNDECODABLE:
         return ""
     return f" (_id {found!r})" if found != "" else ""

@@ -1,0 +1,165 @@
+"""No text of whatever content takes long to read: time grows with the length, and the loop is never held up."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+from vqa_client.tasks.vqa2.task import task as vqa2_task
+
+from vqa_client import runner
+from vqa_client.client.failures import error_message, excerpt
+from vqa_client.runner import judge
+from vqa_client.scoring import runaway
+from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
+from vqa_client.scoring.explanation_metrics.tokens import simple_tokens
+from vqa_client.scoring.polarity import polarity
+from vqa_client.scoring.refusal import refuses
+from vqa_client.scoring.runaway import READ_CHARACTERS, read_part
+from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
+from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
+from vqa_client.task import Task
+from vqa_client.tasks import explain, mc, niah
+from vqa_client.types import Completion, Question
+
+LENGTH: Final = 100_000
+RATIO: Final = 3.0
+QUICK_S: Final = 0.02
+"""Less than this is not measured again: a double of it is no proof of anything."""
+LOOP_S: Final = 0.05
+UNITS: Final = (
+    *("A ", "x", "a,", "a/", "(a) ", "1,", "1.", "not ", "no ", "is ", "and ", "or ", "é", "中", "😀", "e\u0301", "हि"),
+    *(
+        "\n",
+        " ",
+        "\t",
+        ".",
+        "!",
+        "-",
+        "_",
+        "*a",
+        "**",
+        "`",
+        "#",
+        "|",
+        "~",
+        "(",
+        "[",
+        "{",
+        "<",
+        "<b>",
+        "\\",
+        "\\boxed{A} ",
+    ),
+    *("&", "&lt;", '"', "'", "n't ", "@", "a@", "http://", "www.-", "a.", ".com ", "-LRB-", "data:a;base64,", "<title"),
+    *("answer: ", "the answer is ", "(A) ", "option ", "because ", ", since ", "yes ", "neutral ", "reason: ", "137 "),
+    *("<think>", "</think>", "<|", "[THINK]", "question: ", "\nquestion:", "red bus ", '{"answer": ', "I can't "),
+)
+CHOICES: Final = {"A": "a blue car", "B": "the red bus", "C": "green because it is", "D": "none of the above"}
+REASONS: Final = {"E": "it is wet", "F": "it is dry", "G": "it is late", "H": "it is early"}
+
+
+def question(gold: str, **more: object) -> Question:
+    extra = {"gold": gold, "columns": {}, "reasons": REASONS, "multiple_choice_answer": gold, "answers": [gold] * 10}
+    return Question(id="1", text="?", references=(gold,), choices=CHOICES, extra=extra | more)
+
+
+def tasks() -> Iterator[tuple[str, Task, Question]]:
+    for parser in mc.PARSERS:
+        yield f"mc {parser}", mc.task(parser=parser), question("B")
+    for gold in ("137", "red bus"):
+        yield f"niah {gold}", niah.task(), question(gold)
+    yield "vqa2", vqa2_task(), question("red bus")
+    for name in explain.EXPLAIN_TASKS:
+        for parsing in ("robust", "seed"):
+            yield f"{name} {parsing}", explain.task(name, parsing=parsing), question("yes")
+    for mode in ("q2a", "qa2r", "q2ar"):
+        yield f"vcr {mode}", explain.task("vcr", vcr_mode=mode), question("B because F")
+
+
+TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
+Reads = Callable[[str], object]
+READINGS: Final[dict[str, Reads]] = {
+    "tokens": ptb_tokens,
+    "simple tokens": simple_tokens,
+    "refusal": refuses,
+    "polarity": polarity,
+    "accuracy": lambda text: question_accuracy(text, ["red bus"] * 9 + [text]),
+    "contains": lambda text: contains_answer(text, ["red bus"]),
+    "published vqa2": lambda text: (enhanced_score("red bus", text), enhanced_score("yes", text)),
+    "vqa2 by words": lambda text: enhanced_score_by_words("red bus", text),
+    "error message": lambda text: error_message(text.encode()),
+    "excerpt": lambda text: excerpt(text.encode()),
+}
+
+
+def judging(name: str) -> Reads:
+    task, asked = TASKS[name]
+    return lambda text: judge(Completion(text=text, finish_reason="stop"), asked, task)
+
+
+def of_length(unit: str, length: int) -> str:
+    return (unit * (length // len(unit) + 1))[:length]
+
+
+def cpu_s(read: Reads, text: str, times: int = 1) -> float:
+    """The least of several runs: what else the machine does only ever adds."""
+    least = float("inf")
+    for _ in range(times):
+        started = time.process_time()
+        read(text)
+        least = min(least, time.process_time() - started)
+    return least
+
+
+def grows(read: Reads, unit: str) -> float:
+    """How much longer twice the text takes; 0 where both are quick."""
+    once, twice = of_length(unit, LENGTH), of_length(unit, 2 * LENGTH)
+    double_s = cpu_s(read, twice)
+    if double_s < QUICK_S:
+        return 0.0
+    ratio = double_s / max(cpu_s(read, once), QUICK_S / 2)
+    for _ in range(3):
+        if ratio < RATIO:
+            break
+        ratio = cpu_s(read, twice, 2) / max(cpu_s(read, once, 2), QUICK_S / 2)
+    return ratio
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_twice_the_text_takes_less_than_three_times_as_long(name: str) -> None:
+    slow = {unit: ratio for unit in UNITS if (ratio := grows(READINGS[name], unit)) >= RATIO}
+    assert not slow
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_twice_the_reply_takes_less_than_three_times_as_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runaway, "READ_CHARACTERS", 10 * LENGTH)  # without the limit on what is read
+    slow = {unit: ratio for unit in UNITS if (ratio := grows(judging(name), unit)) >= RATIO}
+    assert not slow
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_read_in_the_loop_takes_it_for_an_instant(name: str) -> None:
+    read = judging(name)
+    read("The answer is B.")  # patterns are made once
+    slow = {
+        unit: took_s
+        for unit in UNITS
+        if (took_s := min(cpu_s(read, of_length(unit, runner.LOOP_CHARACTERS)) for _ in range(2))) > LOOP_S
+        and (took_s := cpu_s(read, of_length(unit, runner.LOOP_CHARACTERS), 5)) > LOOP_S
+    }
+    assert not slow
+
+
+def test_of_a_runaway_reply_both_ends_are_read_and_a_thought_s_end_between_them() -> None:
+    short = "A" * READ_CHARACTERS
+    assert read_part(short) == short
+    long = "B because " + "la " * READ_CHARACTERS + "The answer is C."
+    assert len(read_part(long)) == READ_CHARACTERS + 1
+    assert (read_part(long)[:10], read_part(long)[-16:]) == ("B because ", "The answer is C.")
+    thought = f"<think>{'la ' * READ_CHARACTERS}</think>{'so ' * READ_CHARACTERS}The answer is C."
+    assert read_part(thought).count("</think>") == 1
+    task, asked = TASKS["mc robust"]
+    for text in (long, thought):
+        assert judge(Completion(text=text, finish_reason="stop"), asked, task)[0].text == "C"

@@ -1,0 +1,49 @@
+"""What is wrong with a text that isn't JSON: NaN and infinities, as Python's json and pandas write them, by place."""
+
+import re
+from typing import Final
+
+_BYTE: Final = re.compile(r"\(byte (\d+)\)")
+_NOT_A_NUMBER: Final = re.compile(rb"NaN|Infinity")
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+_EITHER: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:NaN|Infinity)', re.DOTALL)
+
+
+def fault(error: Exception, text: bytes | memoryview) -> str:
+    """What msgspec says of `text`, or which item and field of it have NaN or an infinity instead of a value."""
+    found = _BYTE.search(str(error))
+    at = int(found[1]) if found else len(text)
+    literal = _NOT_A_NUMBER.match(text, at)
+    if literal is None:
+        return str(error)
+    sign = "-" if bytes(text[at - 1 : at]) == b"-" else ""
+    return f"{sign}{literal[0].decode()} in {_place(text, at)}, which JSON doesn't have: write null, or an empty text"
+
+
+def without_nan(text: bytes) -> bytes:
+    """The same text with null for every NaN and infinity."""
+    return _EITHER.sub(lambda found: found[0] if found[0][:1] == b'"' else b"null", text)
+
+
+def _place(text: bytes | memoryview, at: int) -> str:
+    """The item of a list, or of lines the record, and the field that begin before `at` and don't end there."""
+    around: list[str | int] = []
+    name, records = "", 0
+    for token in (found[0] for found in _TOKEN.finditer(text, 0, at)):
+        if token in (b"{", b"["):
+            if around and isinstance(around[-1], str):
+                around[-1] = name
+            around.append("" if token == b"{" else 0)
+        elif token in (b"}", b"]"):
+            del around[-1:]
+            records += not around
+        elif token == b",":
+            if around and isinstance(around[-1], int):
+                around[-1] += 1
+        else:
+            name = token[1:-1].decode("utf-8", "replace")
+    if around and isinstance(around[-1], str):
+        around[-1] = name
+    item = f"item {around.pop(0)}" if around and isinstance(around[0], int) else f"record {records}" if records else ""
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in around).removeprefix(".")
+    return ", ".join(filter(None, [item, f"field `{field}`" if field else ""])) or "the text"
