@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-from vqa_client.tasks.vqa2.task import task as vqa2_task
+from vqa_client.tasks.vqa2.benchmark import task as vqa2_task
 
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt

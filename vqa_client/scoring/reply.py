@@ -9,6 +9,7 @@ from msgspec import Struct
 from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import MARKED, plain
 from vqa_client.scoring.refusal import may_refuse, refuses
+from vqa_client.scoring.runaway import read_part
 from vqa_client.scoring.structured import answer_in_json
 from vqa_client.scoring.thoughts import ends_well, without_thoughts
 from vqa_client.scoring.wrappers import Unwrapped, unwrapped
