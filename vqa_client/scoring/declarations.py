@@ -9,10 +9,12 @@ from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choice_text import folded
+from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
 from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
 from vqa_client.scoring.reply import MARKED
+from vqa_client.scoring.sentences import affirmed
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.scoring.verdicts import judged_right
 
@@ -27,8 +29,7 @@ _WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _HEDGE = re.compile(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _BAD_FILL = re.compile(
-    r"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices|nicht|kein\w*|pas|não|nao|non|не)\b|n't\b|不|没|难道"
-    r"|難道",
+    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -115,7 +116,14 @@ def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
     before = sentence_before(reply.text, at)
     if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
         return found
-    return _subject(reply, at, end) if cue.subject and not found else None
+    subject = _subject(reply, at, end) if cue.subject and not found else None
+    return subject or (_anywhere(reply, at) if cue.anywhere and not found else None)
+
+
+def _anywhere(reply: Reply, at: int) -> Declaration | None:
+    if not (found := affirmed(reply, at)):
+        return None
+    return Declaration(at=found[1], end=found[1], labels=(found[0],), rule="sentence", weak=True)
 
 
 def _supposed(reply: Reply, before: str, end: int, found: Declaration) -> bool:

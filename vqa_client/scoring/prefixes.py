@@ -3,17 +3,21 @@
 import re
 from typing import Final
 
+from vqa_client.scoring.denials import NOT
+
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
-_END = re.compile(r"(?<!\b\w)[.](?=\s)|[!?;\n]")
+_END = re.compile(
+    r"(?:(?<!\b[^\W\d_])|(?<=[=+*/^<>×·] \w)|(?<=[=+*/^<>×·]\w)|(?<=\b[a-z])(?=[.] (?-i:[A-Z])))[.](?=\s)"
+    r"|[.](?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b)|[!?;\n]"
+)
 
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|cannot|neither|nor|without|nobody|lack\w*|missing|absent|nicht|kein\w*|pas|jamais|ne|não|nao|non"
-    r"|ningun\w*|не|ни|нельзя)\b"
-    r"|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
-    r"|contrary|compared|versus|than|against|instead of)\b|不|没|非|ない|아니)"
+    r"(?:\b(?:not|no|never|cannot|neither|nor|without|nobody|lack\w*|(?:(?<=is )|(?<=are )|(?<=was )|(?<='s ))missing(?! (?:is|was)\b)|absent)\b"
+    rf"|{NOT}|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
+    r"|contrary|compared|versus|than|against|instead of)\b|ない|아니)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
     re.IGNORECASE,
 )
