@@ -15,6 +15,7 @@ from vqa_client.scoring.declarations import declared
 from vqa_client.scoring.reading import Found, Reply, reply_of
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import Peeled, peel
+from vqa_client.scoring.turns import own_reply
 from vqa_client.types import Answer, Completion, Status
 
 TRUNCATED: Final = frozenset({"length", "max_tokens", "model_length"})
@@ -44,7 +45,8 @@ def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
     peeled = peel(completion.text)
     if cut and (article := _ARTICLE.search(peeled.text)) and article[1] not in choices:
         peeled = replace(peeled, text=peeled.text[: article.start()])
-    reply = reply_of(peeled.text, choices)
+    reply = own_reply(peeled.text, choices)
+    cut = cut and len(reply.text) == len(peeled.text)
     rules = (rule.find(reply) for rule in RULES if peeled.text and (rule.explicit or not cut))
     found = next(filter(None, rules), None)
     return _answer(found, choices, cut=cut) if found else _unread(peeled, completion, reply, cut=cut)

@@ -7,6 +7,7 @@ from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.declarations import declarations
 from vqa_client.scoring.reading import Reply, reply_of
 from vqa_client.scoring.reply import EMPHASIS, MARKED, peel, spoken
+from vqa_client.scoring.turns import own_reply
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.types import Answer, Completion
 
@@ -55,11 +56,11 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
     from_reasoning = not completion.text.strip() and bool(completion.reasoning)
     text = (completion.reasoning or "") if from_reasoning else completion.text
     peeled = peel(text)
-    reply = reply_of(peeled.text, choices)
-    cut = completion.finish_reason in TRUNCATED
+    reply = (reply_of if from_reasoning else own_reply)(peeled.text, choices)
+    cut = completion.finish_reason in TRUNCATED and len(reply.text) == len(peeled.text)
     return ChoiceView(
         answer=answer,
-        read=peeled.text.translate(SHOWN),
+        read=reply.text.translate(SHOWN),
         source="reasoning" if from_reasoning else "content",
         unclosed=peeled.unclosed,
         cut=cut,

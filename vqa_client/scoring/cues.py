@@ -23,10 +23,10 @@ _CORRECT = """
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
-    most consistent|most correct|most fitting|most relevant
+    most consistent|most correct|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
-    richtig|korrekt|zutreff|trifft zu|bonne|exact|correcta|correcto|correcte|corretta|corretto|correta|correto|certa|certo
+    richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto|certa|certo
     giust|esatt|juist|goed|poprawn|prawidłow|správn|doğru|rätt|rigtig|riktig|oikea|oikein|helyes|corect|benar|tepat|đúng
     верн|правильн|вірн|σωστ|الصحيح|صحيح|الصواب|צודק|נכון|נכונה|הנכונה|הנכון|सही|সঠিক|ถูกต้อง|ที่ถูก
     正确|正確|是对的|是對的|对.|對.|正しい|正しく|맞|옳|올바른

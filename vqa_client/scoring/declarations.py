@@ -42,9 +42,14 @@ _ASIDE = re.compile(
 )
 """What may stand between a cue and its answer and says nothing of it."""
 _COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
+_OTHER_LETTER = re.compile(
+    r"(?i: (?:option|choice|answer|letter))?(?i: to (?:the|this) question)?"
+    rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
+)
+"""A letter that isn't a label, where the answer is expected."""
 _UNKNOWN = re.compile(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
-    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|\w{1,3}[\"') .\x03\x05]*(?:\n|$))",
+    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|[^\W\d]{1,3}[\"') .\x03\x05]*(?:\n|$))",
     re.IGNORECASE,
 )
 _MARKED = re.compile(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
@@ -77,7 +82,7 @@ def declarations(reply: Reply) -> list[Declaration]:
     )
     kept: list[Declaration] = []
     for declaration in found:
-        if not kept or declaration.at >= kept[-1].end or len(kept[-1].labels) < 2:
+        if not kept or not kept[-1].at < declaration.at < kept[-1].end:
             kept.append(declaration)
     if kept and _RETRACTED.search(reply.lower, kept[-1].end):
         kept.append(Declaration(at=len(reply.text), end=len(reply.text), labels=(), rule="retraction"))
@@ -166,6 +171,9 @@ def _unlinked(reply: Reply, at: int, end: int, cue: Cue) -> Declaration | None:
     colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
+    other = _OTHER_LETTER.match(reply.text, end) if cue.text else None
+    if other and other[1] not in reply.patterns.labels.written:
+        return Declaration(at=at, end=other.end(), labels=(), rule=cue.name, weak=True)
     return None
 
 
@@ -219,6 +227,7 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
             break
         labels.append(label)
         end = more.end()
+    end = reply.after_own_text(end, labels[-1])
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 
@@ -243,4 +252,4 @@ def _agreed(reply: Reply, weak: list[Declaration]) -> Found | None:
     labels = dict.fromkeys(label for each in weak for label in each.labels)
     if any(each.rule == "hedge" for each in weak):
         labels |= dict.fromkeys(mentioned(reply))
-    return Found(labels=tuple(labels), rule=weak[-1].rule) if labels else None
+    return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None

@@ -16,6 +16,9 @@ MENTIONS_READ: Final = 4000
 """Characters at the end of a reply in which undeclared labels are counted."""
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
+LABEL_READ: Final = 12
+LOOP: Final = 30
+"""Characters at the end of a reply that occur again and again where it went round in circles."""
 SHORT: Final = 700
 """Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
 
@@ -134,17 +137,41 @@ def leading_text(reply: Reply) -> Found | None:
 
 
 def contained_text(reply: Reply) -> Found | None:
-    """The text of one choice, unless another or a denial stands beside it."""
+    """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
     text = folded(reply.text)
+    if _NOT_PROSE.search(text) or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2:
+        return None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
+    found = reply.texts.anywhere(text)
+    if any(_relabelled(text, start, owners) for start, _, owners in found):
+        return None
     labels = {
         label
-        for start, end, owners in reply.texts.anywhere(text)
+        for start, end, owners in found
         if not negated(sentence_before(text, start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
+        if _states(text, start, end)
         for label in owners
     }
     return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def _relabelled(text: str, start: int, owners: tuple[str, ...]) -> bool:
+    """Whether the text of a choice stands there under the letter of another: a list that isn't the question's."""
+    label = _LABELLED.search(text, max(0, start - LABEL_READ), start)
+    return label is not None and label[1].upper() not in owners
+
+
+def _states(text: str, start: int, end: int) -> bool:
+    """Whether the text of a choice, and a number more than that, is stated: neither asked for nor a part of the working."""
+    before = text[max(0, start - SENTENCE_READ) : start]
+    if _ASKED.match(text, end):
+        return False
+    if not _NUMBER.fullmatch(text, start, end):
+        return True
+    operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
+    result = not _EQUALS.search(before) or _CLAUSE_END.match(text, end) is not None
+    return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
 def mentioned(reply: Reply) -> set[str]:
@@ -177,6 +204,24 @@ _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
+_NOT_PROSE = re.compile(r"\b(?:print|printf|sqrt|math|def|len|range|console)[ .]?\w*\(")
+"""Program code, in which a number is a value and no answer."""
+_NONE_FITS = re.compile(
+    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:options|choices|answers|alternatives)\b"
+    r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
+    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in|an option)\b"
+    r"(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
+)
+"""The reply says that no choice is right; what else it names is no answer."""
+_NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
+_ASKED = re.compile(r"[^.!?\n]{0,60}\?")
+_LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
+_OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
+_OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
+_EQUALS = re.compile(r"[=≈] ?[$]?$")
+_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: \d+ and)? $")
+_STATED = re.compile(r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
+"""A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
 _PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
-_BRACKETED = re.compile(r"\((?:option |choice |answer )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
+_BRACKETED = re.compile(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")

@@ -1,0 +1,66 @@
+"""Where a reply's own answer ends: a model that does not stop invents the next question, turn or example and answers it."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.declarations import declared
+from vqa_client.scoring.reading import Reply, reply_of
+from vqa_client.scoring.undeclared import exact_text, leading_label, leading_text
+
+BREAKS_TRIED: Final = 4
+"""Further questions that are looked at: the first may be the reply's own, restated."""
+LINES_READ: Final = 200
+_HEADS: Final = (
+    r"question|problem|exercise|example|instruction|input|passage|user|human|student|system|hint"
+    r"|frage|pregunta|pergunta|domanda|вопрос|问题|問題|题目|題目|用户|質問|질문|문제|सवाल|प्रश्न|سؤال"
+)
+_BREAK = re.compile(
+    rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
+    rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
+    r"|(?<=[.!?)] )(?-i:Q(?:uestion)? ?\d{0,3}:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
+_JUDGED = re.compile(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
+_WORD = re.compile(r"\w+")
+
+
+def own_reply(text: str, choices: dict[str, str]) -> Reply:
+    """The reply up to the first further question that it invents after an answer; all of it where there is none."""
+    reply = reply_of(text, choices)
+    for at in islice(_breaks(reply), BREAKS_TRIED) if "\n" in text else ():
+        head = reply_of(text[:at].rstrip(), choices)
+        if at and _answers(head):
+            return head
+    return reply
+
+
+def _answers(reply: Reply) -> bool:
+    found = declared(reply) or exact_text(reply) or leading_label(reply) or leading_text(reply)
+    return found is not None and len(found.labels) == 1
+
+
+def _breaks(reply: Reply) -> Iterator[int]:
+    """Where another question may begin, in order: at its heading, or at a list of choices that this one does not have."""
+    foreign = _foreign_list(reply)
+    for found in _BREAK.finditer(reply.text):
+        if foreign and foreign < found.start():
+            yield foreign
+            foreign = 0
+        yield found.start()
+    if foreign:
+        yield foreign
+
+
+def _foreign_list(reply: Reply) -> int:
+    """Where a list of other choices than the question's begins; 0 where there is none."""
+    items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _foreign(reply, item)]
+    return items[0].start() if len({item[1] for item in items}) > 1 else 0
+
+
+def _foreign(reply: Reply, item: re.Match[str]) -> bool:
+    said = item[2].lower()
+    own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
+    return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}
