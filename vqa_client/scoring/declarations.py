@@ -11,6 +11,7 @@ from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choice_text import folded
 from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.labels import excluded
 from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
 from vqa_client.scoring.reply import MARKED
@@ -49,7 +50,7 @@ _OTHER_LETTER = re.compile(
 """A letter that isn't a label, where the answer is expected."""
 _UNKNOWN = re.compile(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
-    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|[^\W\d]{1,3}[\"') .\x03\x05]*(?:\n|$))",
+    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|(?-i:[A-Z])[\"') .\x03\x05]*(?:\n|$))",
     re.IGNORECASE,
 )
 _MARKED = re.compile(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
@@ -103,6 +104,8 @@ def _marked(reply: Reply) -> Iterator[Declaration]:
             yield _run(reply, label, "marked")
         elif texts := reply.texts.at_start(folded(mark[1]))[0]:
             yield Declaration(at=start, end=end, labels=texts, rule="marked text")
+        elif values := reply.texts.of_value(mark[1].lower()):
+            yield Declaration(at=start, end=end, labels=values, rule="marked text")
         elif _UNKNOWN.fullmatch(mark[1].strip()):
             yield Declaration(at=start, end=end, labels=(), rule="marked")
 
@@ -118,6 +121,8 @@ def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
     if not end:
         return None
     found = _linked(reply, end, cue) or _unlinked(reply, at, end, cue)
+    if found and any(reply.lower.startswith(own, at) and len(own) > found.at - at for own in reply.texts.texts):
+        return None
     before = sentence_before(reply.text, at)
     if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
         return found
@@ -228,6 +233,8 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
         labels.append(label)
         end = more.end()
     end = reply.after_own_text(end, labels[-1])
+    if len(labels) > 1 and excluded(reply.text, end):
+        labels, weak = [], True
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 

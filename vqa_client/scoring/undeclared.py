@@ -4,7 +4,7 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choice_text import folded, telling
+from vqa_client.scoring.choice_text import folded, spaced, telling
 from vqa_client.scoring.labels import WORDS, excluded, stands
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
@@ -138,11 +138,13 @@ def leading_text(reply: Reply) -> Found | None:
 
 def contained_text(reply: Reply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
-    text = folded(reply.text)
+    text = spaced(folded(reply.text))
     if _NOT_PROSE.search(text) or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2:
         return None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
+    if reply.texts.letters:
+        return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     found = reply.texts.anywhere(text)
     if any(_relabelled(text, start, owners) for start, _, owners in found):
         return None
@@ -150,7 +152,7 @@ def contained_text(reply: Reply) -> Found | None:
         label
         for start, end, owners in found
         if not negated(sentence_before(text, start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
-        if _states(text, start, end)
+        if _states(text, start, end) and not _all_denied(text, end, found)
         for label in owners
     }
     return Found(labels=tuple(labels), rule="text") if labels else None
@@ -160,6 +162,15 @@ def _relabelled(text: str, start: int, owners: tuple[str, ...]) -> bool:
     """Whether the text of a choice stands there under the letter of another: a list that isn't the question's."""
     label = _LABELLED.search(text, max(0, start - LABEL_READ), start)
     return label is not None and label[1].upper() not in owners
+
+
+def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]]]) -> bool:
+    """Whether the text that ends at `end` is one of several that their sentence denies: "the others, X and Y, are not"."""
+    close = _SENTENCE_END.search(text, end)
+    stop = close.start() if close else len(text)
+    start = end - len(sentence_before(text, end))
+    listed = [other for _, other, _ in found if start <= other <= stop]
+    return len(listed) > 1 and _LESS.match(text, max(listed)) is not None
 
 
 def _states(text: str, start: int, end: int) -> bool:
@@ -213,6 +224,7 @@ _NONE_FITS = re.compile(
     r"(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
 )
 """The reply says that no choice is right; what else it names is no answer."""
+_LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
 _ASKED = re.compile(r"[^.!?\n]{0,60}\?")
 _LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
