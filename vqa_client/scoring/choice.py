@@ -98,4 +98,5 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(name="brackets", find=undeclared.bracketed),
     Rule(name="predicate", find=undeclared.predicate),
     Rule(name="text", find=undeclared.contained_text),
+    Rule(name="paraphrase", find=undeclared.said_otherwise),
 )

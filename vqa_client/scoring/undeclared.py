@@ -6,6 +6,7 @@ from typing import Final
 
 from vqa_client.scoring.choice_text import folded, spaced, telling
 from vqa_client.scoring.labels import WORDS, excluded, stands
+from vqa_client.scoring.paraphrase import paraphrased
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
 from vqa_client.scoring.reply import EMPHASIS
@@ -139,7 +140,7 @@ def leading_text(reply: Reply) -> Found | None:
 def contained_text(reply: Reply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
     text = spaced(folded(reply.text))
-    if _NOT_PROSE.search(text) or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2:
+    if not _concludes(text):
         return None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
@@ -156,6 +157,16 @@ def contained_text(reply: Reply) -> Found | None:
         for label in owners
     }
     return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def said_otherwise(reply: Reply) -> Found | None:
+    """The choice that the reply says in its own words, where no choice's text stands in it."""
+    return paraphrased(reply) if _concludes(folded(reply.text)) else None
+
+
+def _concludes(text: str) -> bool:
+    """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
+    return not (_NOT_PROSE.search(text) or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2)
 
 
 def _relabelled(text: str, start: int, owners: tuple[str, ...]) -> bool:
