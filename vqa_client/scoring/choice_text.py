@@ -46,14 +46,9 @@ class Texts:
     """The texts of one question's choices, folded when they are asked for: most replies need one of them or none."""
 
     def __init__(self, choices: tuple[tuple[str, str], ...]) -> None:
-        self._choices = dict(choices)
-        self.labels = tuple(self._choices)
-        self.own = _Folded(self._choices)
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The texts as they are looked for."""
-        return tuple(self.own[label] for label in self.labels)
+        self.choices = dict(choices)
+        self.labels = tuple(self.choices)
+        self.own = _Folded(self.choices)
 
     @cached_property
     def owners(self) -> Mapping[str, tuple[str, ...]]:
@@ -71,7 +66,7 @@ class Texts:
     @cached_property
     def longest(self) -> int:
         """The length of the longest text."""
-        return max(map(len, self.texts), default=0)
+        return max((len(self.own[label]) for label in self.labels), default=0)
 
     @cached_property
     def letters(self) -> bool:
@@ -85,6 +80,12 @@ class Texts:
             return ()
         owned = ((label, _VALUE.fullmatch(self.own[label])) for label in self.labels)
         return tuple(label for label, own in owned if own and _equal(own, value))
+
+    def cover(self, text: str, start: int, stop: int, word: str) -> bool:
+        """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "Solution A", "A and B are right"."""
+        with_word = [label for label, choice in self.choices.items() if word in choice.lower()]
+        owned = [self.own[label] for label in with_word]
+        return any(text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
         """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""

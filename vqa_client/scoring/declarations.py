@@ -121,7 +121,7 @@ def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
     if not end:
         return None
     found = _linked(reply, end, cue) or _unlinked(reply, at, end, cue)
-    if found and any(reply.lower.startswith(own, at) and len(own) > found.at - at for own in reply.texts.texts):
+    if found and reply.texts.cover(reply.lower, at, found.at + 1, start[0]):
         return None
     before = sentence_before(reply.text, at)
     if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
@@ -197,7 +197,10 @@ def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
     found = next(filter(None, (subject.match(before) for subject in subjects)), None)
     if not found or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(found["tail"]):
         return None
-    if refuted(found["head"]) or not reply.means(found, offset=at - len(before)):
+    offset = at - len(before)
+    if refuted(found["head"]) or not reply.means(found, offset=offset):
+        return None
+    if reply.texts.cover(reply.lower, offset + found.start("label"), end, reply.lower[at:end]):
         return None
     other = patterns.joined.search(found["head"]) or patterns.counted.search(found["head"])
     labels = dict.fromkeys((reply.label(other), reply.label(found)) if other else (reply.label(found),))
@@ -240,8 +243,8 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
 
 def _denied(reply: Reply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
-    fill = _ASIDE.sub("", reply.text[start:end])
-    return _BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None
+    fill = _ASIDE.sub("", reply.text[start:end]).strip(" :\x02\x03")
+    return fill != "" and (_BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None)
 
 
 def declared(reply: Reply) -> Found | None:

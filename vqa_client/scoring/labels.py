@@ -109,6 +109,8 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
 
     `own_text` is the folded text of its choice, which may follow; `alone` allows nothing but the end of a clause.
     """
+    if end + 1 >= len(text) and text[end:] in ("", "."):
+        return True
     own = _INTO_OWN.match(text, end) if own_text else None
     if own and text[own.end() : own.end() + len(own_text)].lower() == own_text:
         return not excluded(text, own.end() + len(own_text), after_comma=True)

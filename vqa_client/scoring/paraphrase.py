@@ -23,6 +23,8 @@ _COMMON: Final = frozenset(
 
 def paraphrased(reply: Reply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
+    if all(choice.count(" ") < TELLING - 1 for choice in reply.texts.choices.values()):
+        return None
     owned = {label: spaced(reply.texts.own[label]) for label in reply.texts.labels}
     telling = {label: {word for word in _WORD.findall(own) if _tells(word)} for label, own in owned.items()}
     if max(map(len, telling.values()), default=0) < TELLING:

@@ -3,21 +3,26 @@
 import re
 from typing import Final
 
-from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.denials import NOT_SIGNS, NOT_WORDS, any_word
 
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
 _END = re.compile(
-    r"(?:(?<!\b[^\W\d_])|(?<=[=+*/^<>×·] \w)|(?<=[=+*/^<>×·]\w)|(?<=\b[a-z])(?=[.] (?-i:[A-Z])))[.](?=\s)"
-    r"|[.](?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b)|[!?;\n]"
+    r"[!?;\n]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
+    r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
 )
+"""Where a sentence ends: a letter before the full stop is a label ("B. blue car") unless a formula ends with it ("= V. The")."""
 
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
+_DENYING = r"""
+    not|never|cannot|neither|nor|without|nobody|lack\w*|m(?<=\bis m|[ra][es] m|'s m)issing(?! (?:is|was)\b)|absent
+    rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*
+    contrary|compared|versus|than|against|instead of
+"""
+"""The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|cannot|neither|nor|without|nobody|lack\w*|(?:(?<=is )|(?<=are )|(?<=was )|(?<='s ))missing(?! (?:is|was)\b)|absent)\b"
-    rf"|{NOT}|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
-    r"|contrary|compared|versus|than|against|instead of)\b|ない|아니)"
+    rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
     re.IGNORECASE,
 )
@@ -58,6 +63,8 @@ def sentence_before(text: str, at: int) -> str:
 
 def refuted(before: str, word: str = "") -> bool:
     """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others."""
+    if not before:
+        return False
     said = before + word
     return _DISQUALIFIED.search(before) is not None or any(
         words.search(said) for words in (_NEGATED, _DOUBTED, _SUPPOSED, _ATTRIBUTED)

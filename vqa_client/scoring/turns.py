@@ -19,8 +19,8 @@ _HEADS: Final = (
 _BREAK = re.compile(
     rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
     rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
-    r"|(?<=[.!?)] )(?-i:Q(?:uestion)? ?\d{0,3}:)",
-    re.IGNORECASE | re.MULTILINE,
+    r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:",
+    re.MULTILINE,
 )
 _ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
 _JUDGED = re.compile(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
@@ -45,7 +45,7 @@ def _answers(reply: Reply) -> bool:
 def _breaks(reply: Reply) -> Iterator[int]:
     """Where another question may begin, in order: at its heading, or at a list of choices that this one does not have."""
     foreign = _foreign_list(reply)
-    for found in _BREAK.finditer(reply.text):
+    for found in _BREAK.finditer(reply.lower):
         if foreign and foreign < found.start():
             yield foreign
             foreign = 0

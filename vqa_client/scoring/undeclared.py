@@ -139,20 +139,21 @@ def leading_text(reply: Reply) -> Found | None:
 
 def contained_text(reply: Reply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
-    text = spaced(folded(reply.text))
-    if not _concludes(text):
-        return None
-    if len(text) > SHORT:
-        text = sentence_before(text, len(text) - 1)
+    whole = text = spaced(folded(reply.text))
     if reply.texts.letters:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
+    if len(text) > SHORT:
+        text = sentence_before(text, len(text) - 1)
     found = reply.texts.anywhere(text)
-    if any(_relabelled(text, start, owners) for start, _, owners in found):
+    if not found or not _concludes(whole):
         return None
+    places = [_own_label(text, start) for start, _, _ in found]
+    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
+        return None  # a list of choices under other letters
     labels = {
         label
-        for start, end, owners in found
-        if not negated(sentence_before(text, start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
+        for place, (start, end, owners) in zip(places, found, strict=True)
+        if not negated(sentence_before(text, place.start() if place else start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and not _all_denied(text, end, found)
         for label in owners
     }
@@ -161,22 +162,26 @@ def contained_text(reply: Reply) -> Found | None:
 
 def said_otherwise(reply: Reply) -> Found | None:
     """The choice that the reply says in its own words, where no choice's text stands in it."""
-    return paraphrased(reply) if _concludes(folded(reply.text)) else None
+    found = paraphrased(reply)
+    return found if found and _concludes(folded(reply.text)) else None
 
 
 def _concludes(text: str) -> bool:
     """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
-    return not (_NOT_PROSE.search(text) or _NONE_FITS.search(text) or text.count(text[-LOOP:]) > 2)
+    code = "(" in text and _NOT_PROSE.search(text)
+    rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
+    return not (code or rejected or text.count(text[-LOOP:]) > 2)
 
 
-def _relabelled(text: str, start: int, owners: tuple[str, ...]) -> bool:
-    """Whether the text of a choice stands there under the letter of another: a list that isn't the question's."""
-    label = _LABELLED.search(text, max(0, start - LABEL_READ), start)
-    return label is not None and label[1].upper() not in owners
+def _own_label(text: str, start: int) -> re.Match[str] | None:
+    """The letter in front of the text of a choice at `start`: "(B) blue car"."""
+    return _LABELLED.search(text, max(0, start - LABEL_READ), start)
 
 
 def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]]]) -> bool:
     """Whether the text that ends at `end` is one of several that their sentence denies: "the others, X and Y, are not"."""
+    if len(found) < 2:
+        return False
     close = _SENTENCE_END.search(text, end)
     stop = close.start() if close else len(text)
     start = end - len(sentence_before(text, end))
@@ -228,6 +233,7 @@ _UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
 _NOT_PROSE = re.compile(r"\b(?:print|printf|sqrt|math|def|len|range|console)[ .]?\w*\(")
 """Program code, in which a number is a value and no answer."""
+_OF_CHOICES = re.compile(r"option|choice|answer|alternative|question|list")
 _NONE_FITS = re.compile(
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:options|choices|answers|alternatives)\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
