@@ -1,5 +1,6 @@
-"""What stands in the argument of a reply and is no choice: letters of formulas, numbers of the working, questions that the
-reply invents after its answer; with the letter that each reply means.
+"""What a reply's argument has and isn't a choice, with the letter that each reply means.
+
+Letters of formulas, numbers of the working, and questions that the reply invents after its answer.
 """
 
 from typing import Final
@@ -29,6 +30,7 @@ TURNS: Final[tuple[Row, ...]] = (
     ("The correct answer is C.\n\n### Instruction:\nName a boat.\n\n### Response:\nThe answer is D.", "C"),
     ("The answer is C.\n\nProblem 3.\nA boat floats.\nThe answer is D.", "C"),
     ("The answer is C.\n\nExample 2:\nWhich floats?\nAnswer: D", "C"),
+    ("The answer is C.\n\nContext: Boats float.\nQuery: Which floats?\nThe answer is D.", "C"),
     ("The answer is C.\n\nNext question: Which floats?\nAnswer: D", "C"),
     ("**Answer: C**\n\n**Question:** Which floats?\n\n**Answer: D**", "C"),
     ("C. tram\n\nQuestion: Which floats?\nAnswer: D", "C"),
@@ -63,6 +65,10 @@ NAMES: Final[tuple[Row, ...]] = (
     ("The answer is D_0 / 2.", None),
     ("Finally, C is parallel to D.", None),
     ("Thus, B follows from A.", None),
+    ("Hence A ∩ B is empty.", None),
+    ("So C > D.", None),
+    ("So C + D = 5.", None),
+    ("So F is 10 N and B lies on AC.", None),
     ("So C is correct.", "C"),
     ("Thus, C is the best choice.", "C"),
     ("Therefore, C is the only one with rails.", "C"),
@@ -109,6 +115,10 @@ OTHERS: Final[tuple[Row, ...]] = (
     ("The tram runs on rails. The answer is (K).", None),
     ("It could be the tram, but none of the given options fits.", None),
     ("It looks like a tram. The right answer isn't listed among the options.", None),
+    ("It looks like a tram, but the right answer is not given.", None),
+    ("The tram isn't an option here, and the value isn't listed.", None),
+    ("It shows a tram. The vehicle is not one of the choices.", None),
+    ("Es zeigt ein tram, aber keine der Antworten passt.", None),
     ("The options are: (A) The ferry (B) The tram (C) The pier (D) The harbour", None),
     ("Is it the tram?", None),
     ("import cv2\ntram = cv2.imread('x')\nprint(tram)", None),

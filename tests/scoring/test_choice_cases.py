@@ -43,11 +43,8 @@ def test_collected_replies_mean_what_was_noted() -> None:
 def test_replies_that_were_read_wrongly_before_are_read() -> None:
     cases = [json.loads(line) for line in TRUTH.read_text(encoding="utf-8").splitlines()]
     given = [(case["id"], case["given"], case["expected"]) for case in cases if case["area"] == "mc parsing"]
-    wrong = [
-        (name, expected, answer)
-        for name, case, expected in given
-        if (answer := read_choice(Completion(text=case["reply"], finish_reason="stop"), case["choices"]).text) != expected
-    ]
+    read = [read_choice(Completion(text=case["reply"], finish_reason="stop"), case["choices"]) for _, case, _ in given]
+    wrong = [(name, answer) for (name, _, expected), answer in zip(given, read, strict=True) if answer.text != expected]
     assert len(given) > 40
     assert wrong == []
 

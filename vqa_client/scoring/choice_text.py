@@ -82,7 +82,7 @@ class Texts:
         return tuple(label for label, own in owned if own and _equal(own, value))
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
-        """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "Solution A", "A and B are right"."""
+        """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
         with_word = [label for label, choice in self.choices.items() if word in choice.lower()]
         owned = [self.own[label] for label in with_word]
         return any(text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)

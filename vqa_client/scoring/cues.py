@@ -19,7 +19,8 @@ _OPTIONS = """
     wahl|choix|opción|opcion|opção|вариант|выбор|选项|選項|選択肢|선택
 """
 _CORRECT = """
-    correct|final|closest|nearest|statement|right answer|right option|right choice|right one|right letter|right statement
+    correct|final|closest|nearest|statement|right answer|right option|right choice|right one|right letter
+    right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable

@@ -9,8 +9,8 @@ from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choice_text import folded
-from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.labels import excluded
 from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
@@ -45,7 +45,8 @@ _ASIDE = re.compile(
 _COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
 _OTHER_LETTER = re.compile(
     r"(?i: (?:option|choice|answer|letter))?(?i: to (?:the|this) question)?"
-    rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
+    rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*"
+    r"([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
 )
 """A letter that isn't a label, where the answer is expected."""
 _UNKNOWN = re.compile(

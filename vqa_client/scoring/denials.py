@@ -3,7 +3,6 @@
 import re
 from typing import Final
 
-
 _BETWEEN_WORDS = re.compile(r"\n|\|(?![^()]*\))")
 
 

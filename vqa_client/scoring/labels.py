@@ -32,10 +32,11 @@ _CLOSERS = re.compile(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
 _INTO_OWN = re.compile(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
 _ATTACHED = re.compile(
     rf"[+#%^@°<\\]|[-/&=]{JOINER}|(?!{_SUFFIX})'{JOINER}|\.[A-Za-z]\.|[.,:]\d"
-    r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)| ?[=^*·×≈≤≥<] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]"
+    r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)"
+    r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
 )
 """What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
-_BEING: Final = frozenset("is are was were has have".split())
+_BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
 _VERDICT = re.compile(
     r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
     r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
@@ -114,7 +115,7 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
     own = _INTO_OWN.match(text, end) if own_text else None
     if own and text[own.end() : own.end() + len(own_text)].lower() == own_text:
         return not excluded(text, own.end() + len(own_text), after_comma=True)
-    if _ATTACHED.match(text, end):
+    if in_formula(text, end):
         return False
     closers = _CLOSERS.match(text, end)
     at = closers.end() if closers else end
@@ -128,6 +129,11 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
     if alone and said.lower() in _BEING:
         return _VERDICT.match(text, at) is not None
     return _goes_on(said, token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
+
+
+def in_formula(text: str, end: int) -> bool:
+    """Whether what follows the letter that ends at `end` makes it a name in a formula."""
+    return _ATTACHED.match(text, end) is not None
 
 
 def excluded(text: str, end: int, *, after_comma: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""Read a reply that says one choice in its own order: a sentence that has all telling words of that choice and of no other."""
+"""Read a reply that says one choice in its own order: one sentence has all telling words of one choice."""
 
 import re
 from typing import Final
@@ -15,10 +15,9 @@ READ: Final = 700
 _SENTENCE_END = re.compile(r"[.!?;\n](?=\s|$)")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _DENIES = re.compile(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
-_COMMON: Final = frozenset(
-    """this that with from have been were which their there would will than then them they does about into because over
-    more most some such also""".split()
-)
+_COMMON_WORDS = """this that with from have been were which their there would will than then them they does about into
+    because over more most some such also"""
+_COMMON: Final = frozenset(_COMMON_WORDS.split())
 
 
 def paraphrased(reply: Reply) -> Found | None:

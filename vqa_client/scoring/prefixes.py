@@ -11,7 +11,7 @@ _END = re.compile(
     r"[!?;\n]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
     r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
 )
-"""Where a sentence ends: a letter before the full stop is a label ("B. blue car") unless a formula ends with it ("= V. The")."""
+"""A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
 
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""

@@ -1,4 +1,4 @@
-"""Read the one label of a sentence that speaks of the answer in another language than English, wherever the label stands.
+"""Read the one label of a sentence that speaks of the answer in another language than English, wherever it is.
 
 Languages differ in what lies between the word for "answer" and the letter; they agree in that a sentence with such a
 word and one capital letter, which nothing denies, gives the answer: "Doğru cevap C'dir", "केवल C सही है".

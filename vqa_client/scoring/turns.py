@@ -1,4 +1,4 @@
-"""Where a reply's own answer ends: a model that does not stop invents the next question, turn or example and answers it."""
+"""Where a reply's own answer ends: a model that does not stop invents the next question or turn and answers it."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ BREAKS_TRIED: Final = 4
 """Further questions that are looked at: the first may be the reply's own, restated."""
 LINES_READ: Final = 200
 _HEADS: Final = (
-    r"question|problem|exercise|example|instruction|input|passage|user|human|student|system|hint"
+    r"question|problem|exercise|example|instruction|input|prompt|query|context|passage|user|human|student|system|hint"
     r"|frage|pregunta|pergunta|domanda|вопрос|问题|問題|题目|題目|用户|質問|질문|문제|सवाल|प्रश्न|سؤال"
 )
 _BREAK = re.compile(
@@ -23,7 +23,9 @@ _BREAK = re.compile(
     re.MULTILINE,
 )
 _ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
-_JUDGED = re.compile(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
+_JUDGED = re.compile(
+    r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]"
+)
 _WORD = re.compile(r"\w+")
 
 
@@ -43,7 +45,7 @@ def _answers(reply: Reply) -> bool:
 
 
 def _breaks(reply: Reply) -> Iterator[int]:
-    """Where another question may begin, in order: at its heading, or at a list of choices that this one does not have."""
+    """Where another question may begin, in order: at its heading, or at a list of other choices than this one's."""
     foreign = _foreign_list(reply)
     for found in _BREAK.finditer(reply.lower):
         if foreign and foreign < found.start():

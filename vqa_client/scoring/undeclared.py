@@ -153,7 +153,8 @@ def contained_text(reply: Reply) -> Found | None:
     labels = {
         label
         for place, (start, end, owners) in zip(places, found, strict=True)
-        if not negated(sentence_before(text, place.start() if place else start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
+        if not negated(sentence_before(text, place.start() if place else start))
+        and (not excluded(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and not _all_denied(text, end, found)
         for label in owners
     }
@@ -179,7 +180,7 @@ def _own_label(text: str, start: int) -> re.Match[str] | None:
 
 
 def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]]]) -> bool:
-    """Whether the text that ends at `end` is one of several that their sentence denies: "the others, X and Y, are not"."""
+    """Whether the text that ends at `end` is one of several that their sentence denies: "X and Y are not"."""
     if len(found) < 2:
         return False
     close = _SENTENCE_END.search(text, end)
@@ -190,7 +191,7 @@ def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]
 
 
 def _states(text: str, start: int, end: int) -> bool:
-    """Whether the text of a choice, and a number more than that, is stated: neither asked for nor a part of the working."""
+    """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
     if _ASKED.match(text, end):
         return False
@@ -233,12 +234,14 @@ _UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
 _NOT_PROSE = re.compile(r"\b(?:print|printf|sqrt|math|def|len|range|console)[ .]?\w*\(")
 """Program code, in which a number is a value and no answer."""
-_OF_CHOICES = re.compile(r"option|choice|answer|alternative|question|list")
+_OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
 _NONE_FITS = re.compile(
-    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:options|choices|answers|alternatives)\b"
+    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
-    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in|an option)\b"
-    r"(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
+    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
+    r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
+    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) (?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
+    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
 _LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
@@ -249,7 +252,9 @@ _OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = re.compile(r"[=≈] ?[$]?$")
 _RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: \d+ and)? $")
-_STATED = re.compile(r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
+_STATED = re.compile(
+    r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
+)
 """A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
 _PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
