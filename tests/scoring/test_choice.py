@@ -133,6 +133,18 @@ def test_everyday_sentences_of_a_language_give_or_deny_a_choice(language: str) -
     assert [(sentence, read(sentence).text) for sentence in denied if read(sentence).text is not None] == []
 
 
+@pytest.mark.parametrize(
+    ("sentences", "letter"), [(choice_languages.MORE_GIVEN, "C"), (choice_languages.MORE_DENIED, None)]
+)
+def test_longer_sentences_of_many_languages_are_read(sentences: tuple[str, ...], letter: str | None) -> None:
+    assert [(sentence, read(sentence).text) for sentence in sentences if read(sentence).text != letter] == []
+
+
+def test_an_answer_before_an_invented_question_is_whole_though_the_reply_was_cut_off() -> None:
+    assert read("tram\n\nQuestion: Which floats?\nAnswer: It", finish_reason="length").text == "C"
+    assert read("It may be a tram.\n\nQuestion: Which", finish_reason="length").status == "truncated"
+
+
 @pytest.mark.parametrize("reply", choice_commitments.SEVERAL)
 def test_several_letters_are_ambiguous(reply: str) -> None:
     answer = read(reply)

@@ -120,8 +120,8 @@ RUNAWAY = (
     "The answer is not ", "is correct ", "wait, ", "not ", "A. red bus\n", "- (A) ", "A\n", ":\n", "blue car ",
     "答案是", "é", "\u200b", '{"answer": ', "unable to ", "so A ", "✅ A ", "'", '"', "9", "1.", "= ", "x = 6 ",
     "A_", "A = ", "A(x) ", "\nQuestion: x", "The answer is A.\nQuestion: ", "A. x\n", "Q1: ", "değil A, ", "cevap C ",
-    "odpowiedź A, ", "richtig A falsch ", "none of the ", "answer is G. ", "red-bus-", "between 4 and ", "tram, ferry, ",
-    "C是",
+    "odpowiedź A, ", "richtig A falsch ", "none of the ", "answer is G. ", "red-bus-", "between 4 and ",
+    "tram, ferry, ", "C是",
 )  # fmt: skip
 
 

@@ -69,6 +69,10 @@ class Texts:
         return max((len(self.own[label]) for label in self.labels), default=0)
 
     @cached_property
+    def _spelled(self) -> str:
+        return "\n".join(self.choices.values()).lower()
+
+    @cached_property
     def letters(self) -> bool:
         """Whether the choices are nothing but their labels, such as those of a figure's parts."""
         return all(self.own[label].strip("()") == label.lower() for label in self.labels)
@@ -83,8 +87,9 @@ class Texts:
 
     def cover(self, text: str, start: int, stop: int, word: str) -> bool:
         """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
-        with_word = [label for label, choice in self.choices.items() if word in choice.lower()]
-        owned = [self.own[label] for label in with_word]
+        if word not in self._spelled:
+            return False
+        owned = [own for own in map(self.own.__getitem__, self.labels) if word in own]
         return any(text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:

@@ -21,11 +21,15 @@ def any_word(*sources: str) -> str:
 NOT_WORDS: Final = r"""
     no|nicht|kein\w*|pas|jamais|ne|n'est|não|nao|non|ningun\w*|niet|geen|nie|není|inte|ikke|ei|nem|tidak|bukan|không|chẳng
     nu(?= (?:este|e|sunt|poate)\b|\s*$)|не|ни|нельзя|ні|δεν|μην?|όχι|ليس|ليست|لا|غير|לא|אינה|אינו|אין
+    weder|ni|né|ani|sem|nici|varken|hverken|verken
 """
 NOT_SIGNS: Final = r"[不没沒非]|ไม่"
 NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
 """Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
-NOT_THAT: Final = r"(?:değil\w*|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない|[이가] ?아니\w*|[이가] ?아닙\w*|않)"
+NOT_THAT: Final = (
+    r"(?:değil\w*|olamaz|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
+    r"|[이가] ?아니\w*|[이가] ?아닙\w*|않)"
+)
 """Denies what stands before it: "A değil, C"."""
 _WRONG_WORDS = r"""
     falsch\w*|faux|fausse|incorrect[aeo]?s?|fals[ao]|errad[ao]|errat[ao]|equivocad[ao]|sbagliat[ao]|fout|onjuist|verkeerd

@@ -48,12 +48,12 @@ _OUT = re.compile(
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
     r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
     r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
-    rf"|{_VERBS} {NOT})\b"
+    rf"|{_VERBS} {NOT}|{NOT}(?! (?:doubt|question|\(?[A-Z]\b)))\b"
     r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"
     r"|아닌|틀|吗|(?:では|じゃ)(?:ない|なく|ありません)|(?:是|が|は)?正解では(?:ない|なく|ありません)"
     r"|정답(?:이|은)? ?(?:아니|아닙|아닌))"
     r"|\? (?:no|nope|nein|non)\b"
-    rf"|[ )\x03]*(?:(?:{_VERBS}|-) |[はが는은가이도] ?[^\s\w]{{0,1}}\w{{0,6}}? ?)?(?:{WRONG}|{NOT_THAT})",
+    rf"|[ )\x03]*(?:(?:{_VERBS}|-) |[はが는은가이도][^.,\nA-Z]{{0,12}}?)?(?:{WRONG}|{NOT_THAT})",
     re.IGNORECASE,
 )
 

@@ -22,7 +22,7 @@ _COMMON: Final = frozenset(_COMMON_WORDS.split())
 
 def paraphrased(reply: Reply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
-    if all(choice.count(" ") < TELLING - 1 for choice in reply.texts.choices.values()):
+    if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
         return None
     owned = {label: spaced(reply.texts.own[label]) for label in reply.texts.labels}
     telling = {label: {word for word in _WORD.findall(own) if _tells(word)} for label, own in owned.items()}
@@ -40,6 +40,12 @@ def paraphrased(reply: Reply) -> Found | None:
     if shares[first] < 1 or len(telling[first]) < TELLING or any(shares[label] > RIVALLING for label in rest):
         return None
     return Found(labels=(first,), rule="paraphrase")
+
+
+def _may_be_said(choice: str, text: str) -> bool:
+    """Whether a choice has enough words and the text a part of its longest one: a cheap look before the real one."""
+    words = choice.split()
+    return len(words) >= TELLING - 1 and max(words, key=len).lower()[1:5] in text
 
 
 def _tells(word: str) -> bool:

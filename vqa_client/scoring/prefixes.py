@@ -8,7 +8,7 @@ from vqa_client.scoring.denials import NOT_SIGNS, NOT_WORDS, any_word
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
 _END = re.compile(
-    r"[!?;\n]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
+    r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
     r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
 )
 """A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
@@ -35,7 +35,8 @@ _DOUBTED = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming|wenn|falls|ob|si|если|where|such as|e\.g\.)\b|如果|若|假如)"
+    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming"
+    r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.)\b|如果|若|假如)"
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
@@ -69,6 +70,11 @@ def refuted(before: str, word: str = "") -> bool:
     return _DISQUALIFIED.search(before) is not None or any(
         words.search(said) for words in (_NEGATED, _DOUBTED, _SUPPOSED, _ATTRIBUTED)
     )
+
+
+def supposed(before: str) -> bool:
+    """Whether the words `before` a letter only suppose it: "whether C is right"."""
+    return _SUPPOSED.search(before) is not None
 
 
 def negated(before: str) -> bool:

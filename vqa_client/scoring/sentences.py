@@ -9,11 +9,11 @@ from typing import Final
 
 from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
 from vqa_client.scoring.labels import WORDS, stands
-from vqa_client.scoring.prefixes import SENTENCE_READ, sentence_before
+from vqa_client.scoring.prefixes import SENTENCE_READ, sentence_before, supposed
 from vqa_client.scoring.reading import Reply
 
-_END: Final = re.compile(r"[.!?;\n]")
-_CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,:()]){{1,120}}(?:{NOT_THAT}(?:\s?(?:है|ह))?)?", re.IGNORECASE)
+_END: Final = re.compile(r"[.!?;\n।]")
+_CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,:()]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
 _NOT: Final = re.compile(NOT, re.IGNORECASE)
 _NOT_THAT: Final = re.compile(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
 _WRONG: Final = re.compile(WRONG, re.IGNORECASE)
@@ -26,6 +26,8 @@ def affirmed(reply: Reply, at: int) -> tuple[str, int] | None:
     start = at - len(sentence_before(reply.text, at))
     ends = _END.search(reply.text, at, at + SENTENCE_READ)
     stop = ends.start() if ends else min(len(reply.text), at + SENTENCE_READ)
+    if reply.text[stop : stop + 1] == "?":
+        return None
     kept: dict[str, int] = {}
     dropped: set[str] = set()
     for clause in _CLAUSE.finditer(reply.text, start, stop):
@@ -49,6 +51,7 @@ def _labels(reply: Reply, start: int, stop: int) -> list[tuple[str, int]]:
         (patterns.of(each[0]), each.end())
         for each in found
         if each[0] not in WORDS or stands(reply.text, each.end(), each[0], "")
+        if not supposed(reply.text[start : each.start()])
         if not any(re.search(rf"\b{re.escape(each[0].lower())}\b", text) for text in quoted)
     ]
 

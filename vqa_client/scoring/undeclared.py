@@ -193,7 +193,7 @@ def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]
 def _states(text: str, start: int, end: int) -> bool:
     """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
-    if _ASKED.match(text, end):
+    if "?" in text and _ASKED.match(text, end):
         return False
     if not _NUMBER.fullmatch(text, start, end):
         return True
@@ -240,7 +240,8 @@ _NONE_FITS = re.compile(
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
     r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
     r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
-    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) (?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
+    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
+    r"(?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
