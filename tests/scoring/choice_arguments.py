@@ -124,6 +124,8 @@ OTHERS: Final[tuple[Row, ...]] = (
     ("import cv2\ntram = cv2.imread('x')\nprint(tram)", None),
     ("It" + " stops here, and then the tram starts again, and it" * 5, None),
     ("It is the tram; none of the other options runs on rails.", "C"),
+    ("It is a tram, since a red bus and a ferry are not on rails.", "C"),
+    ("It is a tram. A red bus, blue car or ferry is less likely.", "C"),
     ("The tram, most likely. The other options, red bus and ferry, are less likely.", "C"),
 )
 """Where the reply gives another letter, rejects all or isn't prose, the text of a choice is no answer."""

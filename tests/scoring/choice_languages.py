@@ -242,6 +242,8 @@ MORE_GIVEN: Final = (
 """Longer sentences, written after the rules: each gives C."""
 
 MORE_DENIED: Final = (
+    "Odpowiedź to nie (C).",
+    "Nicht richtig: C",
     "Ich bin nicht sicher, ob C richtig ist.",
     "Antwort C kann nicht stimmen.",
     "Weder A noch C ist richtig.",

@@ -13,7 +13,7 @@ from vqa_client.scoring.prefixes import SENTENCE_READ, sentence_before, supposed
 from vqa_client.scoring.reading import Reply
 
 _END: Final = re.compile(r"[.!?;\n।]")
-_CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,:()]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
+_CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
 _NOT: Final = re.compile(NOT, re.IGNORECASE)
 _NOT_THAT: Final = re.compile(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
 _WRONG: Final = re.compile(WRONG, re.IGNORECASE)

@@ -150,12 +150,13 @@ def contained_text(reply: Reply) -> Found | None:
     places = [_own_label(text, start) for start, _, _ in found]
     if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
         return None  # a list of choices under other letters
+    denied = _denied_lists(text, found)
     labels = {
         label
         for place, (start, end, owners) in zip(places, found, strict=True)
         if not negated(sentence_before(text, place.start() if place else start))
         and (not excluded(text, end) or _UNTRUE.match(text, end))
-        if _states(text, start, end) and not _all_denied(text, end, found)
+        if _states(text, start, end) and start not in denied
         for label in owners
     }
     return Found(labels=tuple(labels), rule="text") if labels else None
@@ -179,15 +180,17 @@ def _own_label(text: str, start: int) -> re.Match[str] | None:
     return _LABELLED.search(text, max(0, start - LABEL_READ), start)
 
 
-def _all_denied(text: str, end: int, found: list[tuple[int, int, tuple[str, ...]]]) -> bool:
-    """Whether the text that ends at `end` is one of several that their sentence denies: "X and Y are not"."""
-    if len(found) < 2:
-        return False
-    close = _SENTENCE_END.search(text, end)
-    stop = close.start() if close else len(text)
-    start = end - len(sentence_before(text, end))
-    listed = [other for _, other, _ in found if start <= other <= stop]
-    return len(listed) > 1 and _LESS.match(text, max(listed)) is not None
+def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
+    """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
+    denied: set[int] = set()
+    listed: list[tuple[int, int]] = []
+    for start, end, _ in sorted(found) if len(found) > 1 else ():
+        if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
+            listed = []
+        listed.append((start, end))
+        if len(listed) > 1 and _LESS.match(text, end):
+            denied |= {place for place, _ in listed}
+    return denied
 
 
 def _states(text: str, start: int, end: int) -> bool:
@@ -232,7 +235,7 @@ _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
-_NOT_PROSE = re.compile(r"\b(?:print|printf|sqrt|math|def|len|range|console)[ .]?\w*\(")
+_NOT_PROSE = re.compile(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
 _OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
 _NONE_FITS = re.compile(
@@ -245,6 +248,7 @@ _NONE_FITS = re.compile(
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
+_JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
 _ASKED = re.compile(r"[^.!?\n]{0,60}\?")
