@@ -142,7 +142,7 @@ def test_longer_sentences_of_many_languages_are_read(sentences: tuple[str, ...],
 
 def test_an_answer_before_an_invented_question_is_whole_though_the_reply_was_cut_off() -> None:
     assert read("tram\n\nQuestion: Which floats?\nAnswer: It", finish_reason="length").text == "C"
-    assert read("It may be a tram.\n\nQuestion: Which", finish_reason="length").status == "truncated"
+    assert read("I see rails.\n\nQuestion: Which", finish_reason="length").status == "truncated"
 
 
 @pytest.mark.parametrize("reply", choice_commitments.SEVERAL)

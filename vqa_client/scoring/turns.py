@@ -1,13 +1,22 @@
 """Where a reply's own answer ends: a model that does not stop invents the next question or turn and answers it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import Reply, reply_of
-from vqa_client.scoring.undeclared import exact_text, leading_label, leading_text
+from vqa_client.scoring.reading import Found, Reply, reply_of
+from vqa_client.scoring.undeclared import (
+    bracketed,
+    contained_text,
+    emphasised,
+    exact_text,
+    leading_label,
+    leading_text,
+    predicate,
+    said_otherwise,
+)
 
 BREAKS_TRIED: Final = 4
 """Further questions that are looked at: the first may be the reply's own, restated."""
@@ -26,6 +35,9 @@ _ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60}
 _JUDGED = re.compile(
     r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]"
 )
+_SAID: Final = (declared, exact_text, leading_label, leading_text)
+_SHOWN: Final = (emphasised, bracketed, predicate, contained_text, said_otherwise)
+"""Rules that find an answer in what may only lead up to the question."""
 _WORD = re.compile(r"\w+")
 
 
@@ -34,14 +46,20 @@ def own_reply(text: str, choices: dict[str, str]) -> Reply:
     reply = reply_of(text, choices)
     for at in islice(_breaks(reply), BREAKS_TRIED) if "\n" in text else ():
         head = reply_of(text[:at].rstrip(), choices)
-        if at and _answers(head):
+        if at and (_gives_one(head, _SAID) or (_gives_one(head, _SHOWN) and not _restates(reply, at))):
             return head
     return reply
 
 
-def _answers(reply: Reply) -> bool:
-    found = declared(reply) or exact_text(reply) or leading_label(reply) or leading_text(reply)
+def _gives_one(reply: Reply, rules: tuple[Callable[[Reply], Found | None], ...]) -> bool:
+    found = next(filter(None, (rule(reply) for rule in rules)), None)
     return found is not None and len(found.labels) == 1
+
+
+def _restates(reply: Reply, at: int) -> bool:
+    """Whether the question at `at` has choices of this one: the reply's own, restated."""
+    rest, owned = reply.lower[at:], [reply.texts.own[label] for label in reply.texts.labels]
+    return sum(len(own) > 1 and own in rest for own in owned) > 1
 
 
 def _breaks(reply: Reply) -> Iterator[int]:
