@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-from vqa_client.tasks.vqa2.benchmark import task as vqa2_task
 
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
@@ -20,6 +19,7 @@ from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.task import Task
 from vqa_client.tasks import explain, mc, niah
+from vqa_client.tasks.vqa2.benchmark import task as vqa2_task
 from vqa_client.types import Completion, Question
 
 LENGTH: Final = 100_000

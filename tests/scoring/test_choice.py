@@ -5,9 +5,11 @@ from collections.abc import Iterable
 import pytest
 
 from tests.scoring import (
+    choice_arguments,
     choice_commitments,
     choice_denials,
     choice_label_sets,
+    choice_languages,
     choice_phrasings,
     choice_prose,
     choice_replies,
@@ -107,6 +109,40 @@ def test_long_replies_are_read_to_their_conclusion(reply: str, letter: str | Non
 )
 def test_labels_come_from_the_question(choices: dict[str, str], reply: str, label: str | None) -> None:
     assert read(reply, choices).text == label
+
+
+@pytest.mark.parametrize(
+    ("choices", "reply", "label"),
+    [
+        pytest.param(choices, *row, id=f"{'/'.join(choices)[:20]}-{row[0][:40]}")
+        for choices, table in choice_arguments.BY_CHOICES
+        for row in table
+    ],
+)
+def test_what_stands_in_the_argument_is_no_choice(choices: dict[str, str], reply: str, label: str | None) -> None:
+    assert read(reply, choices).text == label
+
+
+@pytest.mark.parametrize("language", choice_languages.GIVEN)
+def test_everyday_sentences_of_a_language_give_or_deny_a_choice(language: str) -> None:
+    given, denied = (
+        [sentence.strip() for sentence in table[language].split("|")]
+        for table in (choice_languages.GIVEN, choice_languages.DENIED)
+    )
+    assert [(sentence, read(sentence).text) for sentence in given if read(sentence).text != "C"] == []
+    assert [(sentence, read(sentence).text) for sentence in denied if read(sentence).text is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("sentences", "letter"), [(choice_languages.MORE_GIVEN, "C"), (choice_languages.MORE_DENIED, None)]
+)
+def test_longer_sentences_of_many_languages_are_read(sentences: tuple[str, ...], letter: str | None) -> None:
+    assert [(sentence, read(sentence).text) for sentence in sentences if read(sentence).text != letter] == []
+
+
+def test_an_answer_before_an_invented_question_is_whole_though_the_reply_was_cut_off() -> None:
+    assert read("tram\n\nQuestion: Which floats?\nAnswer: It", finish_reason="length").text == "C"
+    assert read("I see rails.\n\nQuestion: Which", finish_reason="length").status == "truncated"
 
 
 @pytest.mark.parametrize("reply", choice_commitments.SEVERAL)

@@ -54,6 +54,12 @@ def test_rules_that_would_have_said_something_else_are_shown() -> None:
     assert view.read.startswith("*C* looks likely")
 
 
+def test_only_the_own_answer_is_shown_of_a_reply_that_invents_a_question() -> None:
+    view = explained("The answer is B.\n\nQuestion: What else?\nThe answer is C.")
+    assert (view.answer.text, view.answer.rivals, view.read) == ("B", (), "The answer is B.")
+    assert [declared.labels for declared in view.declared] == [("B",)]
+
+
 def test_a_cut_reply_passes_over_what_is_not_declared() -> None:
     view = explained("Hmm. (C)", finish="length")
     assert view.cut

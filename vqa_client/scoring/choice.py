@@ -14,6 +14,7 @@ from vqa_client.scoring import reading, undeclared
 from vqa_client.scoring.declarations import declared
 from vqa_client.scoring.reading import Found, reply_of
 from vqa_client.scoring.reply import Reply, reply_from
+from vqa_client.scoring.turns import own_reply
 from vqa_client.types import Answer, Completion, Status
 
 _ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
@@ -43,14 +44,15 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
     text = text_read(reply, choices)
     if reply.status or not text:
         return reply.without_answer()
-    words = reply_of(text, choices)
     if reply.source == "reasoning":
-        found = declared(words)
+        found = declared(reply_of(text, choices))
         if found is None or len(found.labels) != 1:
             return Answer(status="empty", rule="no_text")
         return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
-    found = next(filter(None, (rule.find(words) for rule in RULES if rule.explicit or not reply.cut)), None)
-    return _answer(found, choices, cut=reply.cut) if found else _unread(reply, words)
+    own = own_reply(text, choices)
+    cut = reply.cut and len(own.text) == len(text)  # what comes before an invented turn is whole
+    found = next(filter(None, (rule.find(own) for rule in RULES if rule.explicit or not cut)), None)
+    return _answer(found, choices, cut=cut) if found else _unread(reply, own, cut=cut)
 
 
 def text_read(reply: Reply, choices: dict[str, str]) -> str:
@@ -68,9 +70,9 @@ def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:
     return Answer(status=status, rule=found.rule, rivals=_ordered((*found.labels, *found.rivals), choices))
 
 
-def _unread(reply: Reply, words: reading.Reply) -> Answer:
+def _unread(reply: Reply, words: reading.Reply, *, cut: bool) -> Answer:
     """The status of a reply that no rule could read."""
-    if reply.cut:
+    if cut:
         return Answer(status="truncated")
     if reply.declines:
         return Answer(status="refused", rule="refusal")
@@ -93,4 +95,5 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(name="brackets", find=undeclared.bracketed),
     Rule(name="predicate", find=undeclared.predicate),
     Rule(name="text", find=undeclared.contained_text),
+    Rule(name="paraphrase", find=undeclared.said_otherwise),
 )

@@ -15,6 +15,11 @@ _LEAD_IN = re.compile(
 _MARKS = dict.fromkeys((2, 3, 4, 5))
 _UNIT = re.compile(r"(\d) ?([^\W\d_]{1,4})\b")
 """A number and its unit, which replies write apart or together whatever the choice does."""
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_VALUE = re.compile(
+    r"\W{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?\d{1,15}(?:\.\d{1,15})?) ?(?P<unit>[^\W\d_]{1,8}|[°%])?\W{0,2}"
+)
+_CONTINUED = re.compile(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
     (
         "yes",
@@ -41,9 +46,9 @@ class Texts:
     """The texts of one question's choices, folded when they are asked for: most replies need one of them or none."""
 
     def __init__(self, choices: tuple[tuple[str, str], ...]) -> None:
-        self._choices = dict(choices)
-        self.labels = tuple(self._choices)
-        self.own = _Folded(self._choices)
+        self.choices = dict(choices)
+        self.labels = tuple(self.choices)
+        self.own = _Folded(self.choices)
 
     @cached_property
     def owners(self) -> Mapping[str, tuple[str, ...]]:
@@ -53,7 +58,8 @@ class Texts:
         for label in sorted(self.labels, key=lambda label: -len(self.own[label])):
             text = self.own[label]
             if text and text not in labels | {"a", "an", "the"}:
-                for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text))):
+                loose = spaced(text).replace("'s", "s")
+                for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), loose)):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners
 
@@ -61,6 +67,30 @@ class Texts:
     def longest(self) -> int:
         """The length of the longest text."""
         return max((len(self.own[label]) for label in self.labels), default=0)
+
+    @cached_property
+    def _spelled(self) -> str:
+        return "\n".join(self.choices.values()).lower()
+
+    @cached_property
+    def letters(self) -> bool:
+        """Whether the choices are nothing but their labels, such as those of a figure's parts."""
+        return all(self.own[label].strip("()") == label.lower() for label in self.labels)
+
+    def of_value(self, text: str) -> tuple[str, ...]:
+        """The labels whose text is the number `text`, however each writes its unit and its zeros."""
+        value = _VALUE.fullmatch(text)
+        if not value:
+            return ()
+        owned = ((label, _VALUE.fullmatch(self.own[label])) for label in self.labels)
+        return tuple(label for label, own in owned if own and _equal(own, value))
+
+    def cover(self, text: str, start: int, stop: int, word: str) -> bool:
+        """Whether a choice's text with `word` in it has `text[start:stop]` (in lower case): "A and B are right"."""
+        if word not in self._spelled:
+            return False
+        owned = [own for own in map(self.own.__getitem__, self.labels) if word in own]
+        return any(text.find(own, max(0, stop - len(own)), start + len(own)) >= 0 for own in owned)
 
     def at_start(self, text: str) -> tuple[tuple[str, ...], int]:
         """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
@@ -97,6 +127,11 @@ class _Folded(dict[str, str]):
         return text
 
 
+def _equal(own: re.Match[str], said: re.Match[str]) -> bool:
+    units = {own["unit"], said["unit"]} - {None}
+    return float(own["number"]) == float(said["number"]) and len(units) < 2
+
+
 @lru_cache(maxsize=1024)
 def texts_of(choices: tuple[tuple[str, str], ...]) -> Texts:
     """The texts of one question."""
@@ -108,9 +143,14 @@ def folded(text: str) -> str:
     return text.lower().translate(_MARKS)
 
 
+def spaced(text: str) -> str:
+    """Folded text without the hyphens between words: "pot-bound" as "pot bound"."""
+    return _HYPHEN.sub(" ", text) if "-" in text else text
+
+
 def _whole(text: str, start: int, end: int) -> bool:
-    """As `is_whole`, and a percentage is not the number in it."""
-    return is_whole(text, start, end) and not (text[end - 1].isdecimal() and text.startswith(("%", " %"), end))
+    """As `is_whole`, and neither a percentage nor a sum is the number that it starts with."""
+    return is_whole(text, start, end) and not (text[end - 1].isdecimal() and _CONTINUED.match(text, end))
 
 
 def telling(text: str) -> bool:

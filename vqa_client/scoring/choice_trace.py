@@ -9,6 +9,7 @@ from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED
 from vqa_client.scoring.reading import Reply, reply_of
 from vqa_client.scoring.reply import reply_from, said_in
+from vqa_client.scoring.turns import own_reply
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.types import Answer, Completion
 
@@ -56,16 +57,19 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
     taken = reply_from(completion)
     answer = choice_in(taken, choices)
     from_reasoning = taken.source == "reasoning"
-    reply = reply_of(text_read(taken, choices) or taken.peeled, choices)
-    cut = is_cut(completion.finish_reason)
+    text = text_read(taken, choices) or taken.peeled
+    reply = (reply_of if from_reasoning else own_reply)(text, choices)
+    cut = is_cut(completion.finish_reason) and len(reply.text) == len(text)
     return ChoiceView(
         answer=answer,
         read=reply.text.translate(SHOWN),
         source=taken.source,
-        unclosed=taken.cut and not cut,
+        unclosed=taken.cut and not is_cut(completion.finish_reason),
         cut=cut,
         rules=_views(
-            reply, only_explicit=taken.cut or from_reasoning, unread=from_reasoning and answer.source != "reasoning"
+            reply,
+            only_explicit=(taken.cut and len(reply.text) == len(text)) or from_reasoning,
+            unread=from_reasoning and answer.source != "reasoning",
         ),
         declared=tuple(_declared(reply)),
         mentioned=tuple(label for label in choices if label in mentioned(reply)),

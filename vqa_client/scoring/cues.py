@@ -7,10 +7,11 @@ from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
 
-_ANSWERS = """
-    answer|ans|ans.|solution|verdict|conclusion|my guess|best guess
-    antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowiedź|odpověď|cevap|svar|svaret
-    vastaus|válasz|răspuns|răspunsul|jawaban|đáp án|ответ|відповідь|απάντηση|الإجابة|الجواب|תשובה|התשובה|उत्तर|উত্তর|คำตอบ
+_ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
+_ANSWERS_ABROAD = """
+    antwort|lösung|réponse|reponse|respuesta|resposta|alternativa|risposta|antwoord|odpowied|odpověď|cevap|cevab|yanıt
+    svar|vastau|válasz|răspuns|jawab|đáp án|câu trả lời|ответ|відповід|απάντησ|απαντήσ|إجابة|الإجابة|إجابت|الجواب|جواب
+    תשובה|התשובה|שהתשובה|תשובת|उत्तर|जवाब|উত্তর|คำตอบ|ตอบ
     答案|正解|回答|解答|答え|答|정답|답변|해답|답
 """
 _OPTIONS = """
@@ -18,28 +19,40 @@ _OPTIONS = """
     wahl|choix|opción|opcion|opção|вариант|выбор|选项|選項|選択肢|선택
 """
 _CORRECT = """
-    correct|final|closest|statement|right answer|right option|right choice|right one|right letter|right statement
+    correct|final|closest|nearest|statement|right answer|right option|right choice|right one|right letter
+    right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
-    most consistent|most correct|most fitting|most relevant
-    richtig|korrekt|bonne|exact|correcta|correcto|corretta|corretto|верн|правильн|正确|正確|正しい|맞
+    most consistent|most correct|most fitting|most relevant|exact
+"""
+_CORRECT_ABROAD = """
+    richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto|certa|certo
+    giust|esatt|juist|goed|poprawn|prawidłow|správn|doğru|rätt|rigtig|riktig|oikea|oikein|helyes|corect|benar|tepat|đúng
+    верн|правильн|вірн|σωστ|الصحيح|صحيح|الصواب|צודק|נכון|נכונה|הנכונה|הנכון|सही|সঠিক|ถูกต้อง|ที่ถูก
+    正确|正確|是对的|是對的|对.|對.|正しい|正しく|맞|옳|올바른
 """
 _COMMITMENTS = """
     choose|chose|chosen|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for
     opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|lean toward|lean towards|leaning toward
     leaning towards
-    wähle|entscheide mich für|nehme|choisis|choisirais|elijo|escojo|escolho|scelgo|выбираю|выбрал|выберу
+"""
+_COMMITMENTS_ABROAD = """
+    wähle|wählen|entscheide mich für|nehme|choisis|choisirais|elijo|elegiría|escojo|escolho|scelgo|kies|wybieram|vybírám
+    seçiyorum|seçerim|väljer|vælger|velger|valitsen|választom|aleg|memilih|pilih|chọn|выбираю|выбрал|выберу|обираю|вибираю
+    επιλέγω|أختار|בוחר|בוחרת|चुनता हूँ|เลือก
     故选|应选|應選|选择|選擇|选|選|選びます
 """
 _IDENTITIES = """
     it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|is therefore
-    c'est|es ist|das ist|это
+    c'est|es ist|das ist|es la|é a|è la|это
 """
 _REFERENCES = """
     matches|match|matching|consistent with|points to|suggests|suggesting|supports|supporting|indicates|indicating|we get
-    describes|refers to|favors|favours
+    describes|refers to|favors|favours|agrees with|agree with|agreeing with|aligns with|in line with|equal to|equals
+    identical to|same as|is closest to|is nearest to|close to|approximates
 """
+_TITLES = "is option|be option|is choice|be choice|is answer choice|be answer choice|is the option|is letter"
 _REMAINDERS = """
     corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|left with|which is
     i.e.|namely
@@ -53,8 +66,11 @@ _CORRECTIONS = """
     wait|actually|correction|scratch that|strike that|i mean|i meant|make that|on second thought|on reflection|rather,
     no,|no:|edit:|sorry|change my answer to|changing my answer to|change it to|switch to|revised to|corrected to
 """
-_CONTRASTS = "not|nicht|pas|no es|no la|não é|non è|не|不是"
-_REPLACEMENTS = "아니라|ではなく|じゃなくて|じゃなく|而是"
+_CONTRASTS = """
+    not|nicht|pas|no es|no la|não é|non è|niet|nie|není to|inte|ikke|ei ole|nem|nu este|bukan|không phải|όχι|ليس|לא|ไม่ใช่
+    не|不是
+"""
+_REPLACEMENTS = "아니라|ではなく|じゃなくて|じゃなく|而是|değil|नहीं|নয়"
 _FIELDS = "output|label|decision|classification|key|reply"
 
 _VERBS = (
@@ -65,7 +81,8 @@ CONNECTION: Final = (
     rf"(?:[:=→]|\|(?! *(?:\n|$))|[-=]{{1,2}}>|-{{1,3}}|\b(?:{_VERBS})\b|'s\b"
     r"|應為|应为|应该是|应是|是|为|為|คือ|は|が|은|는|이|가)"
 )
-LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?){CONNECTION}"
+_TO: Final = r"\b(?:to|with) (?:the )?(?=(?:option|choice|letter)\b)"
+LINK: Final = rf"(?P<fill>[^.!?;\n]{{0,120}}?)(?:{CONNECTION}|{_TO})"
 """From a noun to its answer: "... to the question is", ":", "->"; whatever lies before the connection is `fill`."""
 NOTHING: Final = r"(?P<fill>)(?:[,:]|是|为|為)?"
 NAMED: Final = r"(?P<fill>)[,:]?[ \x02]{0,2}(?:the )?(?:(?:option|choice|answer|statement)\b|(?=[\"'(\x02]))"
@@ -77,8 +94,9 @@ MENDING: Final = (
 FIELD: Final = r"(?P<fill>)[ \"'\x03]{0,3}[:=]"
 NEVER: Final = r"(?P<fill>)(?!)"
 BUT: Final = (
-    r"(?P<fill>)[\s\"'(\x02]*(?:option |choice )?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
-    r"(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|а|而是|应为|應為|是)(?: rather| instead)?"
+    r"(?P<fill>)[\s\"'(\x02]*(?:(?:option|choice|la|az?) (?=\S))?\w{1,3}[\"')\x03]*[ ,;:]{1,3}"
+    r"(?:but|rather|it's|it is|sondern|mais|sino|es|mas|é|ma|è|maar|lecz|tylko|ale|nýbrž|utan|men|vaan|hanem|ci|tetapi"
+    r"|melainkan|mà là|mà|αλλά|بل|אלא|แต่เป็น|แต่|а|але|而是|应为|應為|是)(?: rather| instead| az?(?= \w\b))?"
 )
 """From "not" over the letter that it denies to the one that is meant: "not A but B"."""
 
@@ -91,8 +109,9 @@ _FILLERS = (
     "|l'option|l'opzione|lettre|réponse"
     "|opción|opcion|letra|respuesta|вариант|буква|ответ"
 )
+_ARTICLES = r"(?-i:a|o|az|το|η|за)(?= (?-i:[A-Z])\b)"
 _UNSPACED_FILLERS = "选项|選項|選択肢|选择|选|보기|番号"
-FILLERS: Final = rf"(?:(?:(?:{_FILLERS})\b|{_UNSPACED_FILLERS}){OPENERS}){{0,4}}+"
+FILLERS: Final = rf"(?:(?:(?:{_FILLERS})\b|{_ARTICLES}|{_UNSPACED_FILLERS}){OPENERS}){{0,4}}+"
 """Words between a connection and its label: "is therefore option"."""
 CONJUNCTIONS: Final = (
     r"(?:[/&+|]|\band/or\b|\b(?:and|or|und|oder|et|ou|y|o|e|и|или|as well as)\b"
@@ -108,7 +127,8 @@ class Cue:
     `words` start it, `link` leads from them to the label; `alone` means that nothing but the end of a clause may follow
     the label, `subject` that "B is ..." may stand before the words, `text` that the text of a choice may take the
     label's place, `bare` that the label may follow at once, `weak` that it counts only where nothing disagrees,
-    `denies` that a negation before the words is expected, `stem` that the words may be inflected.
+    `denies` that a negation before the words is expected, `stem` that the words may be inflected, `anywhere` that in a
+    sentence with the words a label may stand at any place.
     """
 
     name: str
@@ -121,17 +141,31 @@ class Cue:
     weak: bool = False
     denies: bool = False
     stem: bool = False
+    anywhere: bool = False
 
 
 CUES: Final[tuple[Cue, ...]] = (
     Cue(name="correction", words=_CORRECTIONS, link=MENDING, alone=True, denies=True),
     Cue(name="commitment", words=_COMMITMENTS, link=NOTHING, text=True, subject=True),
+    Cue(name="commitment", words=_COMMITMENTS_ABROAD, link=NOTHING, text=True, subject=True, anywhere=True),
     Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
+    Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
     Cue(name="remainder", words=_REMAINDERS, link=NOTHING, alone=True, weak=True),
     Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
+    Cue(name="correct", words=_CORRECT_ABROAD, link=LINK, subject=True, text=True, stem=True, anywhere=True),
     Cue(name="right", words="right|stimmt|zutreffend|juste", link=NEVER, subject=True),
     Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
+    Cue(
+        name="answer",
+        words=_ANSWERS_ABROAD,
+        link=LINK,
+        subject=True,
+        text=True,
+        bare=True,
+        stem=True,
+        anywhere=True,
+    ),
     Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),
     Cue(name="field", words=_FIELDS, link=FIELD, alone=True),
     Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True),

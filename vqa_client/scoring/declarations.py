@@ -8,11 +8,14 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
+from vqa_client.scoring.choice_denials import NOT
 from vqa_client.scoring.choice_text import folded
 from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.labels import excluded
 from vqa_client.scoring.plain import MARKED
 from vqa_client.scoring.prefixes import refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.sentences import affirmed
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.scoring.verdicts import judged_right
 
@@ -27,8 +30,7 @@ _WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _HEDGE = re.compile(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _BAD_FILL = re.compile(
-    r"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices|nicht|kein\w*|pas|não|nao|non|не)\b|n't\b|不|没|难道"
-    r"|難道",
+    rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -41,9 +43,15 @@ _ASIDE = re.compile(
 )
 """What may stand between a cue and its answer and says nothing of it."""
 _COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
+_OTHER_LETTER = re.compile(
+    r"(?i: (?:option|choice|answer|letter))?(?i: to (?:the|this) question)?"
+    rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*"
+    r"([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
+)
+"""A letter that isn't a label, where the answer is expected."""
 _UNKNOWN = re.compile(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
-    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|\w{1,3}[\"') .\x03\x05]*(?:\n|$))",
+    r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|(?-i:[A-Z])[\"') .\x03\x05]*(?:\n|$))",
     re.IGNORECASE,
 )
 _MARKED = re.compile(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
@@ -76,7 +84,7 @@ def declarations(reply: Reply) -> list[Declaration]:
     )
     kept: list[Declaration] = []
     for declaration in found:
-        if not kept or declaration.at >= kept[-1].end or len(kept[-1].labels) < 2:
+        if not kept or not kept[-1].at < declaration.at < kept[-1].end:
             kept.append(declaration)
     if kept and _RETRACTED.search(reply.lower, kept[-1].end):
         kept.append(Declaration(at=len(reply.text), end=len(reply.text), labels=(), rule="retraction"))
@@ -97,6 +105,8 @@ def _marked(reply: Reply) -> Iterator[Declaration]:
             yield _run(reply, label, "marked")
         elif texts := reply.texts.at_start(folded(mark[1]))[0]:
             yield Declaration(at=start, end=end, labels=texts, rule="marked text")
+        elif values := reply.texts.of_value(mark[1].lower()):
+            yield Declaration(at=start, end=end, labels=values, rule="marked text")
         elif _UNKNOWN.fullmatch(mark[1].strip()):
             yield Declaration(at=start, end=end, labels=(), rule="marked")
 
@@ -112,10 +122,19 @@ def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
     if not end:
         return None
     found = _linked(reply, end, cue) or _unlinked(reply, at, end, cue)
+    if found and reply.texts.cover(reply.lower, at, found.at + 1, start[0]):
+        return None
     before = sentence_before(reply.text, at)
     if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
         return found
-    return _subject(reply, at, end) if cue.subject and not found else None
+    subject = _subject(reply, at, end) if cue.subject and not found else None
+    return subject or (_anywhere(reply, at) if cue.anywhere and not found else None)
+
+
+def _anywhere(reply: Reply, at: int) -> Declaration | None:
+    if not (found := affirmed(reply, at)):
+        return None
+    return Declaration(at=found[1], end=found[1], labels=(found[0],), rule="sentence", weak=True)
 
 
 def _supposed(reply: Reply, before: str, end: int, found: Declaration) -> bool:
@@ -158,6 +177,9 @@ def _unlinked(reply: Reply, at: int, end: int, cue: Cue) -> Declaration | None:
     colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
+    other = _OTHER_LETTER.match(reply.text, end) if cue.text else None
+    if other and other[1] not in reply.patterns.labels.written:
+        return Declaration(at=at, end=other.end(), labels=(), rule=cue.name, weak=True)
     return None
 
 
@@ -176,7 +198,10 @@ def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
     found = next(filter(None, (subject.match(before) for subject in subjects)), None)
     if not found or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(found["tail"]):
         return None
-    if refuted(found["head"]) or not reply.means(found, offset=at - len(before)):
+    offset = at - len(before)
+    if refuted(found["head"]) or not reply.means(found, offset=offset):
+        return None
+    if reply.texts.cover(reply.lower, offset + found.start("label"), end, reply.lower[at:end]):
         return None
     other = patterns.joined.search(found["head"]) or patterns.counted.search(found["head"])
     labels = dict.fromkeys((reply.label(other), reply.label(found)) if other else (reply.label(found),))
@@ -211,13 +236,16 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
             break
         labels.append(label)
         end = more.end()
+    end = reply.after_own_text(end, labels[-1])
+    if len(labels) > 1 and excluded(reply.text, end):
+        labels, weak = [], True
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 
 def _denied(reply: Reply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
-    fill = _ASIDE.sub("", reply.text[start:end])
-    return _BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None
+    fill = _ASIDE.sub("", reply.text[start:end]).strip(" :\x02\x03")
+    return fill != "" and (_BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None)
 
 
 def declared(reply: Reply) -> Found | None:
@@ -235,4 +263,4 @@ def _agreed(reply: Reply, weak: list[Declaration]) -> Found | None:
     labels = dict.fromkeys(label for each in weak for label in each.labels)
     if any(each.rule == "hedge" for each in weak):
         labels |= dict.fromkeys(mentioned(reply))
-    return Found(labels=tuple(labels), rule=weak[-1].rule) if labels else None
+    return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None

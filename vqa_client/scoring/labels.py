@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
+from vqa_client.scoring.choice_denials import NOT, NOT_THAT, WRONG
 from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
@@ -16,7 +17,7 @@ WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
 
 _REASONS = """because since as due based given which whereas while but not rather according is are was over
     instead though weil da denn und sondern nicht ist car parce puisque et mais pas est porque ya pues pero es sino no
-    потому так поскольку а и не perché perche mas है"""
+    потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא הוא"""
 _GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
     correct explanation reason or to than when seems appears fits matches best describes remains must should
     il elle la le les der die das el los en por pour par"""
@@ -24,20 +25,35 @@ REASONS: Final = frozenset(_REASONS.split())
 """Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
 GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
 """The same for letters that are no words: "B the car is blue"."""
-_WORD = re.compile(r"[^\W_]+")
-_CLOSERS = re.compile(r"[ \"')>*_\x03\x05]*")
-_ATTACHED = re.compile(rf"[+#%^@°<\\]|[-/&=']{JOINER}|\.[A-Za-z]\.|[.,:]\d")
+_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
+_SUFFIX: Final = r"'(?:[dt][ıiuü]r|n?[ıiuü]n|[yn]?[ıiuüea]|[dt][ea]n?)\b"
+"""A case ending or the copula behind a letter in Turkish: "C'dir"."""
+_CLOSERS = re.compile(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
+_INTO_OWN = re.compile(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
+_ATTACHED = re.compile(
+    rf"[+#%^@°<\\]|[-/&=]{JOINER}|(?!{_SUFFIX})'{JOINER}|\.[A-Za-z]\.|[.,:]\d"
+    r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)"
+    r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
+)
+"""What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
+_BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
+_VERDICT = re.compile(
+    r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
+    r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
+    re.IGNORECASE,
+)
+_VERBS: Final = r"(?:ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
 _OUT = re.compile(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
     r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
     r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
-    r"|(?:ist|est|es|è|é|is|-) "
-    r"(?:nicht|falsch|pas|fausse|incorrecte?a?|falsa|errata|неверн\w*|неправильн\w*|fout|onjuist))\b"
+    rf"|{_VERBS} {NOT}|{NOT}(?! (?:doubt|question|\(?[A-Z]\b)))\b"
     r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"
     r"|아닌|틀|吗|(?:では|じゃ)(?:ない|なく|ありません)|(?:是|が|は)?正解では(?:ない|なく|ありません)"
     r"|정답(?:이|은)? ?(?:아니|아닙|아닌))"
-    r"|\? (?:no|nope|nein|non)\b",
+    r"|\? (?:no|nope|nein|non)\b"
+    rf"|[ )\x03]*(?:(?:{_VERBS}|-) |[はが는은가이도][^.,\nA-Z]{{0,12}}?)?(?:{WRONG}|{NOT_THAT})",
     re.IGNORECASE,
 )
 
@@ -82,7 +98,7 @@ def labels_of(labels: tuple[str, ...]) -> Labels:
 
 
 def _whole(names: Iterable[str]) -> str:
-    return rf"(?<!{JOINER})(?<!{JOINER}['_-])(?:{_alternatives(names)})(?!{JOINER})(?!['_-]{JOINER})"
+    return rf"(?<!{JOINER})(?<!{JOINER}['_-])(?:{_alternatives(names)})(?!{JOINER})(?!(?!{_SUFFIX})['_-]{JOINER})"
 
 
 def _alternatives(names: Iterable[str]) -> str:
@@ -94,24 +110,35 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
 
     `own_text` is the folded text of its choice, which may follow; `alone` allows nothing but the end of a clause.
     """
-    if _ATTACHED.match(text, end):
+    if end + 1 >= len(text) and text[end:] in ("", "."):
+        return True
+    own = _INTO_OWN.match(text, end) if own_text else None
+    if own and text[own.end() : own.end() + len(own_text)].lower() == own_text:
+        return not excluded(text, own.end() + len(own_text), after_comma=True)
+    if in_formula(text, end):
         return False
     closers = _CLOSERS.match(text, end)
     at = closers.end() if closers else end
-    if text[at : at + len(own_text)].lower() == own_text != "":
-        return True
     following = text[at : at + 1]
     if following == "?" or excluded(text, end):
         return False
     if not following.isalnum() or not joins(following):
         return True
     word = _WORD.match(text, at)
-    return _goes_on(word[0] if word else "", token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
+    said = word[0] if word else ""
+    if alone and said.lower() in _BEING:
+        return _VERDICT.match(text, at) is not None
+    return _goes_on(said, token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
 
 
-def excluded(text: str, end: int) -> bool:
+def in_formula(text: str, end: int) -> bool:
+    """Whether what follows the letter that ends at `end` makes it a name in a formula."""
+    return _ATTACHED.match(text, end) is not None
+
+
+def excluded(text: str, end: int, *, after_comma: bool = False) -> bool:
     """Whether the words behind a label or a choice's text, which ends at `end`, exclude it."""
-    return _OUT.match(text, end) is not None
+    return _OUT.match(text, end + (after_comma and text.startswith(",", end))) is not None
 
 
 def _goes_on(word: str, token: str, own_text: str, *, closed: bool, alone: bool) -> bool:

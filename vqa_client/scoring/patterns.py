@@ -32,7 +32,7 @@ _UNSPACED_IS: Final = (
     r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
-RIGHT_SIGNS: Final = r"[☑✅✔✓]|\(\s?[xX✓✔]\s?\)"
+RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"
 _WRONG: Final = rf"[☐❌✗✘✖]|\(\s?\)|\b(?i:incorrect|wrong|false|not (?:{SAYS_RIGHT}))\b"
 _TICK: Final = f"(?:{RIGHT_SIGNS})"
@@ -88,7 +88,7 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         leading=re.compile(f"^{opening}{exact}", re.MULTILINE),
         ticked=re.compile(
             rf"^\W{{0,6}}{_TICK}\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
-            rf"|^\W{{0,6}}(?P<before>{written})[^\n]{{0,300}}{_TICK}\W{{0,4}}$",
+            rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}{_TICK}\W{{0,4}}$",
             re.MULTILINE,
         ),
         verdicts=_verdicts(written),

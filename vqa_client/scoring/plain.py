@@ -50,11 +50,11 @@ def plain(text: str) -> str:
 
 def _trimmed(text: str) -> str:
     """Drop first and last lines that hold no word, such as a rule or the two halves of a bracket."""
-    while (end := text.find("\n")) >= 0 and not _WORD.search(text, 0, end):
-        text = text[end + 1 :]
-    while (start := text.rfind("\n")) >= 0 and not _WORD.search(text, start):
-        text = text[:start]
-    return text
+    word = _WORD.search(text)
+    start, end = text.rfind("\n", 0, word.start() if word else len(text)) + 1, len(text)
+    while (line := text.rfind("\n", start, end)) >= 0 and not _WORD.search(text, line, end):
+        end = line
+    return text[start:end]
 
 
 _WORD = re.compile(r"[^\W_]")

@@ -3,17 +3,26 @@
 import re
 from typing import Final
 
+from vqa_client.scoring.choice_denials import NOT_SIGNS, NOT_WORDS, any_word
+
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
-_END = re.compile(r"(?<!\b\w)[.](?=\s)|[!?;\n]")
+_END = re.compile(
+    r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
+    r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
+)
+"""A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
 
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
+_DENYING = r"""
+    not|never|cannot|neither|nor|without|nobody|lack\w*|m(?<=\bis m|[ra][es] m|'s m)issing(?! (?:is|was)\b)|absent
+    rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*
+    contrary|compared|versus|than|against|instead of
+"""
+"""The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|cannot|neither|nor|without|nobody|lack\w*|missing|absent|nicht|kein\w*|pas|jamais|ne|não|nao|non"
-    r"|ningun\w*|не|ни|нельзя)\b"
-    r"|n't\b|\b(?:rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*"
-    r"|contrary|compared|versus|than|against|instead of)\b|不|没|非|ない|아니)"
+    rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
     re.IGNORECASE,
 )
@@ -26,7 +35,8 @@ _DOUBTED = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming|wenn|falls|ob|si|если|where|such as|e\.g\.)\b|如果|若|假如)"
+    r"(?:\b(?:if|whether|unless|suppose|supposing|assuming"
+    r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.)\b|如果|若|假如)"
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
@@ -54,10 +64,17 @@ def sentence_before(text: str, at: int) -> str:
 
 def refuted(before: str, word: str = "") -> bool:
     """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others."""
+    if not before:
+        return False
     said = before + word
     return _DISQUALIFIED.search(before) is not None or any(
         words.search(said) for words in (_NEGATED, _DOUBTED, _SUPPOSED, _ATTRIBUTED)
     )
+
+
+def supposed(before: str) -> bool:
+    """Whether the words `before` a letter only suppose it: "whether C is right"."""
+    return _SUPPOSED.search(before) is not None
 
 
 def negated(before: str) -> bool:

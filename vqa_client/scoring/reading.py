@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from vqa_client.scoring.choice_text import Texts, texts_of
-from vqa_client.scoring.labels import stands
+from vqa_client.scoring.labels import in_formula, stands
 from vqa_client.scoring.patterns import Patterns, patterns_of
 
 _CLOSERS = re.compile(r"[ \"').:)\x03\x05]*")
@@ -27,9 +27,9 @@ class Reply:
         """Whether the matched label stands by itself, or another label is joined to it."""
         end = offset + found.end("label")
         own = self.texts.own[self.label(found)]
-        return self.patterns.further.match(self.text, end) is not None or stands(
-            self.text, end, found["label"], own, alone=alone
-        )
+        if further := self.patterns.further.match(self.text, end):
+            return not in_formula(self.text, further.end())
+        return stands(self.text, end, found["label"], own, alone=alone)
 
     def after_own_text(self, end: int, label: str) -> int:
         """Where the text of the choice ends that may follow its label at `end`: "(B) blue car"."""

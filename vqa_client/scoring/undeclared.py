@@ -4,8 +4,9 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choice_text import folded, telling
+from vqa_client.scoring.choice_text import folded, spaced, telling
 from vqa_client.scoring.labels import WORDS, excluded, stands
+from vqa_client.scoring.paraphrase import paraphrased
 from vqa_client.scoring.plain import EMPHASIS
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.reading import Found, Reply
@@ -16,6 +17,9 @@ MENTIONS_READ: Final = 4000
 """Characters at the end of a reply in which undeclared labels are counted."""
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
+LABEL_READ: Final = 12
+LOOP: Final = 30
+"""Characters at the end of a reply that occur again and again where it went round in circles."""
 SHORT: Final = 700
 """Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
 
@@ -134,17 +138,71 @@ def leading_text(reply: Reply) -> Found | None:
 
 
 def contained_text(reply: Reply) -> Found | None:
-    """The text of one choice, unless another or a denial stands beside it."""
-    text = folded(reply.text)
+    """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
+    whole = text = spaced(folded(reply.text))
+    if reply.texts.letters:
+        return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
+    found = reply.texts.anywhere(text)
+    if not found or not _concludes(whole):
+        return None
+    places = [_own_label(text, start) for start, _, _ in found]
+    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
+        return None  # a list of choices under other letters
+    denied = _denied_lists(text, found)
     labels = {
         label
-        for start, end, owners in reply.texts.anywhere(text)
-        if not negated(sentence_before(text, start)) and (not excluded(text, end) or _UNTRUE.match(text, end))
+        for place, (start, end, owners) in zip(places, found, strict=True)
+        if not negated(sentence_before(text, place.start() if place else start))
+        and (not excluded(text, end) or _UNTRUE.match(text, end))
+        if _states(text, start, end) and start not in denied
         for label in owners
     }
     return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def said_otherwise(reply: Reply) -> Found | None:
+    """The choice that the reply says in its own words, where no choice's text stands in it."""
+    found = paraphrased(reply)
+    return found if found and _concludes(folded(reply.text)) else None
+
+
+def _concludes(text: str) -> bool:
+    """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
+    code = "(" in text and _NOT_PROSE.search(text)
+    rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
+    return not (code or rejected or text.count(text[-LOOP:]) > 2)
+
+
+def _own_label(text: str, start: int) -> re.Match[str] | None:
+    """The letter in front of the text of a choice at `start`: "(B) blue car"."""
+    return _LABELLED.search(text, max(0, start - LABEL_READ), start)
+
+
+def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
+    """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
+    denied: set[int] = set()
+    listed: list[tuple[int, int]] = []
+    for start, end, _ in sorted(found) if len(found) > 1 else ():
+        if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
+            listed = []
+        listed.append((start, end))
+        if len(listed) > 1 and _LESS.match(text, end):
+            denied |= {place for place, _ in listed}
+    return denied
+
+
+def _states(text: str, start: int, end: int) -> bool:
+    """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
+    before = text[max(0, start - SENTENCE_READ) : start]
+    if "?" in text and _ASKED.match(text, end):
+        return False
+    if not _NUMBER.fullmatch(text, start, end):
+        return True
+    operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
+    result = not _EQUALS.search(before) or _CLAUSE_END.match(text, end) is not None
+    return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
 def mentioned(reply: Reply) -> set[str]:
@@ -177,6 +235,32 @@ _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
+_NOT_PROSE = re.compile(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
+"""Program code, in which a number is a value and no answer."""
+_OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
+_NONE_FITS = re.compile(
+    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
+    r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
+    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
+    r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
+    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
+    r"(?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
+    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
+)
+"""The reply says that no choice is right; what else it names is no answer."""
+_JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
+_LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
+_NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
+_ASKED = re.compile(r"[^.!?\n]{0,60}\?")
+_LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
+_OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
+_OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
+_EQUALS = re.compile(r"[=≈] ?[$]?$")
+_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: \d+ and)? $")
+_STATED = re.compile(
+    r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
+)
+"""A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
 _PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
-_BRACKETED = re.compile(r"\((?:option |choice |answer )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
+_BRACKETED = re.compile(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")

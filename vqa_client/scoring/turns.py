@@ -1,0 +1,86 @@
+"""Where a reply's own answer ends: a model that does not stop invents the next question or turn and answers it."""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.declarations import declared
+from vqa_client.scoring.reading import Found, Reply, reply_of
+from vqa_client.scoring.undeclared import (
+    bracketed,
+    contained_text,
+    emphasised,
+    exact_text,
+    leading_label,
+    leading_text,
+    predicate,
+    said_otherwise,
+)
+
+BREAKS_TRIED: Final = 4
+"""Further questions that are looked at: the first may be the reply's own, restated."""
+LINES_READ: Final = 200
+_HEADS: Final = (
+    r"question|problem|exercise|example|instruction|input|prompt|query|context|passage|user|human|student|system|hint"
+    r"|frage|pregunta|pergunta|domanda|вопрос|问题|問題|题目|題目|用户|質問|질문|문제|सवाल|प्रश्न|سؤال"
+)
+_BREAK = re.compile(
+    rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
+    rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
+    r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:",
+    re.MULTILINE,
+)
+_ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
+_JUDGED = re.compile(
+    r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]"
+)
+_SAID: Final = (declared, exact_text, leading_label, leading_text)
+_SHOWN: Final = (emphasised, bracketed, predicate, contained_text, said_otherwise)
+"""Rules that find an answer in what may only lead up to the question."""
+_WORD = re.compile(r"\w+")
+
+
+def own_reply(text: str, choices: dict[str, str]) -> Reply:
+    """The reply up to the first further question that it invents after an answer; all of it where there is none."""
+    reply = reply_of(text, choices)
+    for at in islice(_breaks(reply), BREAKS_TRIED) if "\n" in text else ():
+        head = reply_of(text[:at].rstrip(), choices)
+        if at and (_gives_one(head, _SAID) or (_gives_one(head, _SHOWN) and not _restates(reply, at))):
+            return head
+    return reply
+
+
+def _gives_one(reply: Reply, rules: tuple[Callable[[Reply], Found | None], ...]) -> bool:
+    found = next(filter(None, (rule(reply) for rule in rules)), None)
+    return found is not None and len(found.labels) == 1
+
+
+def _restates(reply: Reply, at: int) -> bool:
+    """Whether the question at `at` has choices of this one: the reply's own, restated."""
+    rest, owned = reply.lower[at:], [reply.texts.own[label] for label in reply.texts.labels]
+    return sum(len(own) > 1 and own in rest for own in owned) > 1
+
+
+def _breaks(reply: Reply) -> Iterator[int]:
+    """Where another question may begin, in order: at its heading, or at a list of other choices than this one's."""
+    foreign = _foreign_list(reply)
+    for found in _BREAK.finditer(reply.lower):
+        if foreign and foreign < found.start():
+            yield foreign
+            foreign = 0
+        yield found.start()
+    if foreign:
+        yield foreign
+
+
+def _foreign_list(reply: Reply) -> int:
+    """Where a list of other choices than the question's begins; 0 where there is none."""
+    items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _foreign(reply, item)]
+    return items[0].start() if len({item[1] for item in items}) > 1 else 0
+
+
+def _foreign(reply: Reply, item: re.Match[str]) -> bool:
+    said = item[2].lower()
+    own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
+    return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}
