@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from tests.tasks.declared import task_of
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.runner import judge
@@ -18,8 +19,7 @@ from vqa_client.scoring.runaway import READ_CHARACTERS, read_part
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.task import Task
-from vqa_client.tasks import explain, mc, niah
-from vqa_client.tasks.vqa2.benchmark import task as vqa2_task
+from vqa_client.tasks import explain
 from vqa_client.types import Completion, Question
 
 LENGTH: Final = 100_000
@@ -65,16 +65,17 @@ def question(gold: str, **more: object) -> Question:
 
 
 def tasks() -> Iterator[tuple[str, Task, Question]]:
-    for parser in mc.PARSERS:
-        yield f"mc {parser}", mc.task(parser=parser), question("B")
+    for parser in ("robust", "longbench", "seed"):
+        yield f"mc {parser}", task_of("mc", parser=parser), question("B")
     for gold in ("137", "red bus"):
-        yield f"niah {gold}", niah.task(), question(gold)
-    yield "vqa2", vqa2_task(), question("red bus")
+        yield f"niah {gold}", task_of("niah"), question(gold)
+    for name in ("vqa2", "chartqa", "pope"):
+        yield name, task_of(name), question("red bus")
     for name in explain.EXPLAIN_TASKS:
         for parsing in ("robust", "seed"):
-            yield f"{name} {parsing}", explain.task(name, parsing=parsing), question("yes")
+            yield f"{name} {parsing}", task_of(name, parsing=parsing), question("yes")
     for mode in ("q2a", "qa2r", "q2ar"):
-        yield f"vcr {mode}", explain.task("vcr", vcr_mode=mode), question("B because F")
+        yield f"vcr {mode}", task_of("vcr", vcr_mode=mode), question("B because F")
 
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}

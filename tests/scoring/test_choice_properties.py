@@ -147,6 +147,12 @@ def test_a_long_reply_takes_milliseconds() -> None:
 
 
 def test_an_answer_is_found_wherever_it_stands_in_a_long_reply() -> None:
-    filler = "the table on that page has many rows " * 3000
+    filler = "the table on that page has many rows " * 1300
     for reply in (f"Answer: B\n{filler}", f"{filler}\nThe answer is B.\n{filler}", f"{filler}\nAnswer: B"):
         assert read(reply).text == "B"
+
+
+def test_of_a_runaway_reply_both_ends_are_read() -> None:
+    filler = "the table on that page has many rows " * 6000
+    assert read(f"Answer: B\n{filler}").text == read(f"{filler}\nAnswer: B").text == "B"
+    assert read(f"{filler}\nAnswer: B\n{filler}").status == "unparsed"

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 _OPENING = re.compile(rf"(?:\s|{_TOKEN.pattern}|{_TURN_END.pattern})*")
 _ROLE = re.compile(r"\s*(?:assistant|model|ai|bot)\s*(?::|\n)\s*", re.IGNORECASE)
 _NEXT_QUESTION = re.compile(
-    r"\A(\s*\W{0,6}(?:(?:the )?(?:final |correct |right )?answer\W{0,6}(?:is\W{0,6})?)?\w{1,3}\W{0,6}?)"
+    r"\A(\s*+\W{0,6}(?:(?:the )?(?:final |correct |right )?answer\W{0,6}(?:is\W{0,6})?)?\w{1,3}\W{0,6}?)"
     r"\n\s*(?:question|q|user|human)\s{0,2}\d{0,3}\s?:",
     re.IGNORECASE,
 )
