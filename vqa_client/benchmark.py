@@ -87,14 +87,16 @@ class Metric(Struct, frozen=True):
     """A score of one question in [0, 1]; None where it doesn't count.
 
     `of` scores the answer that `parse` gave, or the one that `read` gives: another reading of the same reply, such as a
-    published script's. Without an answer the score is 0. `when` says which questions it is for. `says` explains it
-    wherever its name is shown; `normalise` is shown beside an answer when a reading is explained.
+    published script's; with `rationale` it scores the explanation instead. Without one the score is 0. `when` says
+    which questions it is for. `says` explains it wherever its name is shown; `normalise` is shown beside an answer when
+    a reading is explained.
     """
 
     name: str
     of: Callable[[str, Question], float | None]
     says: str = ""
     read: Parse | None = None
+    rationale: bool = False
     when: Callable[[Question], bool] | None = None
     normalise: Callable[[str], str] | None = None
 
@@ -234,7 +236,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             for metric in self.metrics:
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)
-                value = metric.score(answers[metric.read].text, question)
+                said = answers[metric.read]
+                value = metric.score(said.rationale if metric.rationale else said.text, question)
                 if value is not None:
                     parts[metric.name] = value
             return Score(value=parts.get(headline.name, 0.0), parts=parts)

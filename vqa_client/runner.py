@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 from zlib import crc32
 
@@ -16,8 +17,10 @@ from vqa_client.types import Answer, Completion, Failure, Image, Question, Recor
 
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
-LOOP_CHARACTERS = 3_000
+LOOP_CHARACTERS = 2_000
 """A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
+_READER = ThreadPoolExecutor(1, thread_name_prefix="reading")
+"""One thread: several would share the processor with the loop, and hold it up together."""
 PROMPT_CHARACTERS = 10_000
 """A longer prompt, as in text-only runs, is kept by its ends."""
 
@@ -86,7 +89,7 @@ async def _judged_aside(completion: Completion, question: Question, task: Task) 
     """As `judge`, without holding the loop up: a long reply is read in a thread."""
     if len(completion.text) + len(completion.reasoning or "") <= LOOP_CHARACTERS:
         return judge(completion, question, task)
-    return await asyncio.to_thread(judge, completion, question, task)
+    return await asyncio.get_running_loop().run_in_executor(_READER, judge, completion, question, task)
 
 
 def read_again(record: Record, question: Question, task: Task) -> Record:

@@ -168,6 +168,16 @@ async def test_long_replies_never_hold_the_loop_up(tmp_path: Path, fault_process
     assert await stays_free(of, server.base_url, max_workers=16) < LAG_S
 
 
+@pytest.mark.parametrize("unit", ["A ", "<", "la "])
+async def test_a_reply_of_megabytes_never_holds_the_loop_up(
+    unit: str, tmp_path: Path, fault_process: StartsProcesses
+) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_process(f"answer({unit!r} * ({4_000_000 // len(unit)}) + '\\nThe answer is C.')")
+    assert await stays_free(of, server.base_url, max_workers=2) < 2 * LAG_S
+    assert {record["answer"] for record in of.records()} == {"C"}
+
+
 def no_more_files_than(limit: int) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 

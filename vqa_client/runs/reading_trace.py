@@ -192,5 +192,5 @@ def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choic
         return {}
     reply = reply_from(completion)
     question = Question(id=record.question_id, text="", references=record.references, choices=choices)
-    answers = {each.name: benchmark.answer(each, reply, question) for each in benchmark.metrics if each.read}
-    return {name: of.text or "" for name, of in answers.items() if of.text is None or of.text != of.rationale}
+    others = [metric for metric in benchmark.metrics if metric.read and not metric.rationale]
+    return {metric.name: benchmark.answer(metric, reply, question).text or "" for metric in others}

@@ -58,7 +58,8 @@ def declared(options: ExplainSettings) -> Benchmark:
                 "explained",
                 lambda said, question: 1.0,
                 "replies with an explanation",
-                read=_rationale(readings.get(options.parsing) or _robust(dataset)),
+                read=readings.get(options.parsing),
+                rationale=True,
             ),
         ),
         headline=options.parsing,
@@ -129,16 +130,6 @@ def _published(dataset: Dataset[Any], name: str) -> Parse:
             return Answer(text=text, rule=name, rationale=rationale)
         ours = reply.without_answer() if reply.status else robust(reply, question)
         return Answer(status="unparsed" if ours.status == "ok" else ours.status, rule=name, rationale=rationale)
-
-    return read
-
-
-def _rationale(reading: Parse) -> Parse:
-    """The explanation that a reading finds, in place of the answer."""
-
-    def read(reply: Reply, question: Question) -> Answer:
-        answer = reading(reply, question)
-        return replace(answer, text=answer.rationale)
 
     return read
 
