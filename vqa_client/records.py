@@ -237,7 +237,10 @@ class RecordLog:
         if damaged:
             self._mend(damaged)
         elif not whole:
-            self._end += os.write(self._fd, b"\n")
+            try:
+                self._end += os.write(self._fd, b"\n")
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
 
     def _mend(self, damaged: list[Damaged]) -> None:
         """Set aside what is not a record, and give each record a line of its own; the text of none is changed."""

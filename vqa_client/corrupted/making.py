@@ -40,14 +40,10 @@ class Job(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of a job: the sizes in bytes of its files, and why it was not all of them.
-
-    `source` has the stamp and the digest of the image that they are all of.
-    """
+    """What became of a job: the sizes in bytes of its files, and why it was not all of them."""
 
     sizes: tuple[int, ...]
     problem: str = ""
-    source: tuple[str, str] = ("", "")
 
 
 def make(job: Job) -> Outcome:
