@@ -1,5 +1,6 @@
 """The side-by-side's page, plot and bars, on measurements made up here."""
 
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +118,9 @@ def test_the_plot_is_the_same_every_time_and_has_no_background(results: Results,
     assert "#ffffff" not in drawn
 
 
-def test_a_record_of_another_document_differs_in_its_name_alone() -> None:
-    line = b'{"question_id":"%024x#3","images":[{"name":"%024x_page_001.png"}]}' % (7, 7)
-    assert _renamed(line, 40_000) == line.replace(b"%024x" % 7, b"%024x" % 40_007)
+def test_a_record_of_another_document_differs_in_its_name_and_checksum_alone() -> None:
+    def line(name: int) -> bytes:
+        text = b'{"question_id":"%024x#3","images":[{"name":"%024x_page_001.png"}]' % (name, name)
+        return b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text))
+
+    assert _renamed(line(7), 40_000) == line(40_007)

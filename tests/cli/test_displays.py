@@ -219,6 +219,7 @@ def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[st
 def test_the_score_by_ten_answers_is_told_by_its_name() -> None:
     tally = Tally()
     tally.begin("vqa2", 2)
+    tally.measuring("VQA accuracy (ten answers)")
     tally.asking()
     tally.finished(Record(question_id="1", status="ok", score=0.3, parts={"normalised": 0.3, "simple": 1.0}))
     assert "VQA accuracy (ten answers) 30.0 %" in tally.line()

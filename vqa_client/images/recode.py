@@ -54,7 +54,8 @@ def recode(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded
     try:
         return _recoded(data, facts, recipe, path)
     except MemoryError:
-        raise refused(path, "takes more memory to decode than there is", _TOO_LARGE) from None
+        told = "can't be decoded: memory ran out"
+        raise refused(path, told, f"free some memory, or {_TOO_LARGE}", transient=True) from None
 
 
 def _recoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> Recoded | None:
@@ -119,9 +120,7 @@ def _decoded(data: bytes, facts: ImageFacts, recipe: Recipe, path: str) -> tuple
             kind = facts.format.upper()
             raise refused(path, f"is {kind}, which can't be decoded here", "convert it to PNG or JPEG") from None
         # Pillow's decoders raise whatever a damaged file makes them stumble over: OSError, SyntaxError, struct.error,
-        # IndexError, zlib.error, MemoryError ...
-        if isinstance(error, MemoryError):
-            raise refused(path, "can't be decoded: memory ran out", "free some memory", transient=True) from None
+        # IndexError, zlib.error ...
         raise refused(path, f"can't be decoded: {error}", "the file is damaged or cut; fetch it again") from None
     if pixels.mode not in _MODES and not pixels.mode.startswith("I;16"):
         raise refused(path, f"has pixels of a rare kind ({pixels.mode})", "convert it to 8-bit RGB")

@@ -13,7 +13,6 @@ _SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nin
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
 _SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
-_PRONOUN = re.compile(r"(?:^|[:=]|\b(?:is|was|are|equals|answer))[\s\"'(]*$", re.IGNORECASE)
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 DIGITS: Final = 12
 """Numbers of more digits are not looked for in words."""
@@ -25,14 +24,15 @@ def value_of(words: str) -> str | None:
 
 
 def with_digits(text: str, wanted: str) -> str:
-    """Write the number `wanted` in digits where the text spells it; other numbers in words stay words."""
+    """Write the number `wanted` in digits where the text spells it; other numbers in words stay words.
+
+    Numbers below 10 stay words too: "one" and "two" are words of any sentence, and the answer was asked for in digits.
+    """
 
     def digits(found: re.Match[str]) -> str:
-        if found[0].lower() == "one" and not _PRONOUN.search(text, max(0, found.start() - 12), found.start()):
-            return found[0]
         return wanted if value_of(found[0]) == wanted else found[0]
 
-    return _SPELLED.sub(digits, text) if wanted.isdecimal() and len(wanted) <= DIGITS else text
+    return _SPELLED.sub(digits, text) if wanted.isdecimal() and 1 < len(wanted) <= DIGITS else text
 
 
 def _value(words: list[str]) -> str | None:
