@@ -6,6 +6,7 @@ three times the CPU a request (tests/bench measures both); this one does what a 
 
 import asyncio
 import os
+import select
 import ssl
 import time
 from asyncio.trsock import TransportSocket
@@ -31,6 +32,7 @@ CONNECT_TIMEOUT_S = 60.0
 CLOSE_S = 0.5
 HEAD_LIMIT_BYTES = 1_000_000
 """The parser keeps a header whole and copies it at each piece that comes."""
+_LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Connection(asyncio.Protocol):
@@ -42,11 +44,13 @@ class Connection(asyncio.Protocol):
         self.alive = False
         self.idle_since_s = 0.0
         self._drained: asyncio.Future[None] | None = None
+        self._arrived = select.poll()
         self.begin()
 
     def begin(self) -> None:
         """Make ready for the next reply."""
         self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(lenient_chunked_length=True)  # chunks win over a length (RFC 9112, 6.3)
         self.reply: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
         self.answered = False
         self._headers: list[tuple[bytes, bytes]] = []
@@ -54,7 +58,9 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._body: list[bytes] = []
         self._size_bytes = 0
-        self._keep = False
+        self._chunked = False
+        self._whole = False
+        self.keep = False
 
     @property
     def full(self) -> bool:
@@ -85,12 +91,13 @@ class Connection(asyncio.Protocol):
             return 0
 
     def reusable(self) -> bool:
-        """The reply is read whole and the server means to go on."""
-        return self.alive and self._keep
+        """The reply is read whole, the server keeps the connection open, and nothing has come on it since."""
+        return self.alive and self.keep and not self.transport.is_closing() and not self._arrived.poll(0)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # noqa: D102
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self._arrived.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
         self._bare = None if transport.get_extra_info("sslcontext") else transport.get_extra_info("socket")
         self.alive = True
 
@@ -103,6 +110,9 @@ class Connection(asyncio.Protocol):
             drained.set_result(None)
 
     def data_received(self, data: bytes) -> None:  # noqa: D102
+        if self._whole:  # a reply that nobody asked for: the next question's would be taken for it
+            self.transport.abort()
+            return
         self.answered = True
         if not self._head_read:
             self._count_head(len(data))
@@ -120,6 +130,10 @@ class Connection(asyncio.Protocol):
         when = "in the middle of its reply" if self.answered else "without a reply"
         self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
 
+    def on_message_begin(self) -> None:  # noqa: D102
+        if self._whole:  # a second reply behind the first
+            self.keep = False
+
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
         self._headers.append((name, value))
         if self._head_read:  # behind a chunked body, where there is no end to them either
@@ -127,6 +141,9 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:  # noqa: D102
         self._head_read = True
+
+    def on_chunk_header(self) -> None:  # noqa: D102
+        self._chunked = True
 
     def on_body(self, body: bytes) -> None:  # noqa: D102
         self._body.append(body)
@@ -141,7 +158,10 @@ class Connection(asyncio.Protocol):
             self._headers.clear()
             self._head_read = False
             return
-        self._keep = self.alive and self._parser.should_keep_alive()
+        if self._whole:
+            return
+        self._whole = True
+        self.keep = self.alive and self._parser.should_keep_alive() and not (self._chunked and self._lengths() > 1)
         if not self.reply.done():
             try:
                 self.reply.set_result(plain_response(status, self._headers, b"".join(self._body)))
@@ -159,8 +179,10 @@ class Connection(asyncio.Protocol):
         """Whether the end of the connection is the end of the reply: it has headers and no length."""
         if self.reply.done() or not self._head_read:
             return False
-        names = {name.lower() for name, _ in self._headers}
-        return not names & {b"content-length", b"transfer-encoding"}
+        return not self._lengths()
+
+    def _lengths(self) -> int:
+        return len(_LENGTHS & {name.lower() for name, _ in self._headers})
 
     def _fail(self, error: Exception) -> None:
         if not self.reply.done():
@@ -223,9 +245,13 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         try:
             await self._send(connection, head, request)
             early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
-            return await connection.reply
+            response = await connection.reply
+            if early and response.is_success and connection.idle_since_s:
+                connection.answered = False
+                raise httpx2.ReadError("a reply came before the question was sent")
+            return response
         finally:
-            if connection.reply.done() and not early and connection.reusable():
+            if not early and connection.reply.done() and connection.alive and connection.keep:
                 connection.idle_since_s = time.monotonic()
                 self._idle.append(connection)
             else:
@@ -288,7 +314,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         oldest_s = time.monotonic() - IDLE_S
         while self._idle:
             connection = self._idle.pop()
-            if connection.alive and connection.idle_since_s > oldest_s and not connection.transport.is_closing():
+            if connection.idle_since_s > oldest_s and connection.reusable():
                 return connection
             connection.transport.abort()
         return None

@@ -115,7 +115,9 @@ def open_transport(
     limits = httpx2.Limits(
         max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1, keepalive_expiry=IDLE_S
     )
-    return httpx2.AsyncHTTPTransport(verify=context or True, proxy=proxy, limits=limits, http2=False)
+    from vqa_client.client.stock import StockTransport  # httpcore2 takes time to import
+
+    return StockTransport(verify=context or True, proxy=proxy, limits=limits, http2=False)
 
 
 def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:

@@ -1,14 +1,25 @@
 """A server's reply as a Completion, or as the failure it is: HTTP 200 alone is no success."""
 
-import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.failures import Verdict, error_message, excerpt, judge
+from vqa_client.client.failures import (
+    GLITCH,
+    Verdict,
+    codes_of,
+    error_message,
+    excerpt,
+    hidden_status,
+    judge,
+    lenient_json,
+    words_of,
+)
+from vqa_client.client.streamed import completion_in_events
 from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Completion
 
@@ -18,6 +29,8 @@ LENGTH_WORDS = frozenset(
 """Finish reasons of a reply that was cut, a runaway repetition among them."""
 BROKEN_WORDS = frozenset({"error", "abort"})
 """Finish reasons of a reply that the server itself gave up: what there is of it is no answer."""
+FILTERED = "content_filter"
+"""The finish reason of what a content filter refused."""
 
 
 class _Message(Struct):
@@ -60,18 +73,23 @@ class NotACompletion(Exception):
         self.body = body
 
 
-def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0) -> Completion:
-    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer."""
-    if http_status != 200:
-        raise _refused(http_status, body, size_bytes)
+def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0, location: str = "") -> Completion:
+    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer.
+
+    What a content filter refused is an answer, however the provider says it. `location` is where a redirection leads.
+    """
+    if not 200 <= http_status < 300:
+        return _refused(http_status, body, size_bytes, location)
     reply = _decoded(content_type, body)
     choice = reply.choices[0] if reply.choices else None
-    error = reply.error or (choice.error if choice else None)
-    if error or reply.object == "error":
-        raise _refused(_error_code(error or {"code": reply.code}), body, size_bytes)
-    if choice is None or choice.message is None:
-        raise _unreadable("no choices in the reply", content_type, body)
-    return _completion(reply, choice, choice.message, content_type, body)
+    if reply.error or (choice and choice.error) or reply.object == "error":
+        return _refused(None, body, size_bytes)
+    message = choice.message if choice else None
+    if choice and message is None and choice.finish_reason in LENGTH_WORDS:
+        message = _Message()  # the limit was spent before the first word
+    if choice is None or message is None:
+        return _without_message(content_type, body)
+    return _completion(reply, choice, message, content_type, body)
 
 
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
@@ -97,34 +115,40 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
 
 
 def _decoded(content_type: str, body: bytes) -> _Reply:
-    try:
+    with suppress(*UNDECODABLE):
         return _decode(body)
-    except UNDECODABLE:
-        pass
-    try:  # NaN among the logprobs, half a surrogate pair or a stray byte are no reason to lose an answer
-        return msgspec.convert(json.loads(body.decode("utf-8", "replace")), _Reply)
-    except (ValueError, RecursionError):
-        raise _unreadable("the reply is not a chat completion", content_type, body) from None
+    with suppress(*UNDECODABLE):
+        return msgspec.convert(lenient_json(body), _Reply)
+    with suppress(*UNDECODABLE):
+        return msgspec.convert(completion_in_events(body), _Reply)
+    raise _unreadable("the reply is not a chat completion", content_type, body)
 
 
-def _refused(http_status: int, body: bytes, size_bytes: int) -> NotACompletion:
-    message = error_message(body) or f"HTTP {http_status} with an empty body"
-    return NotACompletion(message, judge(http_status, message, size_bytes), excerpt(body))
+def _refused(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
+    """What a filter refused; raises NotACompletion for all else. `http_status` is None for an error inside a success."""
+    codes = codes_of(body)
+    message = error_message(body)
+    if location:
+        message = f"redirected to {location}" + (f": {message}" if message else "")
+    elif not message:
+        message = f"HTTP {http_status} with an empty body"
+    verdict = judge(http_status or hidden_status(codes), words_of(codes, message), size_bytes)
+    if verdict.status == "refused":
+        return Completion(text="", finish_reason=FILTERED)
+    raise NotACompletion(message, verdict, excerpt(body))
+
+
+def _without_message(content_type: str, body: bytes) -> Completion:
+    """A success without a choice or a message, which may be an error that says so by its code alone."""
+    codes = codes_of(body)
+    if hidden_status(codes) != 200 or judge(200, words_of(codes, "")).status == "refused":
+        return _refused(None, body, 0)
+    raise _unreadable("no choices in the reply", content_type, body)
 
 
 def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
     told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {error_message(body)!r}"
-    return NotACompletion(told, Verdict("bad_response"), excerpt(body))
-
-
-def _error_code(error: Any) -> int:
-    """The HTTP status that a 200 hides; without one it is taken for a passing fault of the server."""
-    code = error.get("code") or error.get("status") if isinstance(error, dict) else None
-    try:
-        code = int(code) if code is not None else 500
-    except (TypeError, ValueError):
-        return 500
-    return code if 400 <= code <= 599 else 500
+    return NotACompletion(told, GLITCH, excerpt(body))
 
 
 def _text_of(content: Any) -> str:
