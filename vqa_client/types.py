@@ -28,8 +28,8 @@ ANSWERED: frozenset[Status] = frozenset({"ok", "unparsed", "ambiguous", "truncat
 """The model replied, whatever the reply was worth: the denominator of the accuracy over answered questions."""
 FAILED: frozenset[Status] = frozenset(STATUSES) - ANSWERED
 """There is no reply."""
-PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images", "rejected"})
-"""Asking again would fail again; resume asks these once more only on request. All other failures are asked again."""
+PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images"})
+"""The question would fail again: resume asks these once more only on request. All other failures are asked again."""
 
 
 class Question(Struct, frozen=True, kw_only=True):

@@ -15,10 +15,12 @@ from vqa_client import __version__
 from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.proxy import proxy_for
-from vqa_client.client.url import CHAT, join, root_of, secrets_in_query
+from vqa_client.client.url import CHAT, join, root_of, secrets_in_query, without_secrets
 from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
+REDIRECTS = 5
+ADDRESS_CHARACTERS = 300
 SECRET_CHARACTERS = 4
 """A shorter key keeps no secret, and would be found in any text."""
 
@@ -49,9 +51,28 @@ class Endpoint:
         return httpx2.Request("POST", self._chat_url, headers=headers, stream=stream, extensions=_EXTENSIONS)
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
-        response = await self._transport.handle_async_request(request)
-        return response if response.is_closed else await read_whole(response)
+        """Send a request and read its reply whole; raises httpx2.TransportError.
+
+        A redirection that keeps method and body is followed where it leads to the same server, which has the key.
+        """
+        for _ in range(REDIRECTS):
+            response = await self._transport.handle_async_request(request)
+            if not response.is_closed:
+                response = await read_whole(response)
+            target = _same_server(request.url, response)
+            if target is None:
+                break
+            if response.status_code == HTTPStatus.PERMANENT_REDIRECT and request.url == self._chat_url:
+                self._chat_url = target
+            request = httpx2.Request(
+                request.method, target, headers=request.headers, stream=request.stream, extensions=request.extensions
+            )
+        return response
+
+    def redirected_to(self, response: httpx2.Response) -> str:
+        """Where a chat request was redirected to, as people may see it; "" for any other reply."""
+        target = _target(self._chat_url, response) if response.is_redirect else None
+        return "" if target is None else without_secrets(target)[:ADDRESS_CHARACTERS]
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
@@ -74,6 +95,23 @@ class Endpoint:
             return (await self.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         except httpx2.TransportError:
             return False
+
+
+def _same_server(url: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:
+    """Where a redirection leads that may be followed; None for all other replies."""
+    if response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
+        return None
+    target = _target(url, response)
+    same = target is not None and (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
+    return url.copy_with(raw_path=target.raw_path) if same and target is not None else None
+
+
+def _target(url: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:
+    try:
+        location = response.headers.get("location")
+        return url.join(location) if location else None
+    except httpx2.InvalidURL:
+        return None
 
 
 _EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dict()}

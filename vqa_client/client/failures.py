@@ -73,8 +73,9 @@ WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
         (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
         (SPEAKING, r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
         (SPEAKING, r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
-        (SPEAKING, r"(failed|unable|can't|cannot|couldn't|could not) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
-        (SPEAKING, r"image file is truncated|(invalid|unsupported) image|image (format|type) (is )?not supp", _BAD_IMAGE),
+        (SPEAKING, r"(failed|unable|can(no|')t|could(n't| not)) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
+        (SPEAKING, r"image file is truncated|(invalid|unsupported) image", _BAD_IMAGE),
+        (SPEAKING, r"image (format|type) (is )?not supported", _BAD_IMAGE),
         (SPEAKING, r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
         (SPEAKING, r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
         (SPEAKING, r"failed to load model", _NO_MODEL),
@@ -91,7 +92,7 @@ WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
         (FILTERING, _OF_A_PROMPT + r"(safety|moderation) (system|filter|check)|敏感|不安全|违规内容", _FILTERED),
         (FILTERING, _OF_A_PROMPT + r"(flagged|blocked|violat).*(polic|guideline|safety|moderat|guardrail)", _FILTERED),
         (FILTERING, _OF_A_PROMPT + r"moderation.*flagged", _FILTERED),
-        (REFUSING, r"(incorrect|invalid|missing|expired|wrong|bad|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
+        (REFUSING, r"(incorrect|invalid|missing|expired|wrong|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
         (REFUSING, r"api[ _-]?key.{0,30} (invalid|incorrect|expired|missing|required|revoked|not )", _NO_KEY),
         (REFUSING, r"invalid_api_key|api_key_invalid|^(unauthenticated|unauthorized)|authentication", _NO_KEY),
         (REFUSING | {429}, r"insufficient[ _](balance|credit|fund|quota)|credit balance|余额不足|欠费", _NO_CREDITS),
@@ -103,8 +104,8 @@ WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
 """Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
 vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again.
 
-Each code of an error is a line of its own. Only what names the question settles it: too long, too many or bad images, and
-what a filter refused, which is an answer.
+Each code of an error is a line of its own. Only what names the question settles it: too long, too many or bad images,
+and what a filter refused, which is an answer.
 """
 
 _BUSY = Verdict("server_error", retry=True)
@@ -203,7 +204,7 @@ def words_of(codes: Iterable[str], message: str) -> str:
 
 
 def codes_of(body: bytes) -> list[str]:
-    """The codes, types and finish reasons in an error, however deep: a gateway wraps its provider's error in its own."""
+    """The codes, types and finish reasons in an error, however deep: gateways wrap their provider's in their own."""
     try:
         return list(islice(_codes_in(lenient_json(body)), READ_ITEMS))
     except UNDECODABLE:

@@ -18,12 +18,12 @@ class Closed(httpcore2.ReadError):
 
 
 class StockTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's pool; it closes a connection on which more came than a reply, and repeats once what a closed one lost."""
+    """Closes a connection on which more came than a reply, and repeats once what a closed one lost."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._network = _Network(self._pool._network_backend)
-        self._pool._network_backend = self._network  # a setting of the pool that its transport doesn't pass on
+        self._network = _Network(self._pool._network_backend)  # noqa: SLF001  (the transport doesn't pass it on)
+        self._pool._network_backend = self._network  # noqa: SLF001
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; raises httpx2.TransportError."""

@@ -125,7 +125,7 @@ def _decoded(content_type: str, body: bytes) -> _Reply:
 
 
 def _refused(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
-    """What a filter refused; raises NotACompletion for all else. `http_status` is None for an error inside a success."""
+    """What a filter refused; raises NotACompletion for all else. An error inside a success has no `http_status`."""
     codes = codes_of(body)
     message = error_message(body)
     if location:
