@@ -11,7 +11,7 @@ import ssl
 import time
 from asyncio.trsock import TransportSocket
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -36,9 +36,10 @@ _LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Connection(asyncio.Protocol):
-    """One connection and the reply being read from it."""
+    """One connection and the reply being read from it; `on_second_reply` hears of one that nobody asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_second_reply: Callable[[], None]) -> None:
+        self._on_second_reply = on_second_reply
         self.transport: asyncio.Transport
         self._bare: TransportSocket | None = None
         self.alive = False
@@ -110,7 +111,13 @@ class Connection(asyncio.Protocol):
             drained.set_result(None)
 
     def data_received(self, data: bytes) -> None:  # noqa: D102
-        if self._whole:  # a reply that nobody asked for: the next question's would be taken for it
+        if self._whole:  # nobody asked for it, and the next question would be given it
+            if data.startswith(b"HTTP/1.1 2"):
+                self._on_second_reply()
+            self.transport.abort()
+            return
+        if self.idle_since_s and not self.answered and is_stray(data):
+            self._fail(httpx2.ReadError("bytes came on an idle connection"))
             self.transport.abort()
             return
         self.answered = True
@@ -131,7 +138,7 @@ class Connection(asyncio.Protocol):
         self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
 
     def on_message_begin(self) -> None:  # noqa: D102
-        if self._whole:  # a second reply behind the first
+        if self._whole:
             self.keep = False
 
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
@@ -159,6 +166,7 @@ class Connection(asyncio.Protocol):
             self._head_read = False
             return
         if self._whole:
+            self._on_second_reply()
             return
         self._whole = True
         self.keep = self.alive and self._parser.should_keep_alive() and not (self._chunked and self._lengths() > 1)
@@ -189,6 +197,12 @@ class Connection(asyncio.Protocol):
             self.reply.set_exception(error)
             self.reply.exception()  # marks it as seen: the sender may have been cancelled
         self.resume_writing()
+
+
+def is_stray(data: bytes) -> bool:
+    """Whether what comes first on a connection in use is not the start of a reply, but left over from before."""
+    start = data.lstrip(b"\r\n")[:5]
+    return start != b"HTTP/"[: len(start)]
 
 
 class _Place:
@@ -223,6 +237,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._idle: deque[Connection] = deque()
         self._connecting: set[asyncio.Task[Connection]] = set()
         self._uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
+        self._replies_once = True
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
@@ -251,7 +266,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 raise httpx2.ReadError("a reply came before the question was sent")
             return response
         finally:
-            if not early and connection.reply.done() and connection.alive and connection.keep:
+            if not early and connection.reply.done() and connection.alive and connection.keep and self._replies_once:
                 connection.idle_since_s = time.monotonic()
                 self._idle.append(connection)
             else:
@@ -298,7 +313,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection,
+                    lambda: Connection(self._distrust),
                     url.host,
                     port,
                     ssl=self._ssl if url.scheme == "https" else None,
@@ -314,10 +329,16 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         oldest_s = time.monotonic() - IDLE_S
         while self._idle:
             connection = self._idle.pop()
-            if connection.idle_since_s > oldest_s and connection.reusable():
+            if connection.idle_since_s <= oldest_s:
+                connection.transport.abort()
+            elif connection.reusable():  # else its end or more bytes are about to be read from it
                 return connection
-            connection.transport.abort()
         return None
+
+    def _distrust(self) -> None:
+        """Use each connection once from now on: a second reply may come after the next question was sent."""
+        self._replies_once = False
+        self._drop_idle()
 
     def _drop_idle(self) -> None:
         while self._idle:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from vqa_client.client.streamed import completion_in_events
 from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Status
 
@@ -165,13 +166,16 @@ def _judge(http_status: int, words: str) -> Verdict:
 
 
 def lenient_json(body: bytes) -> Any:
-    """JSON as gateways send it: after a byte-order mark or comment lines, with NaN or stray bytes, or in a list of one.
+    """What a gateway made of JSON: with a byte-order mark, NaN or stray bytes, after comments, in a list, or as events.
 
     Raises one of UNDECODABLE.
     """
     text = body.decode(json.detect_encoding(body), "replace")
     lead = _LEAD.match(text)
-    value = json.loads(text[lead.end() :] if lead else text)
+    try:
+        value = json.loads(text[lead.end() :] if lead else text)
+    except ValueError:
+        return completion_in_events(text)
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 

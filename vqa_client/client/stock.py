@@ -12,6 +12,8 @@ import httpcore2
 import httptools
 import httpx2
 
+from vqa_client.client.direct import is_stray
+
 
 class Closed(httpcore2.ReadError):
     """The server closed a connection that had carried replies, before any byte of this one."""
@@ -37,11 +39,12 @@ class StockTransport(httpx2.AsyncHTTPTransport):
 
 
 class _Network(httpcore2.AsyncNetworkBackend):
-    """Opens watched streams; those of an earlier `age` are not used again."""
+    """Opens watched streams; those of an earlier `age` are not used again, none where replies don't come `once`."""
 
     def __init__(self, network: httpcore2.AsyncNetworkBackend) -> None:
         self._network = network
         self.age = 0
+        self.once = True
 
     async def connect_tcp(
         self,
@@ -78,12 +81,17 @@ class _Stream(httpcore2.AsyncNetworkStream):
         self._parser.set_dangerous_leniencies(lenient_chunked_length=True)
         self._silent = True
         self._whole = False
+        self._chunked = False
         self._spoilt = False
 
     def on_message_begin(self) -> None:
         self._spoilt = self._whole
 
+    def on_chunk_header(self) -> None:
+        self._chunked = True
+
     def on_message_complete(self) -> None:
+        self._network.once = self._network.once and not self._whole
         self._whole = self._parser.get_status_code() >= 200
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -93,7 +101,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
             if self._replies and self._silent:
                 raise Closed(str(error)) from error
             raise
-        if not data and self._replies and self._silent:
+        if self._replies and self._silent and (not data or is_stray(data)):
             raise Closed("the server closed the connection without a reply")
         self._silent = False
         self._spoilt = self._spoilt or self._whole
@@ -101,6 +109,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._spoilt = True
+        if self._whole and data.endswith(b"\r\n\r\n\r\n" if self._chunked else b"\r\n"):
+            self._spoilt = True  # the parser passes over an empty line, and h11 does not
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -119,6 +129,6 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         """What httpcore asks of an idle connection: one that is readable has something on it that nobody asked for."""
-        if info == "is_readable" and (self._spoilt or self._age < self._network.age):
+        if info == "is_readable" and (self._spoilt or self._age < self._network.age or not self._network.once):
             return True
         return self._stream.get_extra_info(info)

@@ -13,13 +13,13 @@ _END_OF_LINE = re.compile(r"\r\n|\r|\n")
 _DONE = "[DONE]"
 
 
-def completion_in_events(body: bytes) -> dict[str, Any]:
+def completion_in_events(text: str) -> dict[str, Any]:
     """Put the chunks of a stream together; raises ValueError where it is not one, or was cut before its end."""
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     texts: dict[str, list[str]] = {field: [] for field in JOINED}
     ended = False
-    for event in _events(body):
+    for event in _events(text):
         if event == _DONE:
             ended = True
             continue
@@ -47,10 +47,10 @@ def _collect(texts: dict[str, list[str]], message: Any) -> None:
             said.append(text)
 
 
-def _events(body: bytes) -> Iterator[str]:
+def _events(text: str) -> Iterator[str]:
     """The data of each event; a line of data that is followed by none of its kind is an event of its own."""
     lines: list[str] = []
-    for line in [*_END_OF_LINE.split(body.decode("utf-8-sig", "replace")), ""]:
+    for line in [*_END_OF_LINE.split(text), ""]:
         if line.startswith("data:"):
             lines.append(line[5:].removeprefix(" "))
         elif not line and lines:

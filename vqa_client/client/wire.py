@@ -19,7 +19,6 @@ from vqa_client.client.failures import (
     lenient_json,
     words_of,
 )
-from vqa_client.client.streamed import completion_in_events
 from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Completion
 
@@ -119,8 +118,6 @@ def _decoded(content_type: str, body: bytes) -> _Reply:
         return _decode(body)
     with suppress(*UNDECODABLE):
         return msgspec.convert(lenient_json(body), _Reply)
-    with suppress(*UNDECODABLE):
-        return msgspec.convert(completion_in_events(body), _Reply)
     raise _unreadable("the reply is not a chat completion", content_type, body)
 
 
