@@ -38,7 +38,7 @@ _LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 class Connection(asyncio.Protocol):
     """One connection and the reply being read from it; `on_second_reply` hears of one that nobody asked for."""
 
-    def __init__(self, on_second_reply: Callable[[], None]) -> None:
+    def __init__(self, on_second_reply: Callable[[], None] = lambda: None) -> None:
         self._on_second_reply = on_second_reply
         self.transport: asyncio.Transport
         self._bare: TransportSocket | None = None

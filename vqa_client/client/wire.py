@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.client.failures import (
     GLITCH,
@@ -40,7 +40,7 @@ class _Message(Struct):
 
 
 class _Choice(Struct):
-    message: _Message | None = None
+    message: _Message | UnsetType | None = UNSET
     finish_reason: Any = None
     error: Any = None
     logprobs: Any = None
@@ -83,10 +83,10 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
     choice = reply.choices[0] if reply.choices else None
     if reply.error or (choice and choice.error) or reply.object == "error":
         return _refused(None, body, size_bytes)
-    message = choice.message if choice else None
+    message = choice.message if choice else UNSET
     if choice and message is None and choice.finish_reason in LENGTH_WORDS:
         message = _Message()  # the limit was spent before the first word
-    if choice is None or message is None:
+    if choice is None or not isinstance(message, _Message):
         return _without_message(content_type, body)
     return _completion(reply, choice, message, content_type, body)
 
