@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
-from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
+from vqa_client.client.failures import BODY_CHARACTERS, CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
@@ -37,12 +37,6 @@ LOST_CONNECTIONS = 20
 
 MISSES = 2
 """How often one question may be told that an image has to be sent again."""
-FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
-"""What speaks against the server that a question went to, a timeout apart."""
-CROWDED = frozenset({HTTPStatus.SERVICE_UNAVAILABLE, 529})
-"""By these a server says that it has too much to do; 529 is what some providers say."""
-
-_LOST = Verdict("connection", retry=True)
 
 
 class _Moved(Exception):
@@ -68,6 +62,7 @@ class ChatClient:
     ) -> None:
         self.routes = routes
         self.model = model
+        self.late_s = model.timeout_s / 2
         self._encode = encode
         self.max_retries = max_retries
         self.loading_patience_s = loading_patience_s
@@ -215,13 +210,13 @@ class _Asking:
             response.headers.get("content-type", ""),
             response.content,
             self._size_bytes,
-            route.endpoint.redirected_to(response),
+            route.endpoint.redirected_to(response) if 300 <= response.status_code < 400 else "",
         )
         self._chat.doubt_sight(completion.prompt_tokens, self._request)
         self._chat.doubt_model(completion.model)
         answered_s = time.monotonic()
         route.well(answered_s)
-        route.window.answered(late=answered_s - self._started_s > self._chat.model.timeout_s / 2)
+        route.window.answered(late=answered_s - self._started_s > self._chat.late_s)
         return msgspec.structs.replace(
             completion,
             latency_s=answered_s - self._started_s,
@@ -303,7 +298,7 @@ class _Asking:
             raise self._failed(
                 "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
             )
-        self._again(route, _LOST, str(error) or type(error).__name__)
+        self._again(route, LOST, str(error) or type(error).__name__)
 
     def _refused(self, route: Route, reply: NotACompletion) -> None:
         """Wait where the server only puts the question off; other faults are charged to it."""

@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
                 self._on_second_reply()
             self.transport.abort()
             return
-        if self.idle_since_s and not self.answered and is_stray(data):
+        if self.idle_since_s and not self.answered and not data.startswith(b"HTTP/") and is_stray(data):
             self._fail(httpx2.ReadError("bytes came on an idle connection"))
             self.transport.abort()
             return

@@ -20,6 +20,8 @@ from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
 REDIRECTS = 5
+KEEPING = frozenset({int(HTTPStatus.TEMPORARY_REDIRECT), int(HTTPStatus.PERMANENT_REDIRECT)})
+"""Redirections that keep the method and the body of a request."""
 ADDRESS_CHARACTERS = 300
 SECRET_CHARACTERS = 4
 """A shorter key keeps no secret, and would be found in any text."""
@@ -59,7 +61,7 @@ class Endpoint:
             response = await self._transport.handle_async_request(request)
             if not response.is_closed:
                 response = await read_whole(response)
-            target = _same_server(request.url, response)
+            target = _same_server(request.url, response) if response.status_code in KEEPING else None
             if target is None:
                 break
             if response.status_code == HTTPStatus.PERMANENT_REDIRECT and request.url == self._chat_url:
@@ -70,8 +72,8 @@ class Endpoint:
         return response
 
     def redirected_to(self, response: httpx2.Response) -> str:
-        """Where a chat request was redirected to, as people may see it; "" for any other reply."""
-        target = _target(self._chat_url, response) if response.is_redirect else None
+        """Where a chat request was redirected to, as people may see it; "" where that is not named."""
+        target = _target(self._chat_url, response)
         return "" if target is None else without_secrets(target)[:ADDRESS_CHARACTERS]
 
     def redacted(self, text: str) -> str:
@@ -98,9 +100,7 @@ class Endpoint:
 
 
 def _same_server(url: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:
-    """Where a redirection leads that may be followed; None for all other replies."""
-    if response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
-        return None
+    """Where a redirection leads, if to the same server."""
     target = _target(url, response)
     same = target is not None and (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
     return url.copy_with(raw_path=target.raw_path) if same and target is not None else None

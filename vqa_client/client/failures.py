@@ -41,6 +41,11 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 GLITCH = Verdict("bad_response", retry=True)
+LOST = Verdict("connection", retry=True)
+FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
+"""What speaks against the server that a question went to, a timeout apart."""
+CROWDED = frozenset({503, 529})
+"""By these a server says that it has too much to do."""
 _LOWER_MAX_TOKENS = Verdict("rejected", hint="lower max_tokens in the config, or raise the server's max-model-len")
 _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send less: --max_pages, --max_pixels")
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -114,11 +113,14 @@ def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type:
 
 
 def _decoded(content_type: str, body: bytes) -> _Reply:
-    with suppress(*UNDECODABLE):
+    try:
         return _decode(body)
-    with suppress(*UNDECODABLE):
+    except UNDECODABLE:
+        pass
+    try:
         return msgspec.convert(lenient_json(body), _Reply)
-    raise _unreadable("the reply is not a chat completion", content_type, body)
+    except UNDECODABLE:
+        raise _unreadable("the reply is not a chat completion", content_type, body) from None
 
 
 def _refused(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
