@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.doubts import Doubts
 from vqa_client.client.failures import BODY_CHARACTERS, CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
 from vqa_client.client.retry import backoff_s, retry_after_s
@@ -24,8 +25,6 @@ from vqa_client.types import Completion, Request, Status
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that limits the rate of requests."""
 STILL_ANSWERS_S = 60.0
-TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
-"""Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
 PAUSES = {
     "named": "{} asks for a pause of {:.0f} s; all its workers wait",
     "rate_limited": "{} limits the rate of requests; all its workers slow down",
@@ -68,8 +67,8 @@ class ChatClient:
         self.loading_patience_s = loading_patience_s
         self.note = note
         self.chance = random.Random()
+        self.doubts = Doubts(note)
         self._told: set[str] = set()
-        self._named = ""
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
@@ -87,28 +86,6 @@ class ChatClient:
         self.template = RequestTemplate(self.model, dialect, self._encode)
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
-
-    def doubt_model(self, named: str) -> None:
-        """Say so once when replies name another model than before: a server may have been changed under the run."""
-        if named == self._named or not named:
-            return
-        if self._named and "renamed" not in self._told:
-            self._told.add("renamed")
-            self.note(f"replies name {named[:80]}, and {self._named[:80]} before: is it still the same model?")
-        self._named = self._named or named
-
-    def trust_sight(self) -> None:
-        """The server has been seen to see images: token counts are no reason to doubt it."""
-        self._told.add("blind")
-
-    def doubt_sight(self, prompt_tokens: int | None, request: Request) -> None:
-        """Say so once when the server counted no more tokens than the text alone may have."""
-        images = request.images
-        most = TEMPLATE_TOKENS + len(request.text) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
-        if images and prompt_tokens is not None and prompt_tokens < most and "blind" not in self._told:
-            self._told.add("blind")
-            shown = f"{len(images)} images" if len(images) > 1 else "an image"
-            self.note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Let no worker send to this server for so long; `why` is a key of PAUSES."""
@@ -212,8 +189,7 @@ class _Asking:
             self._size_bytes,
             route.endpoint.redirected_to(response) if 300 <= response.status_code < 400 else "",
         )
-        self._chat.doubt_sight(completion.prompt_tokens, self._request)
-        self._chat.doubt_model(completion.model)
+        self._chat.doubts.look_at(completion, self._request)
         answered_s = time.monotonic()
         route.well(answered_s)
         route.window.answered(late=answered_s - self._started_s > self._chat.late_s)
