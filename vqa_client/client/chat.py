@@ -25,6 +25,8 @@ from vqa_client.types import Completion, Request, Status
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that limits the rate of requests."""
 STILL_ANSWERS_S = 60.0
+TURNS = 1
+"""How often one question only waits for another one to end; one that is refused more often slows all workers down."""
 PAUSES = {
     "named": "{} asks for a pause of {:.0f} s; all its workers wait",
     "rate_limited": "{} limits the rate of requests; all its workers slow down",
@@ -293,8 +295,8 @@ class _Asking:
             self._first = True
             others_are_kept = route.window.refused(limited=limited)
         wait_s = self._put_off(route, verdict, wish_s)
-        if wait_s and wish_s is None and others_are_kept:
-            wait_s = 0.0
+        if wait_s and wish_s is None and others_are_kept and self._limited <= TURNS:
+            wait_s = 0.0  # the place that another one leaves is soon enough
         if wait_s is not None:
             self._put_off_s += min(wait_s, MOVE_S) if self._chat.routes.others(route) else wait_s
             patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
