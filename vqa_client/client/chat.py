@@ -12,8 +12,10 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
+from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
 from vqa_client.client.uploading.uploads import Uploads
@@ -142,7 +144,8 @@ class _Asking:
         self._suspected = False
         self._route: Route
         self._seat: Seat
-        self._response: httpx2.Response
+        self._http_status = 0
+        self._headers: httpx2.Headers
 
     async def complete(self) -> Completion:
         while True:
@@ -162,6 +165,7 @@ class _Asking:
                 self._attempts += 1
                 await self._connection_lost(route, error)
             except NotACompletion as reply:
+                without_frames(reply)
                 if not self._chat.adapted(reply.message, template):
                     await self._refused(route, reply)
             except _Moved:
@@ -184,7 +188,7 @@ class _Asking:
 
     def _failed_in_company(self, route: Route) -> bool:
         """Whether the failure may be another question's of the same batch: then this one is asked again, alone."""
-        if route.flight is None or self._seat.alone or self._response.status_code != HTTPStatus.INTERNAL_SERVER_ERROR:
+        if route.flight is None or self._seat.alone or self._http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
             return False
         self._suspected = True
         return True
@@ -201,7 +205,7 @@ class _Asking:
 
     def _answer(self, route: Route, response: httpx2.Response) -> Completion:
         self._attempts += 1
-        self._response = response
+        self._http_status, self._headers = response.status_code, response.headers
         content_type = response.headers.get("content-type", "")
         completion = read_reply(response.status_code, content_type, response.content, self._size_bytes)
         self._chat.doubt_sight(completion.prompt_tokens, self._request)
@@ -232,7 +236,9 @@ class _Asking:
                         deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
                 route.deadlines.add(deadline)
-                return await route.endpoint.send(route.endpoint.chat_request(Upload(body, started), body.size_bytes))
+                return await route.endpoint.send(
+                    route.endpoint.chat_request(Upload(body, started), body.size_bytes, timeout_s=left_s)
+                )
         except (TimeoutError, httpx2.ReadTimeout):
             self._attempts += 1
             self._chat.routes.fault(route, "no reply in time")
@@ -256,6 +262,10 @@ class _Asking:
         if self._lost > LOST_CONNECTIONS:
             raise self._failed("connection", f"no connection to the server: {error}")
         await self._chat.routes.refused(route, str(error) or type(error).__name__, noticed_s)
+        if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # it was there, and the time the question's
+            self._spent_s += min(CONNECT_TIMEOUT_S, self._chat.model.timeout_s - self._spent_s)
+            if self._spent_s >= self._chat.model.timeout_s:
+                raise self._failed("connection", f"{error}, though the server answers others")
 
     async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> None:
         if await self._chat.routes.gone(route, str(error) or type(error).__name__):
@@ -271,13 +281,13 @@ class _Asking:
 
     async def _refused(self, route: Route, reply: NotACompletion) -> None:
         """Wait where the server only puts the question off; other faults are charged to it."""
-        verdict, response = reply.verdict, self._response
+        verdict = reply.verdict
         if self._goes_otherwise(route, reply.message) or self._failed_in_company(route):
             return
         if verdict.loading and self._chat.routes.others(route):
             self._chat.routes.drain(route, reply.message)
             return
-        wish_s = retry_after_s(response.headers, time.time()) if verdict.retry else None
+        wish_s = retry_after_s(self._headers, time.time()) if verdict.retry else None
         if wish_s is not None and wish_s > RATE_LIMIT_PATIENCE_S:
             self._too_long_a_pause(route, wish_s, reply.message)
             return
@@ -289,9 +299,7 @@ class _Asking:
                 self._chat.pause(route, wait_s, verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
-        await self._again(
-            route, verdict, reply.message, http_status=response.status_code, body=reply.body, wish_s=wish_s
-        )
+        await self._again(route, verdict, reply.message, http_status=self._http_status, body=reply.body, wish_s=wish_s)
 
     def _too_long_a_pause(self, route: Route, wish_s: float, message: str) -> None:
         """Leave the server to itself; raises ServerUnusable where there is no other: nothing is charged."""

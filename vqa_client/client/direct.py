@@ -18,7 +18,8 @@ import httptools
 import httpx2
 
 from vqa_client.client.body import Upload
-from vqa_client.client.coding import REPLY_LIMIT_BYTES, plain_response, too_large
+from vqa_client.client.coding import raw_response, too_large, unpacked
+from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 UPLOADS_AT_ONCE = 16
 """With all workers uploading at once, large bodies compete and the event loop stalls."""
@@ -28,6 +29,7 @@ COALESCE_BYTES = 32_768
 IDLE_S = 4.0
 """uvicorn closes idle connections after 5 s; one that old is not worth the race."""
 CONNECT_TIMEOUT_S = 60.0
+"""For all that comes before a request's first byte: the name, the connection, a proxy's tunnel and TLS."""
 CLOSE_S = 0.5
 HEAD_LIMIT_BYTES = 1_000_000
 """The parser keeps a header whole and copies it at each piece that comes."""
@@ -36,8 +38,9 @@ HEAD_LIMIT_BYTES = 1_000_000
 class Connection(asyncio.Protocol):
     """One connection and the reply being read from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: ReplyRoom | None = None) -> None:
         self.transport: asyncio.Transport
+        self._room = room or ReplyRoom()
         self._bare: TransportSocket | None = None
         self.alive = False
         self.idle_since_s = 0.0
@@ -52,9 +55,14 @@ class Connection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._head_read = False
         self._head_bytes = 0
-        self._body: list[bytes] = []
         self._size_bytes = 0
-        self._keep = False
+        self._keep = self._resting = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._body: list[bytes] = []
+        self._share: Share | None = None
+        self._counted_bytes = FREE_BYTES
 
     @property
     def full(self) -> bool:
@@ -131,9 +139,8 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:  # noqa: D102
         self._body.append(body)
         self._size_bytes += len(body)
-        if self._size_bytes > REPLY_LIMIT_BYTES:
-            self._fail(too_large())
-            self.transport.abort()
+        if self._size_bytes > self._counted_bytes:
+            self._count_body()
 
     def on_message_complete(self) -> None:  # noqa: D102
         status = self._parser.get_status_code()
@@ -141,12 +148,13 @@ class Connection(asyncio.Protocol):
             self._headers.clear()
             self._head_read = False
             return
-        self._keep = self.alive and self._parser.should_keep_alive()
+        self._keep = self.alive and self._parser.should_keep_alive() and not self._resting
         if not self.reply.done():
-            try:
-                self.reply.set_result(plain_response(status, self._headers, b"".join(self._body)))
-            except httpx2.RemoteProtocolError as error:
-                self._fail(error)
+            response = raw_response(status, self._headers, b"".join(self._body))
+            if self._share is not None:
+                response.extensions["share"] = self._share
+            self.reply.set_result(response)
+        self._forget()
         self.resume_writing()
 
     def _count_head(self, size_bytes: int) -> None:
@@ -154,6 +162,23 @@ class Connection(asyncio.Protocol):
         if self._head_bytes > HEAD_LIMIT_BYTES:
             self._fail(httpx2.RemoteProtocolError(f"the reply's headers are larger than {HEAD_LIMIT_BYTES} bytes"))
             self.transport.abort()
+
+    def _count_body(self) -> None:
+        """Read on where the replies of all workers leave room for it."""
+        if self._size_bytes > REPLY_LIMIT_BYTES:
+            self._fail(too_large())
+            self.transport.abort()
+            return
+        self._share = self._share or self._room.share()
+        self._counted_bytes = min(self._size_bytes + FREE_BYTES, REPLY_LIMIT_BYTES)
+        if waits := self._share.grow(self._counted_bytes):
+            self._resting = True
+            self.transport.pause_reading()
+            waits.add_done_callback(self._read_on)
+
+    def _read_on(self, _: object) -> None:
+        self._resting = False
+        self.transport.resume_reading()
 
     def _until_close(self) -> bool:
         """Whether the end of the connection is the end of the reply: it has headers and no length."""
@@ -166,6 +191,7 @@ class Connection(asyncio.Protocol):
         if not self.reply.done():
             self.reply.set_exception(error)
             self.reply.exception()  # marks it as seen: the sender may have been cancelled
+        self._forget()
         self.resume_writing()
 
 
@@ -196,8 +222,9 @@ class _Place:
 class DirectTransport(httpx2.AsyncBaseTransport):
     """A keep-alive pool to the one server a run talks to; it opens no more connections than there are requests."""
 
-    def __init__(self, ssl_context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, ssl_context: ssl.SSLContext | None = None, room: ReplyRoom | None = None) -> None:
         self._ssl = ssl_context
+        self._room = room or ReplyRoom()
         self._idle: deque[Connection] = deque()
         self._connecting: set[asyncio.Task[Connection]] = set()
         self._uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
@@ -213,7 +240,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 if idle.answered:
                     raise  # else the server had closed an idle connection: that says nothing about the request
                 self._drop_idle()  # the others may be no better, and a large body is not to be sent once for each
-        return await self._exchange(await self._connect(request.url), head, request)
+        return await self._exchange(await self._connect(request), head, request)
 
     async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
         connection.begin()
@@ -223,9 +250,10 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         try:
             await self._send(connection, head, request)
             early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
-            return await connection.reply
+            return await unpacked(await connection.reply, self._room)
         finally:
             if connection.reply.done() and not early and connection.reusable():
+                connection.reply = asyncio.get_running_loop().create_future()  # an idle one holds no reply
                 connection.idle_since_s = time.monotonic()
                 self._idle.append(connection)
             else:
@@ -256,9 +284,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.transport.write(pending)
         await connection.drained()
 
-    async def _connect(self, url: httpx2.URL) -> Connection:
+    async def _connect(self, request: httpx2.Request) -> Connection:
         """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
-        connecting = asyncio.create_task(self._opened(url))
+        connecting = asyncio.create_task(self._opened(request.url, connect_limit_s(request)))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
@@ -267,19 +295,19 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connecting.add_done_callback(_dropped)
             raise
 
-    async def _opened(self, url: httpx2.URL) -> Connection:
+    async def _opened(self, url: httpx2.URL, limit_s: float) -> Connection:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(limit_s):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection,
+                    lambda: Connection(self._room),
                     url.host,
                     port,
                     ssl=self._ssl if url.scheme == "https" else None,
                     happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
                 )
         except TimeoutError:
-            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {CONNECT_TIMEOUT_S:.0f} s") from None
+            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {limit_s:.3g} s") from None
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(str(error)) from error
         return connection
@@ -314,6 +342,12 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         traceback: TracebackType | None = None,
     ) -> None:
         await self.aclose()
+
+
+def connect_limit_s(request: httpx2.Request) -> float:
+    """How long the way to a request's first byte may take."""
+    limit_s: float | None = request.extensions.get("timeout", {}).get("connect")
+    return CONNECT_TIMEOUT_S if limit_s is None else limit_s
 
 
 def _dropped(connecting: asyncio.Task[Connection]) -> None:

@@ -14,7 +14,9 @@ import httpx2
 from vqa_client import __version__
 from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
+from vqa_client.client.pool import PoolTransport
 from vqa_client.client.proxy import proxy_for
+from vqa_client.client.reply_room import ReplyRoom, without_frames
 from vqa_client.client.url import CHAT, join, root_of, secrets_in_query
 from vqa_client.errors import UsageError
 
@@ -43,15 +45,21 @@ class Endpoint:
         """The same server under what stands before /v1."""
         return self.at(root_of(self.base))
 
-    def chat_request(self, stream: httpx2.AsyncByteStream, size_bytes: int) -> httpx2.Request:
-        """A POST of a JSON body of known length."""
+    def chat_request(
+        self, stream: httpx2.AsyncByteStream, size_bytes: int, *, timeout_s: float = CONNECT_TIMEOUT_S
+    ) -> httpx2.Request:
+        """A POST of a JSON body of known length; the way to its first byte takes no longer than `timeout_s`."""
         headers = [*self._raw_headers, (b"Content-Length", b"%d" % size_bytes)]
-        return httpx2.Request("POST", self._chat_url, headers=headers, stream=stream, extensions=_EXTENSIONS)
+        limits = {"timeout": {"connect": min(timeout_s, CONNECT_TIMEOUT_S)}}
+        return httpx2.Request("POST", self._chat_url, headers=headers, stream=stream, extensions=limits)
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
-        response = await self._transport.handle_async_request(request)
-        return response if response.is_closed else await read_whole(response)
+        try:
+            response = await self._transport.handle_async_request(request)
+            return response if response.is_closed else await read_whole(response)
+        except httpx2.TransportError as error:
+            raise without_frames(error)  # noqa: B904  (the same error)
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
@@ -64,9 +72,10 @@ class Endpoint:
         url = join(self.base, path)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=_EXTENSIONS))
+                return await self.send(httpx2.Request("GET", url, headers=dict(self.headers)))
         except TimeoutError:
-            raise httpx2.ReadTimeout(f"no reply to GET {url.path} within {timeout_s:.0f} s") from None
+            told = f"no reply to GET {self.redacted(url.path)} within {timeout_s:.0f} s"
+            raise httpx2.ReadTimeout(told) from None
 
     async def answers(self) -> bool:
         """Whether the server lists its models, or refuses to: it lives, whatever it does with chats."""
@@ -74,10 +83,6 @@ class Endpoint:
             return (await self.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         except httpx2.TransportError:
             return False
-
-
-_EXTENSIONS = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S).as_dict()}
-"""The deadline of a question is kept by its asker: a read timeout starts anew at every byte."""
 
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
@@ -105,17 +110,17 @@ def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
 
 
 def open_transport(
-    base: httpx2.URL, *, engine: str, max_workers: int, ca_bundle: Path | None, insecure: bool
+    base: httpx2.URL, *, engine: str, max_workers: int, ca_bundle: Path | None, insecure: bool, room: ReplyRoom
 ) -> httpx2.AsyncBaseTransport:
-    """The direct pool, or httpx2's own where it is asked for or a proxy stands in between."""
+    """The direct pool, or httpx2's own where it is asked for or a proxy is in between; `room` is for large replies."""
     proxy = proxy_for(base)
     context = tls_context(ca_bundle, insecure=insecure) if base.scheme == "https" else None
     if engine == "direct" and proxy is None:
-        return DirectTransport(context)
+        return DirectTransport(context, room)
     limits = httpx2.Limits(
         max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1, keepalive_expiry=IDLE_S
     )
-    return httpx2.AsyncHTTPTransport(verify=context or True, proxy=proxy, limits=limits, http2=False)
+    return PoolTransport(room, verify=context or True, proxy=proxy, limits=limits, http2=False)
 
 
 def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:

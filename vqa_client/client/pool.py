@@ -1,0 +1,50 @@
+"""httpx2's own pool, for --engine httpx2 and for proxies, with the limits of the direct one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+
+from vqa_client.client.coding import read_whole
+from vqa_client.client.direct import connect_limit_s
+from vqa_client.client.reply_room import ReplyRoom
+from vqa_client.client.url import without_secrets
+
+
+class PoolTransport(httpx2.AsyncHTTPTransport):
+    """Takes what `AsyncHTTPTransport` takes; large replies share `room`."""
+
+    def __init__(self, room: ReplyRoom, **given: Any) -> None:
+        super().__init__(**given)
+        self._room = room
+        self._through = f" through {without_secrets(given['proxy'])}" if given.get("proxy") else ""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request and read its reply whole; raises httpx2.TransportError.
+
+        The time until the first byte is limited as a whole: httpx2 has no limit for a proxy that never answers CONNECT.
+        """
+        limit_s = connect_limit_s(request)
+        try:
+            async with asyncio.timeout(limit_s) as deadline:
+                assert isinstance(request.stream, httpx2.AsyncByteStream)
+                request.stream = _Begun(request.stream, deadline)
+                response = await super().handle_async_request(request)
+        except TimeoutError:
+            where = f"{request.url.host}:{request.url.port or request.url.scheme}{self._through}"
+            raise httpx2.ConnectTimeout(f"no connection to {where} in {limit_s:.3g} s") from None
+        return await read_whole(response, self._room)
+
+
+class _Begun(httpx2.AsyncByteStream):
+    """A request's body that lifts a deadline once the first piece of it is wanted."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, deadline: asyncio.Timeout) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._deadline.reschedule(None)
+        async for piece in self._stream:
+            yield piece
