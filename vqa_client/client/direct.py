@@ -252,12 +252,13 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
             return await unpacked(await connection.reply, self._room)
         finally:
-            if connection.reply.done() and not early and connection.reusable():
-                connection.reply = asyncio.get_running_loop().create_future()  # an idle one holds no reply
+            kept = connection.reply.done() and not early and connection.reusable()
+            connection.reply.cancel()
+            connection.reply = asyncio.get_running_loop().create_future()  # the reply is its asker's alone
+            if kept:
                 connection.idle_since_s = time.monotonic()
                 self._idle.append(connection)
             else:
-                connection.reply.cancel()
                 connection.transport.abort()
 
     async def _send(self, connection: Connection, head: bytes, request: httpx2.Request) -> None:

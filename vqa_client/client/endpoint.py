@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -50,8 +51,9 @@ class Endpoint:
     ) -> httpx2.Request:
         """A POST of a JSON body of known length; the way to its first byte takes no longer than `timeout_s`."""
         headers = [*self._raw_headers, (b"Content-Length", b"%d" % size_bytes)]
-        limits = {"timeout": {"connect": min(timeout_s, CONNECT_TIMEOUT_S)}}
-        return httpx2.Request("POST", self._chat_url, headers=headers, stream=stream, extensions=limits)
+        return httpx2.Request(
+            "POST", self._chat_url, headers=headers, stream=stream, extensions=_connecting_within(timeout_s)
+        )
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read its reply whole; raises httpx2.TransportError. Redirects are not followed."""
@@ -72,7 +74,8 @@ class Endpoint:
         url = join(self.base, path)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.send(httpx2.Request("GET", url, headers=dict(self.headers)))
+                limits = _connecting_within(timeout_s)
+                return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=limits))
         except TimeoutError:
             told = f"no reply to GET {self.redacted(url.path)} within {timeout_s:.0f} s"
             raise httpx2.ReadTimeout(told) from None
@@ -83,6 +86,10 @@ class Endpoint:
             return (await self.get("/models")).status_code < HTTPStatus.INTERNAL_SERVER_ERROR
         except httpx2.TransportError:
             return False
+
+
+def _connecting_within(seconds: float) -> dict[str, Any]:
+    return {"timeout": {"connect": min(seconds, CONNECT_TIMEOUT_S)}}
 
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:

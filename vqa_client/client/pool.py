@@ -12,6 +12,10 @@ from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import without_secrets
 
 
+STEP = 0.5
+"""Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""
+
+
 class PoolTransport(httpx2.AsyncHTTPTransport):
     """Takes what `AsyncHTTPTransport` takes; large replies share `room`."""
 
@@ -26,6 +30,7 @@ class PoolTransport(httpx2.AsyncHTTPTransport):
         The time until the first byte is limited as a whole: httpx2 has no limit for a proxy that never answers CONNECT.
         """
         limit_s = connect_limit_s(request)
+        request.extensions = {"timeout": {"connect": STEP * limit_s}}
         try:
             async with asyncio.timeout(limit_s) as deadline:
                 assert isinstance(request.stream, httpx2.AsyncByteStream)
