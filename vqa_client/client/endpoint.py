@@ -18,12 +18,19 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.pool import PoolTransport
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
-from vqa_client.client.url import CHAT, join, root_of, secrets_in_query
+from vqa_client.client.url import CHAT, join, root_of, secrets_in
 from vqa_client.errors import UsageError
 
 GET_TIMEOUT_S = 10.0
 SECRET_CHARACTERS = 4
 """A shorter key keeps no secret, and would be found in any text."""
+
+
+class _Request(httpx2.Request):
+    """A request whose address no traceback shows: it may have a key in it."""
+
+    def __repr__(self) -> str:
+        return f"<request {self.method}>"
 
 
 class Endpoint:
@@ -51,7 +58,7 @@ class Endpoint:
     ) -> httpx2.Request:
         """A POST of a JSON body of known length; the way to its first byte takes no longer than `timeout_s`."""
         headers = [*self._raw_headers, (b"Content-Length", b"%d" % size_bytes)]
-        return httpx2.Request(
+        return _Request(
             "POST", self._chat_url, headers=headers, stream=stream, extensions=_connecting_within(timeout_s)
         )
 
@@ -75,7 +82,7 @@ class Endpoint:
         try:
             async with asyncio.timeout(timeout_s):
                 limits = _connecting_within(timeout_s)
-                return await self.send(httpx2.Request("GET", url, headers=dict(self.headers), extensions=limits))
+                return await self.send(_Request("GET", url, headers=dict(self.headers), extensions=limits))
         except TimeoutError:
             told = f"no reply to GET {self.redacted(url.path)} within {timeout_s:.0f} s"
             raise httpx2.ReadTimeout(told) from None
@@ -94,7 +101,7 @@ def _connecting_within(seconds: float) -> dict[str, Any]:
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
     """Every form in which a server may echo what must not be shown, the longest first."""
-    known = {headers.get("Authorization", "").partition(" ")[2], base.password, *secrets_in_query(base)}
+    known = {headers.get("Authorization", "").partition(" ")[2], *secrets_in(base)}
     written = known | {json.dumps(secret)[1:-1] for secret in known} | {quote(secret, safe="") for secret in known}
     return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
 

@@ -11,7 +11,6 @@ from vqa_client.client.direct import connect_limit_s
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import without_secrets
 
-
 STEP = 0.5
 """Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""
 
