@@ -215,6 +215,19 @@ def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) 
     assert resume_command(argv) == "vqa-client mc -o 'a b'"
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["--base_url", "h:1/sk-abc/v1"], "--base_url 'h:1/<key>/v1'"),
+        (["--base-url=me:pw@h:1/v1"], "--base-url=h:1/v1"),
+        (["--endpoint", "http://h/v1?k=abcDEF12345678"], "--endpoint 'http://h/v1?k=<key>'"),
+        (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
+    ],
+)
+def test_the_resume_command_has_no_key_of_an_address(typed: list[str], shown: str) -> None:
+    assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"
+
+
 def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[str]) -> None:
     displays.say("x")
     captured = capsys.readouterr()
