@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from vqa_client.client.direct import HEAD_LIMIT_BYTES, Connection
+from vqa_client.client.connection import HEAD_LIMIT_BYTES, Connection
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
 OPENED = {"one line": b"HTTP/1.1 200 OK\r\nx: ", "many lines": b"HTTP/1.1 200 OK\r\n", "trailers": CHUNKED}

@@ -11,9 +11,11 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.doubts import Doubts
 from vqa_client.client.failures import BODY_CHARACTERS, CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
+from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
 from vqa_client.client.uploading.uploads import Uploads
@@ -143,6 +145,7 @@ class _Asking:
             except httpx2.TransportError as error:
                 await self._connection_lost(route, error)
             except NotACompletion as reply:
+                without_frames(reply)
                 if not self._chat.adapted(reply.message, template):
                     self._refused(route, reply)
             except _Late:
@@ -225,7 +228,9 @@ class _Asking:
                         deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
                 route.deadlines.add(deadline)
-                return await route.endpoint.send(route.endpoint.chat_request(Upload(body, started), body.size_bytes))
+                return await route.endpoint.send(
+                    route.endpoint.chat_request(Upload(body, started), body.size_bytes, timeout_s=left_s)
+                )
         except (TimeoutError, httpx2.ReadTimeout):
             raise (_Moved if route.lost else _Late) from None
         finally:
@@ -265,6 +270,10 @@ class _Asking:
         if self._lost > LOST_CONNECTIONS:
             raise self._failed("connection", f"no connection to the server: {error}")
         await self._chat.routes.refused(route, str(error) or type(error).__name__, noticed_s)
+        if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # it was there, and the time the question's
+            self._spent_s += min(CONNECT_TIMEOUT_S, self._chat.model.timeout_s - self._spent_s)
+            if self._spent_s >= self._chat.model.timeout_s:
+                raise self._failed("connection", f"{error}, though the server answers others")
 
     async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> None:
         if await self._chat.routes.gone(route, str(error) or type(error).__name__):

@@ -12,7 +12,7 @@ import httpcore2
 import httptools
 import httpx2
 
-from vqa_client.client.direct import is_stray
+from vqa_client.client.connection import is_stray
 
 
 class Closed(httpcore2.ReadError):
@@ -30,11 +30,15 @@ class StockTransport(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; raises httpx2.TransportError."""
         try:
-            return await super().handle_async_request(request)
+            return await self.send_once(request)
         except httpx2.ReadError as error:
             if not isinstance(error.__cause__, Closed):
                 raise
         self._network.age += 1  # the others may be no better
+        return await self.send_once(request)
+
+    async def send_once(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request that may be sent again: it stays as it is."""
         return await super().handle_async_request(request)
 
 

@@ -37,29 +37,31 @@ def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memory
 
 
 def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
-    """Read with bare system calls, each piece one of its own size: there are five for every page."""
-    try:
-        descriptor = os.open(image.path, os.O_RDONLY)
-    except OSError as error:
-        raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
-    try:
-        if os.fstat(descriptor).st_size != image.size_bytes:
-            raise _changed(image)
-        left = image.size_bytes
-        while left:
-            piece = _exactly(descriptor, min(left, piece_bytes), image)
-            left -= len(piece)
-            if not left and os.read(descriptor, 1):
+    """Read with bare system calls, each piece one of its own size; no file is open while a piece is being sent."""
+    first: os.stat_result | None = None
+    for start in range(0, image.size_bytes, piece_bytes):
+        try:
+            descriptor = os.open(image.path, os.O_RDONLY)
+        except OSError as error:
+            raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}") from None
+        try:
+            now = os.fstat(descriptor)
+            first = first or now
+            if now.st_size != image.size_bytes or not os.path.samestat(now, first):
                 raise _changed(image)
-            yield piece
-    finally:
-        os.close(descriptor)
+            end = min(start + piece_bytes, image.size_bytes)
+            piece = _exactly(descriptor, start, end, image)
+            if end == image.size_bytes and os.pread(descriptor, 1, end):
+                raise _changed(image)
+        finally:
+            os.close(descriptor)
+        yield piece
 
 
-def _exactly(descriptor: int, size: int, image: Image) -> bytes:
-    piece = os.read(descriptor, size)
-    while len(piece) < size:
-        more = os.read(descriptor, size - len(piece))
+def _exactly(descriptor: int, start: int, end: int, image: Image) -> bytes:
+    piece = os.pread(descriptor, end - start, start)
+    while len(piece) < end - start:
+        more = os.pread(descriptor, end - start - len(piece), start + len(piece))
         if not more:
             raise _changed(image)
         piece += more
