@@ -11,6 +11,7 @@ import pytest
 from vqa_client.client.coding import read_whole
 from vqa_client.client.connection import Connection
 from vqa_client.client.direct import DirectTransport
+from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.pool import PoolTransport
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, without_frames
 
@@ -69,6 +70,38 @@ async def test_an_error_holds_nothing_of_the_reply_it_is_about() -> None:
     gc.collect()
     assert held[0]() is None
     assert str(error.__cause__) == "cause"
+
+
+async def test_a_redirection_holds_nothing_while_the_next_reply_is_waited_for() -> None:
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        assert all(earlier() is None for earlier in replies)
+        moves = len(replies) < 2
+        response = httpx2.Response(307 if moves else 200, headers={"location": "/moved"}, content=b"x" * FREE_BYTES)
+        replies.append(weakref.ref(response))
+        return response
+
+    class Wire(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            return reply(request)
+
+    replies: list[weakref.ref[httpx2.Response]] = []
+    assert (await Endpoint(httpx2.URL("http://localhost/v1"), Wire(), {}).get("/models")).status_code == 200
+    assert len(replies) == 3
+
+
+async def test_a_reply_that_is_given_up_and_ends_with_its_connection_takes_no_room() -> None:
+    class Wire:
+        def abort(self) -> None: ...
+
+    room = ReplyRoom()
+    connection = Connection(room)
+    connection.transport, connection.alive = Wire(), True  # type: ignore[assignment]
+    connection.data_received(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(2 * FREE_BYTES))
+    assert room._total_bytes > 0
+    connection.end()
+    connection.connection_lost(None)
+    await settled()
+    assert room._total_bytes == 0
 
 
 class Slow:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import httpcore2
 import httpx2
 import pybase64
 import pytest
@@ -43,6 +44,8 @@ from tests.fakes.words import (
 )
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.direct import DirectTransport
+from vqa_client.client.pool import PoolTransport
+from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -147,6 +150,30 @@ async def test_what_follows_a_reply_is_never_read_for_the_next_question(
                 if isinstance(play, tuple):
                     continue
                 await asyncio.sleep(0.002)  # the second one is on its way
+
+
+class ReusedOnce(httpcore2.AsyncNetworkBackend):
+    """A network whose first connection ends under its second request, and whose later ones never come about."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
+        self.opened += 1
+        if self.opened > 1:
+            await asyncio.Event().wait()
+        return httpcore2.AsyncMockStream([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b""])
+
+
+async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() -> None:
+    async with PoolTransport(ReplyRoom()) as transport:
+        transport._network._network = network = ReusedOnce()
+        request = httpx2.Request("POST", "http://localhost/", extensions={"timeout": {"connect": 0.05}}, json={})
+        assert (await transport.handle_async_request(request)).content == b"{}"
+        with pytest.raises(httpx2.ConnectTimeout, match=r"no connection to localhost:http in 0\.05 s"):
+            async with asyncio.timeout(5):
+                await transport.handle_async_request(request)
+    assert network.opened == 2
 
 
 def _own_words(received: Received) -> str:
