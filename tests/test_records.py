@@ -73,7 +73,7 @@ DONE: list[tuple[Status, bool, bool]] = [
     ("bad_image", True, False),
     ("too_long", True, False),
     ("too_many_images", True, False),
-    ("rejected", True, False),
+    ("rejected", False, False),
     ("bad_response", False, False),
     ("rate_limited", False, False),
     ("timeout", False, False),

@@ -170,8 +170,9 @@ def _once(note: Callable[[str], None]) -> Callable[[str], None]:
 
 
 async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Plan]) -> list[Report]:
-    base_url = given.settings.base_url or (config.base_url if config else None)
-    settings = dataclasses.replace(given.settings, base_url=base_url)
+    settings = dataclasses.replace(  # no variable of its own for an address: a traceback may show those
+        given.settings, base_url=given.settings.base_url or (config.base_url if config else None)
+    )
     async with AsyncExitStack() as stack:
         stage = Stage(
             settings=settings,

@@ -69,7 +69,7 @@ class ModelSettings(BaseModel):
     timeout: float | None = Field(default=None, gt=0)
     extra_body: dict[str, JsonValue] | None = None
     presence_penalty: float | None = None
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, repr=False)
     serve: ServeBlock | None = None
     prices: Prices | None = None
 

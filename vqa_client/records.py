@@ -30,9 +30,8 @@ _STATE_MASK = (1 << _STATE_BITS) - 1
 
 
 def _state(head: Head) -> int:
-    """What became of the question; a key or a model that a server refused may be right next time, and so may a disk."""
-    error = head.error
-    passes = error is not None and (error.transient or error.http_status in (401, 403, 404))
+    """What became of the question, and whether it would again: what a disk did to an image may pass."""
+    passes = head.error is not None and head.error.transient
     return _NUMBERS[head.status] << 1 | (head.status in PERMANENT and not passes)
 
 

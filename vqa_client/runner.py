@@ -17,7 +17,7 @@ from vqa_client.types import Answer, Completion, Failure, Image, Question, Recor
 
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
-LOOP_CHARACTERS = 1_500
+LOOP_CHARACTERS = 1_000
 """A longer reply is read away from the loop, which reading it could hold up for more than 50 ms."""
 _READER = ThreadPoolExecutor(1, thread_name_prefix="reading")
 """One thread: several would share the processor with the loop, and hold it up together."""

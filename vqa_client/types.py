@@ -30,8 +30,8 @@ FAILED: frozenset[Status] = frozenset(STATUSES) - ANSWERED
 """There is no reply."""
 UNKNOWN = "unknown"
 """The group of a question whose data doesn't say."""
-PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images", "rejected"})
-"""Asking again would fail again; resume asks these once more only on request. All other failures are asked again."""
+PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images"})
+"""The question would fail again: resume asks these once more only on request. All other failures are asked again."""
 
 
 class Question(Struct, frozen=True, kw_only=True):

@@ -180,7 +180,12 @@ def test_the_live_display_draws_foreign_names_as_they_are(monkeypatch: pytest.Mo
         ("\x1b[2Jx", "\\x1b[2Jx"),
         ("\r\x07\x00", "\\x0d\\x07\\x00"),
         ("\u202egnp.exe", "\\x202egnp.exe"),
-        ("答案 ✓", "答案 ✓"),
+        ("答案 ✓ naïve e\u0301 ❤\ufe0f ١٢٣", "答案 ✓ naïve e\u0301 ❤\ufe0f ١٢٣"),
+        ("a\u200bb\u00adc\u200e\u061c\u2060\ufeff", "a\\x200bb\\xadc\\x200e\\x61c\\x2060\\xfeff"),
+        ("\u2066x\u2069 \u2028", "\\x2066x\\x2069 \\x2028"),
+        ("\U000e0041\U000e0100\ufe00\u3164\u115f", "\\xe0041\\xe0100\\xfe00\\x3164\\x115f"),
+        ("\ufe0fa\ufe0e\ufe0f", "\\xfe0fa\ufe0e\\xfe0f"),
+        ("\x85\x9b31m\x7f", "\\x85\\x9b31m\\x7f"),
     ],
 )
 def test_control_characters_are_shown_and_not_obeyed(foreign: str, shown: str) -> None:
@@ -208,6 +213,19 @@ def test_numbers_and_times_read_well() -> None:
 )
 def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) -> None:
     assert resume_command(argv) == "vqa-client mc -o 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["--base_url", "h:1/sk-abc/v1"], "--base_url 'h:1/<key>/v1'"),
+        (["--base-url=me:pw@h:1/v1"], "--base-url=h:1/v1"),
+        (["--endpoint", "http://h/v1?k=abcDEF12345678"], "--endpoint 'http://h/v1?k=<key>'"),
+        (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
+    ],
+)
+def test_the_resume_command_has_no_key_of_an_address(typed: list[str], shown: str) -> None:
+    assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"
 
 
 def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[str]) -> None:

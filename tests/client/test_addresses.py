@@ -54,6 +54,35 @@ def test_a_password_in_the_address_is_never_shown() -> None:
     assert "SECRET" not in without_secrets(httpx2.URL("http://user:SECRET@h/v1"))
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("sk-abcdef", "hf_abcdef", "AIzaSyAbcdef", "my-secret-one", "abcDEF123456ghiJKL", "a1b2-c3d4-e5f6-a7b8"),
+        *("550e8400-e29b-41d4-a716-446655440000", "9f86d081884c7d659a2feaa0c55ad015", "abcdefghijklmnopqrstuvwx"),
+    ],
+)
+def test_what_looks_like_a_key_in_a_path_or_a_query_is_not_shown(key: str) -> None:
+    assert without_secrets(f"no answer from http://h/{key}/v1?k={key}&v=1: refused") == (
+        "no answer from http://h/<key>/v1?k=<key>&v=1: refused"
+    )
+    assert without_secrets(f"http://h/token/{key[:6]}/v1") == "http://h/token/<key>/v1"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://h:8000/proxy/8000/v1",
+        "https://x.example/openai/deployments/gpt-4o-2024-08-06/?api-version=2024-02-15-preview",
+        "https://router.example/hf-inference/models/meta-llama/Llama-3.2-11B-Vision-Instruct/v1",
+        "https://us-central1-ai.example/v1beta1/projects/my-project-123456/locations/northamerica-northeast2/openapi",
+        "https://h/v1/endpoints/1234567890123456789/InternVL3_5-241B-A28B-Instruct-AWQ/gemini-2.5-flash-lite-preview-09-2025",
+        "https://h/tokenize/token/v1",
+    ],
+)
+def test_names_versions_and_numbers_in_an_address_are_shown(address: str) -> None:
+    assert without_secrets(address) == address
+
+
 @pytest.fixture(autouse=True)
 def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
@@ -80,6 +109,40 @@ def test_no_proxy_ever_stands_before_this_machine(host: str, variable: str, monk
         ("10.0.0.0/8", "11.1.2.3", True),
         ("localhost, 10.1.2.3", "10.1.2.3", False),
         ("*", "gpu7", False),
+        ("*", "10.1.2.3", False),
+        ("gpu7:8000", "gpu7:8000", False),
+        ("gpu7:8000", "gpu7:8001", True),
+        ("gpu7:80", "gpu7", False),
+        ("gpu7:443", "gpu7", True),
+        ("other.example gpu7", "gpu7", False),
+        ("other.example,\tgpu7 , ", "gpu7", False),
+        ("gpu7.example.", "gpu7.example", False),
+        ("gpu7.example", "gpu7.example.", False),
+        ("GPU7.Example", "gpu7.example", False),
+        ("gpu7.example", "GPU7.EXAMPLE", False),
+        (".example", "example", False),
+        ("*.cluster.example", "gpu7.cluster.example", False),
+        ("*.cluster.example", "cluster.example.org", True),
+        ("ample", "gpu7.example", True),
+        (",, ,.", "gpu7", True),
+        ("http://gpu7", "gpu7", False),
+        ("http://gpu7:8000/", "gpu7:8000", False),
+        ("https://gpu7", "gpu7", True),
+        ("10.1.2.3:8000", "10.1.2.3:8000", False),
+        ("10.1.2.3:8000", "10.1.2.3", True),
+        ("10.1.2.3/32", "10.1.2.4", True),
+        ("10.1.2.9/24", "10.1.2.3", False),
+        (".3", "10.1.2.3", True),
+        ("[fd00::5]", "[fd00::5]:8000", False),
+        ("fd00::5", "[fd00:0:0::5]:8000", False),
+        ("[fd00::5]:8000", "[fd00::5]:8000", False),
+        ("[fd00::5]:8001", "[fd00::5]:8000", True),
+        ("[fd00::]/8", "[fd00::5]", False),
+        ("fd00::/8", "[fe00::5]", True),
+        ("10.0.0.0/8", "[::ffff:10.1.2.3]", False),
+        ("b\u00fccher.example", "xn--bcher-kva.example", False),
+        ("xn--bcher-kva.example", "b\u00fccher.example", False),
+        ("[", "gpu7", True),
     ],
 )
 def test_no_proxy_is_read_in_all_its_forms(
@@ -126,7 +189,18 @@ def test_this_machine_has_no_proxy_and_a_proxy_needs_no_scheme(
     assert proxy_for(httpx2.URL(f"http://{host}:8000/v1")) == proxy
 
 
-@pytest.mark.parametrize("junk", ["htp://user:SECRET@proxy", "http://user:SECRET@proxy:notaport", "http://"])
+@pytest.mark.parametrize(
+    "junk",
+    [
+        "htp://user:SECRET@proxy",
+        "http://user:SECRET@proxy:notaport",
+        "http://",
+        "user:SECRET@proxy:99999",
+        "http://user:SECRET@proxy:0",
+        "http://user:SECRET@proxy..example",
+        f"http://user:SECRET@{'x' * 64}.example",
+    ],
+)
 def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", junk)
     with pytest.raises(UsageError, match="HTTP_PROXY is no proxy's address") as refused:

@@ -106,9 +106,10 @@ async def test_a_lasting_fault_gets_exactly_the_allowed_repeats() -> None:
         (422, "odd", "rejected"),
         (404, "The model does not exist", "rejected"),
         (413, "too large", "rejected"),
+        (402, "Insufficient credits", "rejected"),
     ],
 )
-async def test_a_permanent_fault_costs_exactly_one_request(status: int, message: str, expected: str) -> None:
+async def test_a_fault_that_does_not_pass_costs_exactly_one_request(status: int, message: str, expected: str) -> None:
     server = Server(first(99, lambda: httpx2.Response(status, json={"message": message})))
     failed = await failure(server)
     assert (failed.status, len(server.requests)) == (expected, 1)
@@ -121,11 +122,28 @@ async def test_an_error_inside_http_200_is_repeated_and_never_an_empty_answer() 
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
-async def test_a_page_with_status_200_is_a_bad_response() -> None:
+async def test_a_page_with_status_200_is_repeated_and_then_a_bad_response() -> None:
     server = Server(first(99, lambda: httpx2.Response(200, html="<html><title>Sign in</title></html>")))
-    failed = await failure(server)
-    assert (failed.status, len(server.requests)) == ("bad_response", 1)
+    failed = await failure(server, max_retries=2)
+    assert (failed.status, failed.attempts, len(server.requests)) == ("bad_response", 3, 3)
     assert "Sign in" in str(failed)
+
+
+async def test_a_redirection_names_where_it_leads_without_its_secrets() -> None:
+    there = {"location": "https://other.example/sign-in?token=abcdef&back=1"}
+    failed = await failure(Server(first(99, lambda: httpx2.Response(302, headers=there))))
+    assert (failed.status, str(failed)) == (
+        "rejected",
+        "redirected to https://other.example/sign-in?token=<key>&back=1",
+    )
+    assert "--base_url" in failed.hint
+
+
+async def test_what_a_content_filter_refuses_is_an_answer_and_not_repeated() -> None:
+    refusal = {"error": {"message": "The response was filtered", "code": "content_filter"}}
+    server = Server(first(99, lambda: httpx2.Response(400, json=refusal)))
+    completion = await server.client().complete(Request(text="?"))
+    assert (completion.text, completion.finish_reason, completion.attempts) == ("", "content_filter", 1)
 
 
 @pytest.mark.parametrize(("header", "wait_s"), [("0.2", 0.2), ("0", 0.0), ("soon", 0.0)])
@@ -214,7 +232,7 @@ async def test_a_lost_server_is_waited_for_without_a_charge() -> None:
 
     server = Server(play)
     completion = await server.client(max_retries=0).complete(Request(text="?"))
-    assert (completion.attempts, server.outages) == (1, 5)
+    assert (completion.text, server.outages) == ("B", 5)
 
 
 async def test_a_server_that_stays_away_ends_the_run() -> None:

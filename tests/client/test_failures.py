@@ -1,10 +1,12 @@
 """One table from a server's refusal to what became of the question."""
 
 import json
+import time
 
 import pytest
 
-from vqa_client.client.failures import error_message, judge
+from vqa_client.client.failures import error_message, judge, words_of
+from vqa_client.types import PERMANENT
 
 TOO_LONG = "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 tokens."
 TABLE = [
@@ -46,7 +48,48 @@ TABLE = [
     (504, "Gateway Timeout", "server_error", True),
     (529, "overloaded", "server_error", True),
     (307, "", "rejected", False),
+    (402, "Insufficient credits", "rejected", False),
+    (407, "Proxy Authentication Required", "rejected", False),
+    (451, "Unavailable For Legal Reasons", "rejected", False),
+    (429, "You exceeded your current quota, please check your plan and billing details.", "rate_limited", True),
+    (500, "upstream authentication service did not answer", "server_error", True),
 ]
+
+CAUSES = [
+    (400, "API key not valid. Please pass a valid API key.", "key"),
+    (400, "INVALID_ARGUMENT\nAPI_KEY_INVALID\nno", "key"),
+    (400, "Incorrect API key provided: sk-1", "key"),
+    (401, "no", "key"),
+    (402, "no", "credits"),
+    (400, "Your credit balance is too low to access the API.", "credits"),
+    (403, "insufficient_quota\nno", "credits"),
+    (429, "insufficient_quota\nYou exceeded your current quota", "credits"),
+    (200, "Insufficient balance", "credits"),
+    (400, "The model `m` does not exist or you do not have access to it.", "model"),
+    (400, "model_not_found\nno", "model"),
+    (400, "m is an unknown model", "model"),
+    (404, "The requested model 'm' was not found", "model"),
+    (407, "no", "proxy"),
+]
+
+
+@pytest.mark.parametrize(("http_status", "words", "cause"), CAUSES)
+def test_the_hint_names_the_cause_and_no_question_is_settled(http_status: int, words: str, cause: str) -> None:
+    verdict = judge(http_status, words)
+    assert (verdict.status, verdict.status in PERMANENT) == ("rejected", False)
+    assert cause in verdict.hint
+
+
+@pytest.mark.parametrize("http_status", range(300, 600))
+def test_no_status_without_words_settles_a_question(http_status: int) -> None:
+    assert judge(http_status, "no").status not in PERMANENT
+
+
+def test_words_of_any_length_are_judged_at_once() -> None:
+    started_s = time.process_time()
+    for word in ("flagged ", "blocked safety ", "model ", "a content ", "api key ", "moderation "):
+        judge(400, words_of([], word * 100_000))
+    assert time.process_time() - started_s < 1.0
 
 
 @pytest.mark.parametrize(("http_status", "message", "status", "retry"), TABLE)

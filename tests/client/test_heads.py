@@ -1,9 +1,11 @@
 """The head of a reply has a limit, in whatever pieces it comes, and so has what follows a chunked body."""
 
+from collections.abc import Callable
+
 import httpx2
 import pytest
 
-from vqa_client.client.direct import HEAD_LIMIT_BYTES, Connection
+from vqa_client.client.connection import HEAD_LIMIT_BYTES, Connection
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
 OPENED = {"one line": b"HTTP/1.1 200 OK\r\nx: ", "many lines": b"HTTP/1.1 200 OK\r\n", "trailers": CHUNKED}
@@ -19,8 +21,8 @@ class Wire:
         self.aborted += 1
 
 
-def connected() -> tuple[Connection, Wire]:
-    connection, wire = Connection(), Wire()
+def connected(on_second_reply: Callable[[], None] = lambda: None) -> tuple[Connection, Wire]:
+    connection, wire = Connection(on_second_reply=on_second_reply), Wire()
     connection.transport, connection.alive = wire, True  # type: ignore[assignment]
     return connection, wire
 
@@ -54,3 +56,13 @@ async def test_a_long_body_is_no_head() -> None:
     connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body))
     connection.data_received(body)
     assert (await connection.reply).content == body
+
+
+async def test_a_reply_without_a_length_is_not_read_twice_where_its_connection_ends() -> None:
+    replies = []
+    connection, _ = connected(lambda: replies.append("second"))
+    connection.data_received(b"HTTP/1.1 204 No Content\r\n\r\n")
+    assert ((await connection.reply).status_code, connection.keep) == (204, True)
+    connection.end()
+    connection.connection_lost(None)
+    assert not replies

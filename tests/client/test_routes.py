@@ -53,7 +53,7 @@ def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is
     for what, number in happens:
         if what == "ask":
             living = [route for route in routes.all if not route.lost]
-            fewest = min((route.outstanding for route in living), default=0)
+            before = {route: route.outstanding for route in living}
             document = f"d{number}"
             route = routes.ready(on(document))
             assert (route is None) == (not living)
@@ -64,12 +64,11 @@ def test_a_document_stays_with_a_living_server_and_a_new_one_goes_where_least_is
             if home is not None and not home.lost:
                 assert route is home
             else:
-                assert route.outstanding == fewest
+                assert before[route] == min(before.values())
             homes[document] = route
-            route.outstanding += 1
             in_flight.append(route)
         elif what == "answer" and in_flight:
-            in_flight.pop(number % len(in_flight)).outstanding -= 1
+            in_flight.pop(number % len(in_flight)).window.leave()
         elif what == "lose":
             routes.drain(routes.all[number % count], "gone")
         elif what == "return":
@@ -93,7 +92,7 @@ def test_without_a_document_the_first_image_decides_and_without_both_nothing_doe
     other = Image(name="b.png", mime="image/png", sha256="cd" * 32, size_bytes=3)
     first = routes.ready(Request(text="?", images=(picture,)))
     assert first is not None
-    first.outstanding = 9
+    first.window.inside = 9
     assert routes.ready(Request(text="!", images=(picture, other))) is first
     assert routes.ready(Request(text="?", images=(other,))) is not first
     assert routes.ready(Request(text="?")) is not first

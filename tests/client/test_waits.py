@@ -1,6 +1,7 @@
 """Backoff, the server's own wish, and what all workers share."""
 
 import asyncio
+import math
 import random
 import time
 from email.utils import formatdate
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.limits import Breaker, Outage, Pause
+from vqa_client.client.limits import Breaker, Outage, Pause, Window
 from vqa_client.client.retry import CAP_S, backoff_s, retry_after_s
 
 NOW_S = 1_800_000_000.0
@@ -98,3 +99,118 @@ def test_the_breaker_counts_failures_in_a_row_and_any_reply_resets_it() -> None:
     assert [early.note("rejected") for _ in range(50)] == [False] * 49 + [True]
     never = Breaker(0)
     assert not any(never.note("server_error") for _ in range(100))
+
+
+def test_what_a_filter_refused_never_stops_a_run() -> None:
+    breaker = Breaker(3)
+    assert not any(breaker.note("refused") for _ in range(100))
+
+
+def filled(count: int) -> Window:
+    """A window with so many inside."""
+    window = Window()
+    assert all(window.enters() for _ in range(count))
+    return window
+
+
+def leave_refused(window: Window, count: int, *, limited: bool = True) -> None:
+    for _ in range(count):
+        window.refused(limited=limited)
+        window.leave()
+
+
+async def test_a_refusal_leaves_as_many_places_as_the_server_kept_requests() -> None:
+    window = filled(128)
+    leave_refused(window, 124)
+    assert (window.size, window.inside) == (4, 4)
+    assert not window.enters()
+    window.leave()
+    assert window.enters()
+
+
+async def test_a_server_that_limits_all_is_tried_by_one_and_one_that_is_down_by_all() -> None:
+    limited, down = filled(8), filled(8)
+    leave_refused(limited, 8)
+    leave_refused(down, 8, limited=False)
+    assert (limited.size, down.size) == (1, math.inf)
+
+
+async def test_answers_widen_the_window_only_while_it_keeps_others_waiting() -> None:
+    window = filled(128)
+    leave_refused(window, 124)
+    window.answered(late=False)
+    assert window.size == 4
+    waiting = [asyncio.create_task(window.enter()) for _ in range(60)]
+    await asyncio.sleep(0)
+    for _ in range(8):
+        window.answered(late=True)
+    assert window.size == 4
+    for _ in range(8):
+        window.answered(late=False)
+    assert window.size == 5
+    for _ in range(10 + 14):
+        window.answered(late=False)
+    assert window.size == 5 + 2 + 4
+    window.open()
+    await asyncio.gather(*waiting)
+    assert window.inside == 64
+
+
+async def test_places_are_given_in_order_and_a_refused_question_goes_first() -> None:
+    window, order = filled(2), list[str]()
+    leave_refused(window, 1)
+
+    async def enter(name: str, *, first: bool = False) -> None:
+        await window.enter(first=first)
+        order.append(name)
+
+    tasks = [asyncio.create_task(enter(name)) for name in "abc"]
+    await asyncio.sleep(0)
+    tasks.append(asyncio.create_task(enter("refused", first=True)))
+    await asyncio.sleep(0)
+    for _ in range(4):
+        window.leave()
+        await asyncio.sleep(0.001)
+    assert order == ["refused", "a", "b", "c"]
+
+
+async def test_a_cancelled_wait_takes_no_place_and_passes_it_on() -> None:
+    window = filled(2)
+    leave_refused(window, 1)
+    gone, woken, last = (asyncio.create_task(window.enter()) for _ in range(3))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.sleep(0)
+    window.leave()  # wakes the second, which is cancelled before it can take its place
+    woken.cancel()
+    await asyncio.wait_for(last, 1)
+    assert window.inside == 1
+
+
+@pytest.mark.parametrize(
+    ("ahead", "answered", "late", "lateness", "size"),
+    [
+        (127, 40, True, "crowded", 20),
+        (40, 40, True, "crowded", 20),
+        (30, 40, True, "own", math.inf),
+        (127, 40, False, "own", math.inf),
+        (7, 0, True, "own", math.inf),
+        (2, 1, True, "crowded", 1),
+    ],
+)
+def test_a_late_reply_is_the_crowds_where_the_server_answered_others_late(
+    ahead: int, answered: int, late: bool, lateness: str, size: float
+) -> None:
+    window, sent_s = filled(128), time.monotonic() - 10
+    window.answered(late=late)
+    assert window.timed_out(sent_s=sent_s, timeout_s=10, ahead=ahead, answered=answered) == lateness
+    assert window.size == size
+
+
+def test_a_silent_server_is_given_time_for_what_timed_out_and_no_more() -> None:
+    window, now_s = filled(128), time.monotonic()
+    window.answered(late=True)
+    assert window.timed_out(sent_s=now_s - 10, timeout_s=10, ahead=127, answered=40) == "crowded"
+    assert window.timed_out(sent_s=now_s + 20, timeout_s=10, ahead=20, answered=0) == "backlog"
+    assert window.timed_out(sent_s=now_s + 40, timeout_s=10, ahead=20, answered=0) == "own"
+    assert window.size == math.inf

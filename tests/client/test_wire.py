@@ -106,24 +106,11 @@ def test_a_refusal_field_is_a_refusal(message: dict[str, object], finish_reason:
     assert (completion.text, completion.finish_reason) == ("I can't help with A.", finish_reason)
 
 
-FILTER = {"code": "content_filter", "message": "filtered"}
-FILTERED = {"message": None, "finish_reason": "content_filter"}
-
-
 @pytest.mark.parametrize(
     ("body", "finish_reason"),
     [
-        ({"choices": [FILTERED]}, "content_filter"),
         ({"choices": [{"message": None, "finish_reason": "RECITATION"}]}, "RECITATION"),
         ({"choices": [{"message": None, "finish_reason": "MAX_TOKENS"}]}, "length"),
-        ({"error": FILTER}, "content_filter"),
-        ({"error": FILTER, "choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}, "content_filter"),
-        ({"error": {"message": "stopped"}, "choices": [FILTERED]}, "content_filter"),
-        ({"error": {"message": "stopped", "choices": [FILTERED]}}, "content_filter"),
-        (
-            {"error": {"code": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}}},
-            "ResponsibleAIPolicyViolation",
-        ),
     ],
 )
 def test_a_filter_or_a_limit_without_a_message_is_a_reply_without_text(body: object, finish_reason: str) -> None:
@@ -132,17 +119,17 @@ def test_a_filter_or_a_limit_without_a_message_is_a_reply_without_text(body: obj
 
 
 @pytest.mark.parametrize(
-    ("word", "status", "retry"),
+    ("word", "status"),
     [
-        ("insufficient_system_resource", "server_error", True),
-        ("overloaded", "server_error", True),
-        ("error", "bad_response", False),
-        ("ABORT", "bad_response", False),
+        ("insufficient_system_resource", "server_error"),
+        ("overloaded", "server_error"),
+        ("error", "bad_response"),
+        ("ABORT", "bad_response"),
     ],
 )
-def test_a_reply_that_the_server_gave_up_is_no_answer(word: str, status: str, retry: bool) -> None:
+def test_a_reply_that_the_server_gave_up_is_asked_for_again(word: str, status: str) -> None:
     failure = refused(reply(content="The tram could be", finish_reason=word))
-    assert (failure.verdict.status, failure.verdict.retry) == (status, retry)
+    assert (failure.verdict.status, failure.verdict.retry) == (status, True)
     assert word in failure.message
 
 
@@ -169,7 +156,7 @@ def test_tool_calls_without_text_are_no_answer() -> None:
 def test_http_200_without_a_completion_is_a_bad_response_that_shows_its_start(body: bytes, content_type: str) -> None:
     failure = refused(body, content_type=content_type)
     assert failure.verdict.status == "bad_response"
-    assert not failure.verdict.retry
+    assert failure.verdict.retry
     assert "HTTP 200" in failure.message
     assert (content_type or "no content type") in failure.message
 
@@ -181,7 +168,11 @@ def test_http_200_without_a_completion_is_a_bad_response_that_shows_its_start(bo
         ({"message": "Provider returned error", "code": "502"}, "server_error", True),
         ({"message": "This model's maximum context length is 2048 tokens.", "code": 400}, "too_long", False),
         ("overloaded", "server_error", True),
-        ({"message": "odd", "code": "insufficient_quota"}, "server_error", True),
+        ({"message": "odd", "code": "insufficient_quota"}, "rejected", False),
+        ({"message": "odd", "code": "rate_limit_exceeded"}, "rate_limited", True),
+        ({"message": "odd", "status": "RESOURCE_EXHAUSTED"}, "rate_limited", True),
+        ({"message": "odd", "code": "model_not_found"}, "rejected", False),
+        ({"message": "odd", "type": "authentication_error"}, "rejected", False),
         ({"message": "odd", "code": 7}, "server_error", True),
     ],
 )
@@ -202,6 +193,143 @@ def test_a_slip_in_the_json_loses_no_answer(body: bytes) -> None:
     completion = read(body)
     assert completion.text.startswith("B")
     completion.text.encode()
+
+
+ERRORS: list[tuple[object, str]] = [
+    ([{"error": {"code": 429, "message": "Resource exhausted"}}], "rate_limited"),
+    ([{"error": {"code": 503, "message": "The model is overloaded", "status": "UNAVAILABLE"}}], "server_error"),
+    ({"object": "error", "code": 404, "message": "the model m does not exist"}, "rejected"),
+    ({"code": 402, "message": "credits"}, "rejected"),
+    ({"statusCode": 429, "message": "slow down"}, "rate_limited"),
+    ({"error": {"message": "Insufficient credits"}}, "rejected"),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), ERRORS)
+@pytest.mark.parametrize("lead", ["", "\ufeff", ": PROCESSING\n\n: PROCESSING\n\n"])
+def test_an_error_inside_a_success_is_found_in_every_wrapping(body: object, status: str, lead: str) -> None:
+    assert refused(lead.encode() + json.dumps(body).encode()).verdict.status == status
+
+
+FILTERED: list[tuple[int, object]] = [
+    (400, {"error": {"message": "filtered by the content policy", "code": "content_filter"}}),
+    (400, {"error": {"message": "no", "code": "content_policy_violation", "type": "invalid_request_error"}}),
+    (400, {"error": {"message": "no", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+    (400, {"code": "DataInspectionFailed", "message": "Input data may contain inappropriate content."}),
+    (400, {"error": {"code": "data_inspection_failed", "message": "no"}}),
+    (400, {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}}),
+    (400, {"error": {"code": "InputImageSensitiveContentDetected", "message": "no"}}),
+    (400, {"error": {"message": "Your request was rejected as a result of our safety system."}}),
+    (400, {"error": {"message": "Output blocked by content filtering policy"}}),
+    (403, {"error": {"code": 403, "message": "no", "metadata": {"raw": '{"error":{"code":"moderation_blocked"}}'}}}),
+    (403, {"error": {"message": "m requires moderation and your input was flagged"}}),
+    (451, {"error": {"message": "no", "type": "content_policy"}}),
+    (500, {"error": {"choices": [{"finish_reason": "content_filter", "message": {"content": None}}]}}),
+    (200, {"error": {"message": "filtered", "code": "content_filter"}}),
+    (200, {"error": {"choices": [{"finish_reason": "content_filter", "message": {"content": ""}}]}}),
+    (200, {"choices": [{"message": None, "finish_reason": "content_filter"}]}),
+    (200, {"error": {"code": "content_filter"}, "choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}),
+    (200, {"error": {"message": "stopped"}, "choices": [{"message": None, "finish_reason": "content_filter"}]}),
+    (200, {"choices": [{"error": {"code": 403, "message": "flagged by the provider's moderation"}}]}),
+    (200, {"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+    (200, [{"error": {"code": 400, "message": "no", "status": "SAFETY"}}]),
+]
+
+
+@pytest.mark.parametrize(("http_status", "body"), FILTERED)
+def test_what_a_filter_refuses_is_refused_however_the_provider_says_it(http_status: int, body: object) -> None:
+    completion = read_reply(http_status, "application/json", json.dumps(body).encode())
+    assert (completion.text, completion.finish_reason) == ("", "content_filter")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Your account was flagged for violating our usage policies",
+        "This organization has been blocked for safety policy violations",
+        "unrecognized request argument: safety_settings",
+    ],
+)
+def test_what_is_about_an_account_or_a_parameter_is_no_filter(message: str) -> None:
+    assert refused(json.dumps({"error": {"message": message}}).encode(), 400).verdict.status == "rejected"
+
+
+GOOD = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\xef\xbb\xbf" + GOOD,
+        GOOD.decode().encode("utf-16"),
+        b": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n" + GOOD,
+        b"\n \r\n\n" + GOOD,
+        b": keep-alive\r\n\r\n" + GOOD,
+        b"[" + GOOD + b"]",
+    ],
+    ids=["mark", "utf-16", "comments", "blank lines", "crlf", "list of one"],
+)
+def test_what_stands_around_the_json_loses_no_answer(body: bytes) -> None:
+    assert read(body).text == "B"
+
+
+@pytest.mark.parametrize("http_status", [200, 201, 203])
+def test_every_success_with_a_completion_is_read(http_status: int) -> None:
+    assert read_reply(http_status, "application/json", GOOD).text == "B"
+
+
+def events(*chunks: object, end: str = "data: [DONE]\n\n", between: str = "\n\n") -> bytes:
+    said = [f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}{between}" for chunk in chunks]
+    return ("".join(said) + end).encode()
+
+
+def delta(content: str | None = None, finish_reason: str | None = None, **more: object) -> dict[str, object]:
+    return {"choices": [{"index": 0, "delta": {"content": content, **more}, "finish_reason": finish_reason}]}
+
+
+STREAMS = [
+    events(delta("It is"), delta(" B"), delta(None, "stop")),
+    events(delta("It is"), delta(" B", "stop"), end=""),
+    events(delta("It is"), delta(" B")),
+    b"\xef\xbb\xbf: wait\n\n" + events(delta("", role="assistant"), delta("It is B", "stop"), between="\r\n\r\n"),
+    events(delta("It is"), delta(" B", "stop"), between="\n"),
+    events({"choices": [{"message": {"content": "It is B"}, "finish_reason": "stop"}]}),
+    events(json.dumps(delta("It is B", "stop"), indent=1).replace("\n", "\ndata: ")),
+    events(delta("It is B", "stop"), {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}),
+]
+
+
+@pytest.mark.parametrize("body", STREAMS)
+def test_a_stream_that_nobody_asked_for_is_put_together(body: bytes) -> None:
+    completion = read(body)
+    assert completion.text == "It is B"
+    assert completion.finish_reason in ("stop", None)
+
+
+def test_all_that_a_stream_says_is_read() -> None:
+    logprobs = {"content": [{"token": "B", "logprob": -0.1, "top_logprobs": []}]}
+    first = {"model": "m", "choices": [{"index": 0, "delta": {"content": "B"}, "logprobs": logprobs}]}
+    other = {"choices": [{"index": 1, "delta": {"content": "another choice"}, "finish_reason": "stop"}]}
+    usage = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    completion = read(events(delta(None, reasoning_content="Hm"), first, other, delta(None, "length"), usage))
+    assert (completion.text, completion.reasoning, completion.finish_reason) == ("B", "Hm", "length")
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.model) == (7, 3, "m")
+    assert completion.first_token == {"B": -0.1}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (events(delta("It is"), end=""), "bad_response"),
+        (events({}, end=""), "bad_response"),
+        (events("not JSON"), "bad_response"),
+        (events(delta("It"), {"error": {"message": "overloaded", "code": 503}}, end=""), "server_error"),
+        (events({"error": {"message": "slow down", "code": 429}}, end=""), "rate_limited"),
+    ],
+)
+def test_a_stream_that_was_cut_is_asked_again(body: bytes, status: str) -> None:
+    verdict = refused(body).verdict
+    assert (verdict.status, verdict.retry) == (status, True)
 
 
 def test_deep_nesting_is_a_bad_response() -> None:

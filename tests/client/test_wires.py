@@ -9,11 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import httpcore2
 import httpx2
 import pybase64
 import pytest
 
 from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
 from tests.fakes.words import (
     answer,
@@ -24,20 +27,25 @@ from tests.fakes.words import (
     delay,
     early_413_while_uploading,
     first_n,
+    followed_by,
     hang,
     hang_mid_body,
     http_1_0,
     huge_headers,
     invalid_http,
+    redirect,
     reset,
     slow_reading,
     stale_keepalive,
     trickle,
+    twice,
     until_close,
     wrong_content_length,
 )
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.direct import DirectTransport
+from vqa_client.client.pool import PoolTransport
+from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.session import open_session
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -112,11 +120,122 @@ async def test_a_broken_reply_is_a_lost_connection_and_the_next_one_counts(
     assert caught.value.status in ("connection", "bad_response")
 
 
-async def test_a_connection_that_the_server_closed_while_idle_is_no_attempt(fault_server: StartsServers) -> None:
+@both
+async def test_a_connection_that_the_server_closes_under_a_request_costs_no_retry_and_is_counted(
+    engine: Engine, fault_server: StartsServers
+) -> None:
     server = fault_server(stale_keepalive(answer("B")))
-    async with asker(server) as chat:
-        for _ in range(4):
-            assert (await chat.complete(Request(text="?"))).attempts == 1
+    async with asker(server, engine, max_retries=0) as chat:
+        attempts = [(await chat.complete(Request(text="?"))).attempts for _ in range(4)]
+    assert sum(attempts) == len(server.chats)
+    assert 2 in attempts
+    assert max(attempts) == 2
+
+
+@both
+async def test_what_follows_a_reply_is_never_read_for_the_next_question(
+    engine: Engine, fault_server: StartsServers
+) -> None:
+    for play in (
+        twice(_own_words),
+        twice(_own_words, after_s=0.0),
+        followed_by(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", _own_words),
+        followed_by(b"\r\n", _own_words),
+        followed_by(b"junk", _own_words),
+        (chunked(5), answer(_own_words)),
+    ):
+        async with asker(fault_server(play), engine, max_retries=0) as chat:
+            for number in range(12):
+                assert (await chat.complete(Request(text=f"[[{number}]]"))).text == f"[[{number}]]"
+                if isinstance(play, tuple):
+                    continue
+                await asyncio.sleep(0.002)  # the second one is on its way
+
+
+class ReusedOnce(httpcore2.AsyncNetworkBackend):
+    """A network whose first connection ends under its second request, and whose later ones never come about."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
+        self.opened += 1
+        if self.opened > 1:
+            await asyncio.Event().wait()
+        return httpcore2.AsyncMockStream([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b""])
+
+
+async def test_a_request_that_is_sent_again_has_the_whole_limit_for_its_way() -> None:
+    async with PoolTransport(ReplyRoom()) as transport:
+        transport._network._network = network = ReusedOnce()
+        request = httpx2.Request("POST", "http://localhost/", extensions={"timeout": {"connect": 0.05}}, json={})
+        assert (await transport.handle_async_request(request)).content == b"{}"
+        with pytest.raises(httpx2.ConnectTimeout, match=r"no connection to localhost:http in 0\.05 s"):
+            async with asyncio.timeout(5):
+                await transport.handle_async_request(request)
+    assert network.opened == 2
+
+
+def _own_words(received: Received) -> str:
+    return received.prompt
+
+
+@both
+async def test_bytes_between_requests_close_the_connection(engine: Engine, fault_server: StartsServers) -> None:
+    server = fault_server(followed_by(b"HTTP/1.1 408 Request Timeout\r\n\r\n", _own_words, after_s=0.01))
+    async with asker(server, engine, max_retries=0) as chat:
+        for number in range(4):
+            assert (await chat.complete(Request(text=f"[[{number}]]"))).text == f"[[{number}]]"
+            await asyncio.sleep(0.05)
+
+
+@both
+@pytest.mark.parametrize("connection", [b"connection: close\r\n", b""])
+async def test_chunks_win_over_a_length(engine: Engine, connection: bytes, fault_server: StartsServers) -> None:
+    body = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
+    head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n" + connection + b"\r\n"
+    server = fault_server(invalid_http(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)))
+    async with asker(server, engine) as chat:
+        for _ in range(3):
+            assert (await chat.complete(Request(text="?"))).text == "B"
+
+
+@both
+@pytest.mark.parametrize(("status", "posts"), [(307, [2, 2, 2]), (308, [2, 1, 1])])
+async def test_a_redirection_on_the_same_server_is_followed_with_the_body(
+    status: int, posts: list[int], engine: Engine, fault_server: StartsServers
+) -> None:
+    def script(received: Received) -> Play:
+        return answer("B") if "moved" in received.path else redirect("/v1/chat/completions?moved=1", status)
+
+    server = fault_server(script)
+    image = picture(300_000)
+    async with asker(server, engine, max_retries=0) as chat:
+        attempts = [(await chat.complete(Request(text="?", images=(image,)))).attempts for _ in posts]
+    assert attempts == posts
+    assert {chat.images[0].data for chat in server.chats} == {image.data}
+
+
+@both
+@pytest.mark.parametrize(
+    ("location", "status"),
+    [
+        ("https://elsewhere.example/v1/chat/completions", 307),
+        ("/v1/chat/completions", 302),
+        ("/v1/chat/completions", 307),
+        ("http://[", 308),
+    ],
+    ids=["elsewhere", "another method", "in a circle", "nowhere"],
+)
+async def test_a_redirection_that_is_not_followed_names_its_target(
+    location: str, status: int, engine: Engine, fault_server: StartsServers
+) -> None:
+    server = fault_server(redirect(location, status))
+    with pytest.raises(QuestionFailed) as caught:
+        await ask(server, engine, max_retries=2)
+    assert caught.value.status == "rejected"
+    assert location in str(caught.value) or location == "http://["
+    assert len(server.chats) <= 5
 
 
 @both

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from vqa_client.client.direct import Connection
+from vqa_client.client.connection import Connection
 
 
 @asynccontextmanager

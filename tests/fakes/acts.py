@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tests.fakes.line import Action, Line, Play, Script
+from tests.fakes.line import Action, Line, Play, Reply, Script
 from tests.fakes.received import Received
 from tests.fakes.replies import answer
 from tests.fakes.wire import HungUp
@@ -94,6 +94,47 @@ class Together(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Queue(Action):
+    """Serve `n` requests at once, each for some seconds, the others in their order."""
+
+    n: int
+    seconds: float
+    notices: bool
+    places: list[asyncio.Semaphore] = field(default_factory=list)
+
+    async def perform(self, line: Line) -> None:
+        """Wait for a place, and keep it for the time of the service."""
+        if not self.places:
+            self.places.append(asyncio.Semaphore(self.n))  # of the server's own loop
+        async with self.places[0]:
+            await (line.wire.pause(self.seconds) if self.notices else asyncio.sleep(self.seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Behind(Action):
+    """Write the reply, and then more bytes: those given, or the same reply once more."""
+
+    reply: Reply
+    data: bytes | None
+    after_s: float | None
+
+    async def perform(self, line: Line) -> None:
+        """Write both, in one piece or one after the other."""
+        line.finished, line.received.status = True, self.reply.status
+        line.host.ledger.ends(line.received)
+        head = line.manner.head(self.reply.status, self.reply.headers, len(self.reply.body), close=False)
+        first = head + self.reply.body
+        more = first if self.data is None else self.data
+        if self.after_s is None:
+            await line.wire.send(first + more)
+            return
+        await line.wire.send(first)
+        await asyncio.sleep(self.after_s)
+        with suppress(HungUp):
+            await line.wire.send(more)
+
+
+@dataclass(frozen=True, slots=True)
 class Restart(Action):
     """Drop all connections, this one too, and refuse new ones for a while."""
 
@@ -171,6 +212,21 @@ def hold() -> Action:
 def together(n: int, timeout_s: float = 5.0) -> Action:
     """Wait until `n` requests are here at once; the time is for the case that they never are."""
     return Together(n, timeout_s)
+
+
+def queue(n: int, seconds: float, *, notices: bool = True) -> Action:
+    """Serve `n` at once; a server that doesn't notice works on for clients that have left."""
+    return Queue(n, seconds, notices)
+
+
+def twice(text: str | Callable[[Received], str], *, after_s: float | None = None) -> Script:
+    """The answer comes twice on one connection, in one piece or so many seconds apart."""
+    return lambda received: Behind(answer(text)(received), None, after_s)
+
+
+def followed_by(data: bytes, text: str | Callable[[Received], str], *, after_s: float | None = None) -> Script:
+    """The answer with these bytes behind it."""
+    return lambda received: Behind(answer(text)(received), data, after_s)
 
 
 def restart(down_s: float = 0.0) -> Action:

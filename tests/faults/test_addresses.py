@@ -1,13 +1,16 @@
 """Whatever people type or export as the way to a server: it leads there, or one message says why not."""
 
 import asyncio
+import contextlib
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.certificates import server_context
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import at, hang, only_path, oracle
 from tests.faults.questions import Notes, Questions
@@ -245,3 +248,76 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
     async with asyncio.timeout(3):
         told = await _refused(server.base_url, Questions(tmp_path, 1), wait_for_server=0.5, engine=engine)
     assert str(server.port) in told
+
+
+class Relay:
+    """Relays connections to a server, as a proxy does where `tunnels`; those with the numbers `silent` get nothing."""
+
+    def __init__(self, port: int, silent: Callable[[int], bool], *, tunnels: bool) -> None:
+        self.port, self.silent, self.tunnels, self.opened = port, silent, tunnels, 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.opened += 1
+        silent = self.silent(self.opened)
+        with contextlib.closing(writer):
+            while self.tunnels and await reader.readline() not in (b"\r\n", b""):
+                pass
+            if silent:
+                await reader.read()
+                return
+            to = await asyncio.open_connection("127.0.0.1", self.port)
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n" * self.tunnels)
+            await asyncio.gather(self._pump(reader, to[1]), self._pump(to[0], writer))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError), contextlib.closing(writer):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+
+
+async def lists_models_and_closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    listed = b'{"data": [{"id": "tiny-vlm"}]}'
+    head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(listed)
+    with contextlib.suppress(OSError), contextlib.closing(writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head + listed)
+        await writer.drain()
+
+
+WAYS = [("direct", False), ("httpx2", False), ("direct", True)]
+"""The engine, and whether a proxy is in between: httpx2 is its engine then."""
+
+
+@pytest.mark.parametrize(("engine", "tunnels"), WAYS, ids=["TLS direct", "TLS httpx2", "CONNECT"])
+@pytest.mark.parametrize("probes", [False, True], ids=["from now on", "every other time"])
+async def test_a_way_that_falls_silent_before_the_first_byte_ends_questions_in_their_time(
+    probes: bool, engine: str, tunnels: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 1)
+    context = server_context(tmp_path / "ca.pem")
+
+    async with await asyncio.start_server(lists_models_and_closes, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        relay = Relay(port, lambda n: n > 1 and (not probes or n % 2 == 0), tunnels=tunnels)
+        async with await asyncio.start_server(relay, "127.0.0.1", 0) as front:
+            relayed = front.sockets[0].getsockname()[1]
+            if tunnels:
+                monkeypatch.setattr("vqa_client.client.proxy.is_loopback", lambda host: False)
+                monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{relayed}")
+            asking = of.ask(
+                f"https://127.0.0.1:{port if tunnels else relayed}/v1",
+                engine=engine,
+                ca_bundle=tmp_path / "ca.pem",
+                timeout=1.0,
+                wait_for_server=0.5,
+                breaker_after=0,
+                max_workers=1,
+                metrics=False,
+            )
+            async with asyncio.timeout(30):
+                if probes:
+                    assert {record["status"] for record in (await asking).values()} == {"connection"}
+                else:
+                    with pytest.raises(ServerUnusable, match="no answer from"):
+                        await asking

@@ -198,7 +198,7 @@ async def test_no_character_of_a_text_ever_ends_a_record(
         "reply": answer(BREAKERS + " The answer is B."),
         "question": "B",
         "reasoning": answer("B", reasoning=BREAKERS),
-        "error": error(400, BREAKERS),
+        "error": error(400, BREAKERS + " maximum context length"),
     }
     server = fault_server(oracle({**of.replies(), "[[q1]]": plays[place]}))
     await of.ask(server)

@@ -139,6 +139,40 @@ async def test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_
     assert (records["q1"]["output"], records["q1"]["score"]) == (None, 0.0)
 
 
+@pytest.mark.parametrize(
+    "glitch",
+    [
+        empty_body(200),
+        empty_body(201),
+        empty_body(204),
+        json_reply({"choices": []}),
+        json_reply({"choices": None}),
+        html(200, "One moment"),
+        json_reply([{"error": {"code": 429, "message": "Resource exhausted"}}]),
+        body_of(b'data: {"choices": [{"delta": {"content": "cut"}}]}\n\n', content_type="text/event-stream"),
+    ],
+    ids=["empty", "201", "204", "no choices", "null", "page", "429 in a list", "cut stream"],
+)
+async def test_one_glitch_of_a_success_is_repeated(glitch: Play, tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 2)
+    server = fault_server(first_n_of_each(1, glitch, oracle(of.replies())))
+    records = await of.ask(server, max_retries=2, check=False)
+    assert [(r["status"], r["attempts"], r["score"]) for r in records.values()] == [("ok", 2, 1.0)] * 2
+
+
+@pytest.mark.parametrize("engine", ["direct", "httpx2"])
+@pytest.mark.parametrize(
+    "lead", [b"\xef\xbb\xbf", b": OPENROUTER PROCESSING\n\n", b"\r\n"], ids=["mark", "comment", "blank line"]
+)
+async def test_what_stands_before_the_json_is_the_same_to_both_engines(
+    lead: bytes, engine: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+    body = lead + b'{"choices": [{"message": {"content": "(A)"}, "finish_reason": "stop"}]}'
+    (record,) = (await of.ask(fault_server(body_of(body)), engine=engine, check=False)).values()
+    assert (record["status"], record["answer"], record["attempts"]) == ("ok", "A", 1)
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 408])
 @pytest.mark.parametrize("shape", ["html", "text"])
 async def test_a_gateways_page_is_a_passing_fault(

@@ -14,11 +14,20 @@ import pytest
 import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
-from tests.fakes.words import answer, close_without_reply, echo_question_id, error, oracle
+from tests.fakes.words import (
+    answer,
+    close_without_reply,
+    echo_question_id,
+    error,
+    first_n,
+    json_reply,
+    oracle,
+    redirect,
+)
 from tests.faults.commands import ran
 from tests.faults.flips import flipped
 from tests.faults.questions import Notes, Questions, niah_settings
-from vqa_client.errors import IdentityError, UsageError
+from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.reports.logged_run import read_run
 from vqa_client.runs.rescored import rescore
 
@@ -331,10 +340,10 @@ async def test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_o
     )
     mended = fault_server(oracle(of.replies()))
     await of.ask(mended)
-    assert sorted(chat.prompt[:6] for chat in mended.chats) == ["[[q3]]", "[[q4]]"]
+    assert sorted(chat.prompt[:6] for chat in mended.chats) == ["[[q3]]", "[[q4]]", "[[q7]]"]
     of.page("q8").write_bytes(of.page("q0").read_bytes())
     records = await of.ask(mended, retry_failed=True)
-    assert sorted(chat.prompt[:6] for chat in mended.chats[2:]) == ["[[q5]]", "[[q7]]", "[[q8]]"]
+    assert sorted(chat.prompt[:6] for chat in mended.chats[3:]) == ["[[q5]]", "[[q8]]"]
     assert [records[name]["status"] for name in of.ids] == ["ok"] * 6 + ["truncated", "ok", "ok"]
     assert sorted(result["instance_id"] for result in of.report()["results"]) == of.ids
 
@@ -359,3 +368,41 @@ async def test_a_run_in_many_parts_ends_as_one_run_does(tmp_path: Path, fault_se
         await of.ask(server, limit=limit, max_workers=3, output=of.output)
     assert of.report_path().read_bytes() == whole
     assert len(server.chats) == 60
+
+
+NOT_THE_QUESTIONS: list[tuple[Play, str]] = [
+    (error(402, "insufficient credits"), "credits"),
+    (error(401, "no"), "key"),
+    (json_reply([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}], 400), "key"),
+    (error(400, "The model `tiny-vlm` does not exist", shape="flat"), "model"),
+    (json_reply({"object": "error", "code": 404, "message": "the model tiny-vlm does not exist"}), "model"),
+    (json_reply({"object": "error", "code": 402, "message": "no"}), "credits"),
+    (error(407, "no"), "proxy"),
+    (error(413, "no"), "larger"),
+    (error(422, "no"), "mend the server"),
+    (error(451, "no"), "mend the server"),
+    (redirect("https://elsewhere.example/v1", 302), "--base_url"),
+]
+
+
+@pytest.mark.parametrize(("play", "cause"), NOT_THE_QUESTIONS)
+async def test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all(
+    play: Play, cause: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 30)
+    with pytest.raises(ServerUnusable, match="10 questions in a row failed") as stopped:
+        await of.ask(fault_server(first_n(1, oracle(of.replies()), then=play)), check=False, breaker_after=10)
+    assert cause in stopped.value.hint
+    records = await of.ask(fault_server(oracle(of.replies())))
+    assert {record["status"] for record in records.values()} == {"ok"}
+    assert of.report()["accuracy"] == 100.0
+
+
+async def test_a_server_that_filters_everything_is_asked_to_the_end(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 30)
+    server = fault_server(error(400, "filtered by the content policy", shape="openai", code="content_filter"))
+    records = await of.ask(server, check=False, breaker_after=5)
+    assert {(record["status"], record["score"]) for record in records.values()} == {("refused", 0.0)}
+    assert len(server.chats) == 30

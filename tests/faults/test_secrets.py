@@ -15,7 +15,19 @@ import pytest
 import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
-from tests.fakes.words import answer, at, body_of, echo_authorization_in_400, first_n, hang, oracle, require_key
+from tests.fakes.received import Received
+from tests.fakes.words import (
+    answer,
+    at,
+    body_of,
+    echo_authorization_in_400,
+    error,
+    first_n,
+    hang,
+    only_path,
+    oracle,
+    require_key,
+)
 from tests.faults.commands import ROOT, TIMEOUT_S, environment, ran, running, wait_for, wait_until
 from tests.faults.questions import Notes, Questions
 from vqa_client.client.endpoint import Endpoint, headers_for
@@ -76,6 +88,45 @@ def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
     assert leaks(done.text) == []
     assert leaking_files(of.output) == []
     assert "<key>" in of.log_path.read_text()
+
+
+@pytest.mark.parametrize(
+    "form", ["{origin}/{key}/v1", "{host}/{key}/v1", "{origin}/v1?k={key}", "{host}/v1?v=1&k={key}"]
+)
+def test_a_key_in_the_path_or_the_query_of_an_address_is_not_repeated(
+    form: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    def repeats(received: Received) -> Play:
+        said = f"Cannot {received.method} {received.path}"
+        return (
+            error(400, said)
+            if "[[q0]]" in received.prompt
+            else error(500, said)
+            if "[[q1]]" in received.prompt
+            else "B"
+        )
+
+    of = Questions(tmp_path, 8)
+    path = f"/{KEY}/v1/chat/completions" if "/{key}" in form else "/v1/chat/completions"
+    server = fault_server(only_path(path, then=repeats))
+    address = form.format(origin=server.origin, host=server.origin.removeprefix("http://"), key=KEY)
+    done = ran(of.arguments(address, "--max_retries", "0", "--breaker_after", "0"))
+    assert (done.code, done.is_clean()) == (1, True), done.text
+    assert {KEY in chat.path for chat in server.chats} == {True}
+    assert "<key>" in of.log_path.read_text()
+    checked = ran(["check", "--base_url", address, "--json", "--model", "m"])
+    viewed = ran(["report", str(of.log_path), "--json"])
+    with running(of.arguments(address, "--fresh")) as command:
+        assert wait_for(server, "requests", 20)
+        command.signal(signal.SIGINT)
+        command.signal(signal.SIGINT)
+        stopped = command.finished()
+    refused = ran(
+        of.arguments(address.replace(server.origin.rpartition(":")[2], "1"), "--wait_for_server", "0", "--fresh")
+    )
+    assert refused.code == 3, refused.text
+    assert leaks(done.text + checked.text + viewed.text + stopped.text + refused.text) == []
+    assert leaking_files(of.output) == []
 
 
 @pytest.mark.parametrize(
@@ -234,7 +285,15 @@ def test_no_form_in_which_a_key_is_repeated_is_kept(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", [f"http://bob:{KEY}@h/v1", f"http://h/v1?api-key={KEY}&v=1", f"http://h/v1?code={KEY}"]
+    "address",
+    [
+        f"http://bob:{KEY}@h/v1",
+        f"http://{KEY}@h/v1",
+        f"http://h/v1?api-key={KEY}&v=1",
+        f"http://h/v1?code={KEY}",
+        f"http://h/v1?k={KEY}",
+        f"http://h/{KEY}/v1",
+    ],
 )
 def test_a_key_in_the_address_is_not_repeated(address: str) -> None:
     base = httpx2.URL(address)

@@ -13,9 +13,10 @@ from PIL import Image as PillowImage
 from tests.scoring.choice_replies import VEHICLES
 from vqa_client.cli.text import safe
 from vqa_client.client import retry
-from vqa_client.client.coding import plain_response
+from vqa_client.client.coding import _unpacked
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.client.probe import _read_models
+from vqa_client.client.reply_room import REPLY_LIMIT_BYTES
 from vqa_client.client.url import candidates, join, without_secrets
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import DataError, QuestionFailed, UsageError
@@ -118,8 +119,10 @@ def _words(data: bytes) -> None:
 
 
 def _coding(data: bytes) -> None:
-    coding = (b"gzip", b"deflate", b"gzip, deflate", b"identity")[len(data) % 4]
-    plain_response(200, [(b"content-encoding", coding)], data)
+    coding = ("gzip", "deflate", "gzip, deflate", "identity")[len(data) % 4]
+    content = _unpacked(data, coding, REPLY_LIMIT_BYTES)
+    assert content is not None
+    assert len(content) <= REPLY_LIMIT_BYTES
 
 
 def _address(data: bytes) -> None:

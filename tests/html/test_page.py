@@ -16,6 +16,7 @@ from vqa_client.html.page import number, write_page
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 from vqa_client.types import Record
+from vqa_client.unseen import unseen
 
 
 class Elements(HTMLParser):
@@ -75,6 +76,16 @@ def test_no_control_character_and_no_override_reaches_the_tables(tmp_path: Path)
     html = html_of(tmp_path, hostile()).partition('id="data"')[0]
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]", html)
     assert "[U+202E]" in html
+
+
+def test_the_script_finds_the_same_unseen_characters(tmp_path: Path) -> None:
+    script = re.search(r"const UNSEEN = /(.*)/gu;", html_of(tmp_path, [record()]))
+    assert script is not None
+    found = re.compile(re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{code[1]:0>8}", script[1]))
+    assert all(
+        bool(found.search(f"a{chr(number)}")) == bool(unseen(lines=True).search(f"a{chr(number)}"))
+        for number in (*range(0x3200), *range(0xFE00, 0x10000), *range(0xE0000, 0xE1000), 0x1D173)
+    )
 
 
 def test_the_page_asks_nothing_of_a_network(tmp_path: Path) -> None:

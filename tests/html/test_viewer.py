@@ -1,7 +1,10 @@
 """The server of `view`: addresses, changes, and what it keeps to itself."""
 
+import contextlib
 import os
+import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -10,10 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.faults.commands import wait_until
 from tests.html.samples import record, write_run
 from tests.html.test_shown_images import put
 from vqa_client.errors import DataError, UsageError
-from vqa_client.html.serving import ReportServer
+from vqa_client.html.serving import MOST_WAITING, ReportServer
 from vqa_client.html.shown_images import CHANGED
 from vqa_client.html.viewer import Viewer
 from vqa_client.types import Record
@@ -146,6 +150,46 @@ def test_who_does_not_know_the_path_reads_nothing(server: ReportServer) -> None:
 
 def test_another_hosts_name_reads_nothing(server: ReportServer) -> None:
     assert fetched(server.address, host="evil.example:80")[0] == 404
+
+
+def test_a_head_is_a_page_without_its_body(server: ReportServer) -> None:
+    address = server.server_address[1]
+    with socket.create_connection(("127.0.0.1", address), timeout=5) as asking:
+        wanted = f"{{}} {server.root}{{}} HTTP/1.1\r\nHost: localhost:{address}\r\n\r\n"
+        for path, status in (("0/", b"200"), ("0/image/9", b"404")):
+            asking.sendall(wanted.format("HEAD", path).encode())
+            head = asking.recv(65536)
+            assert head.split(b" ")[1] == status
+            assert head.endswith(b"\r\n\r\n")
+            assert b"Content-Length: 0" not in head
+        asking.sendall(wanted.format("GET", "0/state").encode())  # nothing of the bodies is left in between
+        assert asking.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nX: "])
+def test_idle_and_slow_connections_keep_nobody_out(said: bytes, server: ReportServer) -> None:
+    with contextlib.ExitStack() as stack:
+        started_s = time.monotonic()
+        for _ in range(400):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=5))
+            idle.sendall(said)
+        assert fetched(server.address)[0] == 200
+        assert time.monotonic() - started_s < 5
+        ours = [thread for thread in threading.enumerate() if "process_request" in thread.name]
+        assert wait_until(lambda: sum(thread.is_alive() for thread in ours) <= MOST_WAITING + 1)
+
+
+def test_a_request_that_never_ends_is_hung_up_on(server: ReportServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.html.serving._LONGEST_S", 0.2)
+    with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=5) as slow:
+        for _ in range(500):
+            try:
+                slow.sendall(b"x")
+            except OSError:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("still read after 5 s")
 
 
 def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> None:

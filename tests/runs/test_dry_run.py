@@ -91,7 +91,7 @@ async def test_prices_are_no_part_of_a_runs_identity(tmp_path: Path, fault_serve
 
 async def test_what_is_answered_already_is_left_out(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 5)
-    said: dict[str, Any] = {"[[q1]]": error(500), "[[q2]]": error(422), "[[q3]]": answer("")}
+    said: dict[str, Any] = {"[[q1]]": error(500), "[[q2]]": error(400, "at most 0 images"), "[[q3]]": answer("")}
     await of.ask(fault_server(oracle({**of.replies(), **said})), max_retries=0)
     log = of.log_path.read_bytes()
     for given, left in (({}, 1), ({"retry": "failed"}, 2), ({"retry": "empty"}, 2), ({"fresh": True}, 5)):

@@ -98,7 +98,7 @@ async def test_a_resumed_run_asks_again_what_is_named(
     of = Questions(tmp_path, 5)
     said: dict[str, Any] = {
         "[[q1]]": error(500),
-        "[[q2]]": error(422),
+        "[[q2]]": error(400, "at most 0 images"),
         "[[q3]]": answer(""),
         "[[q4]]": answer("I cannot tell you"),
     }

@@ -138,7 +138,7 @@ async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_req
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = sample(tmp_path, 4)
-    server = fault_server(oracle(of.replies() | {"[[q0]]": error(500), "[[q1]]": error(422)}))
+    server = fault_server(oracle(of.replies() | {"[[q0]]": error(500), "[[q1]]": error(400, "at most 0 images")}))
     settings = of.settings(server.base_url, max_retries=0)
     await vqa_client.arun(settings)
     server.script = oracle(of.replies())

@@ -9,8 +9,8 @@ class Said(NamedTuple):
     """A completion: its text, its two token counts, and what else it has."""
 
     text: str
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
     finish: str = "stop"
     reasoning: str | None = None
 
@@ -54,9 +54,13 @@ NO_FORMAT = Failed("rejected", hint="response_format")
 BAD_IMAGE = Failed("bad_image", hint="--image_format")
 TOO_LONG = Failed("too_long", hint="max-model-len")
 TOO_MANY = Failed("too_many_images", hint="--limit-mm-per-prompt")
-NO_CHAT = Failed("bad_response")
+NO_CHAT = Failed("bad_response", attempts=2)
 FAULT = Failed("server_error", attempts=2)
-LOST = Failed("connection", attempts=2)
+LOST = Failed("connection", attempts=3)  # once more for a connection that may have been closed before
+RED_TOLD = Said("red", None, None)
+CUT_TOLD = Said("red because the", None, None, "length")
+PIECES = "the image shows a red triangle.\n"
+THOUGHT_TOLD = Said(f"{PIECES}</think>\n\nred", None, None)
 
 SERVERS = ("vllm", "mlx-vlm", "llamacpp")
 # fmt: off
@@ -151,22 +155,22 @@ BY_PROBE: dict[str, tuple[Expected, Expected, Expected]] = {
     "ctx_stream": (TOO_LONG, TOO_LONG, TOO_LONG),
     "ctx_max_tokens": (NO_ROOM, RED, RED),
     # models, and requests that are none
-    "unknown_model": (NO_PATH, NO_MODEL, RED),
+    "unknown_model": (NO_MODEL, NO_MODEL, RED),
     "empty_model": (RED, NO_MODEL, RED),
     "no_model": (RED, REJECTED, RED),
     "no_messages": (REJECTED, REJECTED, REJECTED),
     "empty_messages": (REJECTED, FAULT, Said("yes", 5, 2)),  # "list index out of range" says nothing of a request
     "empty_body": (REJECTED, REJECTED, REJECTED),
     "bad_json": (REJECTED, REJECTED, REJECTED),
-    # streams, which nobody asked for: HTTP 200, and no completion
-    "stream": (NO_CHAT, NO_CHAT, NO_CHAT),
-    "stream_usage": (NO_CHAT, NO_CHAT, NO_CHAT),
-    "stream_usage_continuous": (NO_CHAT, NO_CHAT, NO_CHAT),
-    "stream_logprobs": (NO_CHAT, NO_CHAT, NO_CHAT),
-    "stream_thinking": (NO_CHAT, NO_CHAT, NO_CHAT),
-    "stream_length": (NO_CHAT, NO_CHAT, LOST),
+    # streams, which nobody asked for: put together and read
+    "stream": (RED_TOLD, RED_TOLD, RED_TOLD),
+    "stream_usage": (RED, RED, RED),
+    "stream_usage_continuous": (RED, RED, RED),
+    "stream_logprobs": (RED_TOLD, RED_TOLD, RED_TOLD),
+    "stream_thinking": (THOUGHT_TOLD, Said("red", None, None, reasoning=PIECES), THOUGHT_TOLD),
+    "stream_length": (CUT_TOLD, CUT_TOLD, LOST),
     "stream_bad_image": (BAD_IMAGE, BAD_IMAGE, BAD_IMAGE),
-    "stream_unknown_model": (NO_PATH, NO_MODEL, NO_CHAT),
+    "stream_unknown_model": (NO_MODEL, NO_MODEL, RED_TOLD),
     # what other paths answer
     "chat_get": (REJECTED, REJECTED, NO_PATH),
     "completions": (NO_CHAT, NO_PATH, NO_CHAT),
@@ -189,7 +193,9 @@ BY_FOLDER: dict[str, dict[str, Expected]] = {
         "chat_structured_choice": Said("", 36, 2, reasoning="red"),
         "chat_thinking": THOUGHT_APART,
         "chat_thinking_cut": STILL_THINKING,
-        **dict.fromkeys(("models", "root_health", "root_metrics", "stream", "stream_thinking"), NO_CHAT),
+        **dict.fromkeys(("models", "root_health", "root_metrics"), NO_CHAT),
+        "stream": Said("", None, None, reasoning="red"),
+        "stream_thinking": Said("\n\nred", None, None, reasoning=PIECES),
     },
     "vllm-reasoning-key-wrong": {
         **dict.fromkeys(("chat_image", "chat_images3", "chat_reasoning_effort", "chat_structured_choice"), WRONG_KEY),
@@ -199,7 +205,8 @@ BY_FOLDER: dict[str, dict[str, Expected]] = {
     "mlx-vlm-key-sekret": {
         "chat_image": RED,
         "chat_logprobs": RED,
-        **dict.fromkeys(("models", "root_health", "stream"), NO_CHAT),
+        **dict.fromkeys(("models", "root_health"), NO_CHAT),
+        "stream": RED_TOLD,
     },
     "mlx-vlm-key-wrong": dict.fromkeys(("chat_image", "chat_logprobs", "models", "root_health", "stream"), WRONG_KEY),
 }

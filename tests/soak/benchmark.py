@@ -12,8 +12,8 @@ from tests.fakes.words import answer, error
 
 LETTERS = "ABCD"
 PAGES = 50
-BROKEN_PAGE, TOO_LONG, REJECTED, TOO_MANY = 77, 7, 37, 57
-"""Of each hundred questions one has a damaged page, and three are refused for good."""
+BROKEN_PAGE, TOO_LONG, FILTERED, TOO_MANY = 77, 7, 37, 57
+"""Of each hundred questions one has a damaged page, and three are refused, one of them by a filter."""
 TOLD = "\u2028\x85\x1b[31m[/red]<b>\ud800,=1+1\n"
 """What a reply may hold and a log, a report and a terminal must stand."""
 
@@ -53,7 +53,7 @@ def reply(number: int) -> Play:
 
 _REFUSALS: dict[int, Play] = {
     TOO_LONG: error(400, "This model's maximum context length is 2048 tokens. However, you requested 4096 tokens."),
-    REJECTED: error(422, "no such parameter"),
+    FILTERED: error(400, "filtered by the content policy"),
     TOO_MANY: error(400, "At most 1 image(s) may be provided in one request."),
 }
 

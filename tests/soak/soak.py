@@ -185,7 +185,7 @@ class _Soak:
         """What was refused for good is asked again only where the refusal may not have arrived."""
         asked: dict[str, list[Received]] = defaultdict(list)
         for chat in self._server.chats[asked_before:]:
-            if chat.status in (400, 422) and chat.answered_s is not None:
+            if chat.status == 400 and chat.answered_s is not None:
                 asked[question_id(chat)].append(chat)
         repeated = [
             f"{name} on connection {first.connection} at turn {first.turn} {self._next_cut_s(first):.2f} s before a cut"

@@ -1,5 +1,6 @@
 """Standard output and standard error, whoever reads them, and whether or not anyone still does."""
 
+import json
 import os
 import sys
 from typing import Any, TextIO
@@ -7,6 +8,9 @@ from typing import Any, TextIO
 from vqa_client.cli.text import safe
 from vqa_client.errors import UsageError
 from vqa_client.files import indented
+from vqa_client.unseen import unseen
+
+_UNSEEN = unseen(lines=True)
 
 
 def prepare_streams() -> None:
@@ -42,8 +46,9 @@ def emit(text: str) -> None:
 
 
 def emit_json(value: Any) -> None:
-    """The same for what machines read; names of files that are not UTF-8 are written as reports write them."""
-    emit(indented(value).decode() + "\n")
+    """The same for what machines read: no less is said where a terminal must not obey it."""
+    text = indented(value).decode() + "\n"
+    emit(_UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text))
 
 
 def _lead_nowhere(stream: TextIO) -> None:

@@ -1,13 +1,13 @@
 """Foreign text made safe for a terminal."""
 
-import re
+from vqa_client.unseen import unseen
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = unseen(lines=True)
 
 
 def safe(text: str) -> str:
-    """Show control characters, escape sequences and direction overrides instead of obeying them."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    """Show what is not seen, turns the direction or commands the terminal as its code, instead of obeying it."""
+    return _UNSEEN.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def count(number: int, noun: str) -> str:

@@ -1,5 +1,6 @@
 """A request body as pieces: JSON text around images that are read and encoded while the socket takes them."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 import httpx2
@@ -51,11 +52,35 @@ class Upload(httpx2.AsyncByteStream):
             yield piece
 
 
+_OTHER_LIMIT = re.compile(
+    r"max_tokens.{0,80}(unsupported|not supported|deprecated|instead).{0,80}max_completion_tokens|"
+    r"(unsupported|unknown|unrecogni[sz]ed).{0,60}max_tokens.{0,120}max_completion_tokens|"
+    r"use ['\"`]?max_completion_tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A complaint about the limit's name, and not about its size."""
+_NO_TEMPERATURE = re.compile(
+    r"temperature.{0,80}(unsupported|not support|only the default|deprecated)|"
+    r"(unsupported|does not support).{0,80}temperature",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 class Dialect(msgspec.Struct):
     """What this server turned out to want; changed at most once a field, and kept in the run's description."""
 
     max_tokens_name: str = "max_tokens"
     send_temperature: bool = True
+
+    def adapted(self, complaint: str, parameters: Mapping[str, object]) -> bool:
+        """Change to what a complaint about these parameters names; whether there was something to change."""
+        if self.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(complaint):
+            self.max_tokens_name = "max_completion_tokens"
+        elif self.send_temperature and "temperature" in parameters and _NO_TEMPERATURE.search(complaint):
+            self.send_temperature = False
+        else:
+            return False
+        return True
 
     def described(self) -> list[str]:
         """The departures from the plain request, in words."""

@@ -1,9 +1,8 @@
-"""Ask one question until it is answered or has failed for good."""
+"""Ask one question until it is answered or has failed."""
 
 import asyncio
 import math
 import random
-import re
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -12,8 +11,11 @@ import httpx2
 import msgspec
 
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
-from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE, Verdict
+from vqa_client.client.direct import CONNECT_TIMEOUT_S
+from vqa_client.client.doubts import Doubts
+from vqa_client.client.failures import BODY_CHARACTERS, CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
+from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
 from vqa_client.client.uploading.uploads import Uploads
@@ -25,8 +27,8 @@ from vqa_client.types import Completion, Request, Status
 RATE_LIMIT_PATIENCE_S = 3600.0
 """How long one question may be put off by a server that limits the rate of requests."""
 STILL_ANSWERS_S = 60.0
-TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
-"""Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
+TURNS = 1
+"""How often one question only waits for another one to end; one that is refused more often slows all workers down."""
 PAUSES = {
     "named": "{} asks for a pause of {:.0f} s; all its workers wait",
     "rate_limited": "{} limits the rate of requests; all its workers slow down",
@@ -38,14 +40,14 @@ LOST_CONNECTIONS = 20
 
 MISSES = 2
 """How often one question may be told that an image has to be sent again."""
-FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
-"""What speaks against the server that a question went to, a timeout apart."""
-
-_LOST = Verdict("connection", retry=True)
 
 
 class _Moved(Exception):
     """The server was given up while it had the question, which goes to another one as if it had not been asked."""
+
+
+class _Late(Exception):
+    """No reply in time."""
 
 
 class ChatClient:
@@ -63,13 +65,14 @@ class ChatClient:
     ) -> None:
         self.routes = routes
         self.model = model
+        self.late_s = model.timeout_s / 2
         self._encode = encode
         self.max_retries = max_retries
         self.loading_patience_s = loading_patience_s
         self.note = note
         self.chance = random.Random()
+        self.doubts = Doubts(note)
         self._told: set[str] = set()
-        self._named = ""
         self.dialect = Dialect()
         self.template = RequestTemplate(model, self.dialect, encode)
 
@@ -82,37 +85,11 @@ class ChatClient:
         if self.template is not template:  # another worker has changed it meanwhile
             return True
         dialect = self.dialect
-        if dialect.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(message):
-            dialect.max_tokens_name = "max_completion_tokens"
-        elif dialect.send_temperature and "temperature" in template.parameters and _NO_TEMPERATURE.search(message):
-            dialect.send_temperature = False
-        else:
+        if not dialect.adapted(message, template.parameters):
             return False
         self.template = RequestTemplate(self.model, dialect, self._encode)
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
-
-    def doubt_model(self, named: str) -> None:
-        """Say so once when replies name another model than before: a server may have been changed under the run."""
-        if named == self._named or not named:
-            return
-        if self._named and "renamed" not in self._told:
-            self._told.add("renamed")
-            self.note(f"replies name {named[:80]}, and {self._named[:80]} before: is it still the same model?")
-        self._named = self._named or named
-
-    def trust_sight(self) -> None:
-        """The server has been seen to see images: token counts are no reason to doubt it."""
-        self._told.add("blind")
-
-    def doubt_sight(self, prompt_tokens: int | None, request: Request) -> None:
-        """Say so once when the server counted no more tokens than the text alone may have."""
-        images = request.images
-        most = TEMPLATE_TOKENS + len(request.text) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
-        if images and prompt_tokens is not None and prompt_tokens < most and "blind" not in self._told:
-            self._told.add("blind")
-            shown = f"{len(images)} images" if len(images) > 1 else "an image"
-            self.note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Let no worker send to this server for so long; `why` is a key of PAUSES."""
@@ -140,18 +117,25 @@ class _Asking:
         self._lately_s = 0.0
         self._size_bytes = 0
         self._suspected = False
+        self._first = False
+        self._wait_s = 0.0
+        self._ahead = self._answered_before = 0
         self._route: Route
         self._seat: Seat
-        self._response: httpx2.Response
+        self._http_status = 0
+        self._headers: httpx2.Headers
 
     async def complete(self) -> Completion:
         while True:
+            if self._wait_s:
+                await asyncio.sleep(self._wait_s)
+                self._wait_s = 0.0
             routes = self._chat.routes
-            self._route = route = routes.ready(self._request) or await routes.take(self._request)
+            self._route = route = routes.ready(self._request) or await routes.take(self._request, first=self._first)
             template = self._chat.template
             noticed_s = time.monotonic()
             self._lately_s = 0.0
-            route.outstanding += 1
+            self._first = False
             try:
                 if route.flight is None:
                     return await self._attempt(route, template)
@@ -159,15 +143,17 @@ class _Asking:
             except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
                 await self._not_connected(route, error, noticed_s)
             except httpx2.TransportError as error:
-                self._attempts += 1
                 await self._connection_lost(route, error)
             except NotACompletion as reply:
+                without_frames(reply)
                 if not self._chat.adapted(reply.message, template):
-                    await self._refused(route, reply)
+                    self._refused(route, reply)
+            except _Late:
+                self._timed_out(route)
             except _Moved:
                 self._spent_s -= self._lately_s
             finally:
-                route.outstanding -= 1
+                route.window.leave()
 
     async def _attempt(self, route: Route, template: RequestTemplate) -> Completion:
         if route.uploads is None:
@@ -184,7 +170,7 @@ class _Asking:
 
     def _failed_in_company(self, route: Route) -> bool:
         """Whether the failure may be another question's of the same batch: then this one is asked again, alone."""
-        if route.flight is None or self._seat.alone or self._response.status_code != HTTPStatus.INTERNAL_SERVER_ERROR:
+        if route.flight is None or self._seat.alone or self._http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
             return False
         self._suspected = True
         return True
@@ -200,14 +186,18 @@ class _Asking:
             return completion
 
     def _answer(self, route: Route, response: httpx2.Response) -> Completion:
-        self._attempts += 1
-        self._response = response
-        content_type = response.headers.get("content-type", "")
-        completion = read_reply(response.status_code, content_type, response.content, self._size_bytes)
-        self._chat.doubt_sight(completion.prompt_tokens, self._request)
-        self._chat.doubt_model(completion.model)
+        self._http_status, self._headers = response.status_code, response.headers
+        completion = read_reply(
+            response.status_code,
+            response.headers.get("content-type", ""),
+            response.content,
+            self._size_bytes,
+            route.endpoint.redirected_to(response) if 300 <= response.status_code < 400 else "",
+        )
+        self._chat.doubts.look_at(completion, self._request)
         answered_s = time.monotonic()
         route.well(answered_s)
+        route.window.answered(late=answered_s - self._started_s > self._chat.late_s)
         return msgspec.structs.replace(
             completion,
             latency_s=answered_s - self._started_s,
@@ -218,7 +208,8 @@ class _Asking:
     async def _send(self, route: Route, body: Body) -> httpx2.Response:
         """One attempt within what is left of the question's time, which runs from its first byte sent.
 
-        What the server asked to wait, and its absence, are no time of the question's: a Retry-After loses none.
+        What the server asked to wait, and its absence, are no time of the question's: a Retry-After loses none. Each
+        walk over the body is a request sent, whoever repeats it.
         """
         self._size_bytes = body.size_bytes
         left_s = self._chat.model.timeout_s - self._spent_s
@@ -227,22 +218,45 @@ class _Asking:
             async with asyncio.timeout(None) as deadline:
 
                 def started() -> None:
+                    self._attempts += 1
+                    if self._started_s < math.inf:
+                        return
                     self._started_s = time.monotonic()
+                    self._ahead, self._answered_before = route.at_work, route.answered
+                    route.at_work += 1
                     if not route.lost:
                         deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
                 route.deadlines.add(deadline)
-                return await route.endpoint.send(route.endpoint.chat_request(Upload(body, started), body.size_bytes))
+                return await route.endpoint.send(
+                    route.endpoint.chat_request(Upload(body, started), body.size_bytes, timeout_s=left_s)
+                )
         except (TimeoutError, httpx2.ReadTimeout):
-            self._attempts += 1
-            self._chat.routes.fault(route, "no reply in time")
-            if route.lost:
-                raise _Moved from None
-            raise self._too_late() from None
+            raise (_Moved if route.lost else _Late) from None
         finally:
             route.deadlines.discard(deadline)
+            route.at_work -= self._started_s < math.inf
             self._lately_s = max(0.0, time.monotonic() - self._started_s)
             self._spent_s += self._lately_s
+
+    def _timed_out(self, route: Route) -> None:
+        """Ask again where too many were asked at once; what is late by itself has failed."""
+        lateness = route.window.timed_out(
+            sent_s=self._started_s,
+            timeout_s=self._chat.model.timeout_s,
+            ahead=self._ahead,
+            answered=route.answered - self._answered_before,
+        )
+        if lateness == "own":
+            self._chat.routes.fault(route, "no reply in time")
+            if route.lost:
+                self._spent_s -= self._lately_s
+                return
+            raise self._too_late()
+        self._failures += lateness == "backlog"
+        if self._failures > self._chat.max_retries:
+            raise self._too_late()
+        self._spent_s = 0.0
 
     def _too_late(self) -> QuestionFailed:
         message = f"no complete reply within {self._chat.model.timeout_s:g} s"
@@ -256,6 +270,10 @@ class _Asking:
         if self._lost > LOST_CONNECTIONS:
             raise self._failed("connection", f"no connection to the server: {error}")
         await self._chat.routes.refused(route, str(error) or type(error).__name__, noticed_s)
+        if isinstance(error, httpx2.ConnectTimeout) and not route.lost:  # it was there, and the time the question's
+            self._spent_s += min(CONNECT_TIMEOUT_S, self._chat.model.timeout_s - self._spent_s)
+            if self._spent_s >= self._chat.model.timeout_s:
+                raise self._failed("connection", f"{error}, though the server answers others")
 
     async def _connection_lost(self, route: Route, error: httpx2.TransportError) -> None:
         if await self._chat.routes.gone(route, str(error) or type(error).__name__):
@@ -267,21 +285,27 @@ class _Asking:
             raise self._failed(
                 "rejected", message, hint="a gateway's limit may be below that: --max_pixels, --max_pages"
             )
-        await self._again(route, _LOST, str(error) or type(error).__name__)
+        self._again(route, LOST, str(error) or type(error).__name__)
 
-    async def _refused(self, route: Route, reply: NotACompletion) -> None:
+    def _refused(self, route: Route, reply: NotACompletion) -> None:
         """Wait where the server only puts the question off; other faults are charged to it."""
-        verdict, response = reply.verdict, self._response
+        verdict = reply.verdict
         if self._goes_otherwise(route, reply.message) or self._failed_in_company(route):
             return
         if verdict.loading and self._chat.routes.others(route):
             self._chat.routes.drain(route, reply.message)
             return
-        wish_s = retry_after_s(response.headers, time.time()) if verdict.retry else None
+        wish_s = retry_after_s(self._headers, time.time()) if verdict.retry else None
         if wish_s is not None and wish_s > RATE_LIMIT_PATIENCE_S:
             self._too_long_a_pause(route, wish_s, reply.message)
             return
+        limited, others_are_kept = verdict.status == "rate_limited", False
+        if limited or (self._http_status in CROWDED and not verdict.loading):
+            self._first = True
+            others_are_kept = route.window.refused(limited=limited)
         wait_s = self._put_off(route, verdict, wish_s)
+        if wait_s and wish_s is None and others_are_kept and self._limited <= TURNS:
+            wait_s = 0.0  # the place that another one leaves is soon enough
         if wait_s is not None:
             self._put_off_s += min(wait_s, MOVE_S) if self._chat.routes.others(route) else wait_s
             patience_s = self._chat.loading_patience_s if verdict.loading else RATE_LIMIT_PATIENCE_S
@@ -289,9 +313,7 @@ class _Asking:
                 self._chat.pause(route, wait_s, verdict.status if wish_s is None else "named")
                 return
             verdict = msgspec.structs.replace(verdict, retry=False)
-        await self._again(
-            route, verdict, reply.message, http_status=response.status_code, body=reply.body, wish_s=wish_s
-        )
+        self._again(route, verdict, reply.message, http_status=self._http_status, body=reply.body, wish_s=wish_s)
 
     def _too_long_a_pause(self, route: Route, wish_s: float, message: str) -> None:
         """Leave the server to itself; raises ServerUnusable where there is no other: nothing is charged."""
@@ -327,7 +349,7 @@ class _Asking:
         self._limited += 1
         return backoff_s(self._limited, self._chat.chance)
 
-    async def _again(
+    def _again(
         self,
         route: Route,
         verdict: Verdict,
@@ -352,7 +374,7 @@ class _Asking:
             self._spent_s += wait_s
             if self._spent_s >= self._chat.model.timeout_s:
                 raise self._too_late()
-            await asyncio.sleep(wait_s)
+            self._wait_s = wait_s
 
     def _failed(
         self, status: Status, message: str, *, http_status: int | None = None, body: str = "", hint: str = ""
@@ -366,17 +388,3 @@ class _Asking:
             attempts=self._attempts,
             request_bytes=self._size_bytes,
         )
-
-
-_OTHER_LIMIT = re.compile(
-    r"max_tokens.{0,80}(unsupported|not supported|deprecated|instead).{0,80}max_completion_tokens|"
-    r"(unsupported|unknown|unrecogni[sz]ed).{0,60}max_tokens.{0,120}max_completion_tokens|"
-    r"use ['\"`]?max_completion_tokens",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A complaint about the limit's name, and not about its size."""
-_NO_TEMPERATURE = re.compile(
-    r"temperature.{0,80}(unsupported|not support|only the default|deprecated)|"
-    r"(unsupported|does not support).{0,80}temperature",
-    re.IGNORECASE | re.DOTALL,
-)

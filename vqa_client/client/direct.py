@@ -5,20 +5,19 @@ three times the CPU a request (tests/bench measures both); this one does what a 
 """
 
 import asyncio
-import os
 import ssl
 import time
-from asyncio.trsock import TransportSocket
 from collections import deque
 from collections.abc import Awaitable
 from types import TracebackType
 from typing import Self
 
-import httptools
 import httpx2
 
 from vqa_client.client.body import Upload
-from vqa_client.client.coding import REPLY_LIMIT_BYTES, plain_response, too_large
+from vqa_client.client.coding import unpacked
+from vqa_client.client.connection import Connection
+from vqa_client.client.reply_room import ReplyRoom
 
 UPLOADS_AT_ONCE = 16
 """With all workers uploading at once, large bodies compete and the event loop stalls."""
@@ -28,145 +27,8 @@ COALESCE_BYTES = 32_768
 IDLE_S = 4.0
 """uvicorn closes idle connections after 5 s; one that old is not worth the race."""
 CONNECT_TIMEOUT_S = 60.0
+"""For all that comes before a request's first byte: the name, the connection, a proxy's tunnel and TLS."""
 CLOSE_S = 0.5
-HEAD_LIMIT_BYTES = 1_000_000
-"""The parser keeps a header whole and copies it at each piece that comes."""
-
-
-class Connection(asyncio.Protocol):
-    """One connection and the reply being read from it."""
-
-    def __init__(self) -> None:
-        self.transport: asyncio.Transport
-        self._bare: TransportSocket | None = None
-        self.alive = False
-        self.idle_since_s = 0.0
-        self._drained: asyncio.Future[None] | None = None
-        self.begin()
-
-    def begin(self) -> None:
-        """Make ready for the next reply."""
-        self._parser = httptools.HttpResponseParser(self)
-        self.reply: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
-        self.answered = False
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._head_read = False
-        self._head_bytes = 0
-        self._body: list[bytes] = []
-        self._size_bytes = 0
-        self._keep = False
-
-    @property
-    def full(self) -> bool:
-        """The socket takes no more for now."""
-        return self._drained is not None
-
-    async def drained(self) -> None:
-        """Wait until the socket takes more, or the reply has come."""
-        if self._drained is not None:
-            await self._drained
-
-    def write(self, before: bytearray, piece: bytes) -> None:
-        """Write both, in one system call where that can be: asyncio makes two, or copies them."""
-        written = self._written_at_once(before, piece)
-        if written < len(before):
-            self.transport.write(before[written:])
-        rest = memoryview(piece)[max(0, written - len(before)) :]
-        if rest:
-            self.transport.write(rest)
-
-    def _written_at_once(self, *pieces: bytes | bytearray) -> int:
-        """How many bytes the socket itself took; none where others wait before them, or have to be encrypted."""
-        if self._bare is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
-            return 0
-        try:
-            return os.writev(self._bare.fileno(), pieces)
-        except OSError:  # full, or broken, which the transport finds and tells
-            return 0
-
-    def reusable(self) -> bool:
-        """The reply is read whole and the server means to go on."""
-        return self.alive and self._keep
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # noqa: D102
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._bare = None if transport.get_extra_info("sslcontext") else transport.get_extra_info("socket")
-        self.alive = True
-
-    def pause_writing(self) -> None:  # noqa: D102
-        self._drained = asyncio.get_running_loop().create_future()
-
-    def resume_writing(self) -> None:  # noqa: D102
-        drained, self._drained = self._drained, None
-        if drained is not None and not drained.done():
-            drained.set_result(None)
-
-    def data_received(self, data: bytes) -> None:  # noqa: D102
-        self.answered = True
-        if not self._head_read:
-            self._count_head(len(data))
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(httpx2.RemoteProtocolError(f"the server does not speak HTTP: {error}"))
-            self.transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: D102
-        self.alive = False
-        self.resume_writing()
-        if exc is None and self._until_close():  # a reset may have cut it
-            self.on_message_complete()
-        when = "in the middle of its reply" if self.answered else "without a reply"
-        self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
-
-    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
-        self._headers.append((name, value))
-        if self._head_read:  # behind a chunked body, where there is no end to them either
-            self._count_head(len(name) + len(value))
-
-    def on_headers_complete(self) -> None:  # noqa: D102
-        self._head_read = True
-
-    def on_body(self, body: bytes) -> None:  # noqa: D102
-        self._body.append(body)
-        self._size_bytes += len(body)
-        if self._size_bytes > REPLY_LIMIT_BYTES:
-            self._fail(too_large())
-            self.transport.abort()
-
-    def on_message_complete(self) -> None:  # noqa: D102
-        status = self._parser.get_status_code()
-        if status < 200:  # 100 Continue and the like come before the reply
-            self._headers.clear()
-            self._head_read = False
-            return
-        self._keep = self.alive and self._parser.should_keep_alive()
-        if not self.reply.done():
-            try:
-                self.reply.set_result(plain_response(status, self._headers, b"".join(self._body)))
-            except httpx2.RemoteProtocolError as error:
-                self._fail(error)
-        self.resume_writing()
-
-    def _count_head(self, size_bytes: int) -> None:
-        self._head_bytes += size_bytes
-        if self._head_bytes > HEAD_LIMIT_BYTES:
-            self._fail(httpx2.RemoteProtocolError(f"the reply's headers are larger than {HEAD_LIMIT_BYTES} bytes"))
-            self.transport.abort()
-
-    def _until_close(self) -> bool:
-        """Whether the end of the connection is the end of the reply: it has headers and no length."""
-        if self.reply.done() or not self._head_read:
-            return False
-        names = {name.lower() for name, _ in self._headers}
-        return not names & {b"content-length", b"transfer-encoding"}
-
-    def _fail(self, error: Exception) -> None:
-        if not self.reply.done():
-            self.reply.set_exception(error)
-            self.reply.exception()  # marks it as seen: the sender may have been cancelled
-        self.resume_writing()
 
 
 class _Place:
@@ -196,11 +58,13 @@ class _Place:
 class DirectTransport(httpx2.AsyncBaseTransport):
     """A keep-alive pool to the one server a run talks to; it opens no more connections than there are requests."""
 
-    def __init__(self, ssl_context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, ssl_context: ssl.SSLContext | None = None, room: ReplyRoom | None = None) -> None:
         self._ssl = ssl_context
+        self._room = room or ReplyRoom()
         self._idle: deque[Connection] = deque()
         self._connecting: set[asyncio.Task[Connection]] = set()
         self._uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
+        self._replies_once = True
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
@@ -213,7 +77,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 if idle.answered:
                     raise  # else the server had closed an idle connection: that says nothing about the request
                 self._drop_idle()  # the others may be no better, and a large body is not to be sent once for each
-        return await self._exchange(await self._connect(request.url), head, request)
+        return await self._exchange(await self._connect(request), head, request)
 
     async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
         connection.begin()
@@ -223,13 +87,18 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         try:
             await self._send(connection, head, request)
             early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
-            return await connection.reply
+            response = await connection.reply
+            if early and response.is_success and connection.idle_since_s:
+                connection.answered = False
+                raise httpx2.ReadError("a reply came before the question was sent")
+            return await unpacked(response, self._room)
         finally:
-            if connection.reply.done() and not early and connection.reusable():
+            kept = not early and connection.reply.done() and connection.alive and connection.keep and self._replies_once
+            connection.end()
+            if kept:
                 connection.idle_since_s = time.monotonic()
                 self._idle.append(connection)
             else:
-                connection.reply.cancel()
                 connection.transport.abort()
 
     async def _send(self, connection: Connection, head: bytes, request: httpx2.Request) -> None:
@@ -256,9 +125,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.transport.write(pending)
         await connection.drained()
 
-    async def _connect(self, url: httpx2.URL) -> Connection:
+    async def _connect(self, request: httpx2.Request) -> Connection:
         """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
-        connecting = asyncio.create_task(self._opened(url))
+        connecting = asyncio.create_task(self._opened(request.url, connect_limit_s(request)))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
@@ -267,19 +136,19 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connecting.add_done_callback(_dropped)
             raise
 
-    async def _opened(self, url: httpx2.URL) -> Connection:
+    async def _opened(self, url: httpx2.URL, limit_s: float) -> Connection:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(limit_s):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection,
+                    lambda: Connection(self._room, on_second_reply=self._distrust),
                     url.host,
                     port,
                     ssl=self._ssl if url.scheme == "https" else None,
                     happy_eyeballs_delay=0.25,  # localhost may mean ::1 first, where nobody listens
                 )
         except TimeoutError:
-            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {CONNECT_TIMEOUT_S:.0f} s") from None
+            raise httpx2.ConnectTimeout(f"no connection to {url.host}:{port} in {limit_s:.3g} s") from None
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(str(error)) from error
         return connection
@@ -288,10 +157,16 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         oldest_s = time.monotonic() - IDLE_S
         while self._idle:
             connection = self._idle.pop()
-            if connection.alive and connection.idle_since_s > oldest_s and not connection.transport.is_closing():
+            if connection.idle_since_s <= oldest_s:
+                connection.transport.abort()
+            elif connection.reusable():  # else its end or more bytes are about to be read from it
                 return connection
-            connection.transport.abort()
         return None
+
+    def _distrust(self) -> None:
+        """Use each connection once from now on: a second reply may come after the next question was sent."""
+        self._replies_once = False
+        self._drop_idle()
 
     def _drop_idle(self) -> None:
         while self._idle:
@@ -314,6 +189,12 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         traceback: TracebackType | None = None,
     ) -> None:
         await self.aclose()
+
+
+def connect_limit_s(request: httpx2.Request) -> float:
+    """How long the way to a request's first byte may take."""
+    limit_s: float | None = request.extensions.get("timeout", {}).get("connect")
+    return CONNECT_TIMEOUT_S if limit_s is None else limit_s
 
 
 def _dropped(connecting: asyncio.Task[Connection]) -> None:

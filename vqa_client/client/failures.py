@@ -1,12 +1,17 @@
 """What a server's refusal means: one table from status and words to what became of the question."""
 
 import html
+import json
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 import msgspec
 
+from vqa_client.client.streamed import completion_in_events
 from vqa_client.errors import UNDECODABLE
 from vqa_client.types import Status
 
@@ -14,6 +19,13 @@ BODY_CHARACTERS = 2_000
 READ_CHARACTERS = 20_000
 """So much of a refusal is looked at; what is kept is cut after the key is taken out, so that no half of it stays."""
 MEGABYTE = 1_000_000
+CODE_KEYS = frozenset(
+    {"code", "type", "status", "reason", "finish_reason", "finishreason", "native_finish_reason", "stop_reason"}
+    | {"blockreason", "block_reason", "error_code", "errorcode", "err_code", "statuscode", "status_code"}
+)
+DEEPEST, READ_ITEMS = 8, 50
+_LEAD = re.compile(r"(?:\s|:[^\n]*\n)+")
+"""Blank lines, and comments as in a stream of events, by which gateways keep a connection alive."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -28,11 +40,20 @@ class Verdict(msgspec.Struct, frozen=True):
     loading: bool = False
 
 
+GLITCH = Verdict("bad_response", retry=True)
+LOST = Verdict("connection", retry=True)
+FAULTS: frozenset[Status] = frozenset({"server_error", "connection"})
+"""What speaks against the server that a question went to, a timeout apart."""
+CROWDED = frozenset({503, 529})
+"""By these a server says that it has too much to do."""
 _LOWER_MAX_TOKENS = Verdict("rejected", hint="lower max_tokens in the config, or raise the server's max-model-len")
 _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send less: --max_pages, --max_pixels")
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")
 _LOADING = Verdict("server_error", retry=True, loading=True)
 _BAD_IMAGE = Verdict("bad_image", hint="the server can't decode the image; --image_format png re-encodes it")
+_FILTERED = Verdict("refused")
+_NO_KEY = Verdict("rejected", hint="the server refuses the key: --api_key or VQA_CLIENT_API_KEY")
+_NO_CREDITS = Verdict("rejected", hint="the account has no credits left: add some, or use another --api_key")
 _NO_MODEL = Verdict(
     "rejected", hint="the server has no such model: --model (vqa2, explain: --model_name) names the one that it serves"
 )
@@ -40,38 +61,66 @@ _NO_FILES = Verdict(
     "rejected", hint="the server may read no files (vLLM: --allowed-local-media-path): drop --file_urls"
 )
 _NO_FORMAT = Verdict("rejected", hint="the server can't hold a reply to that format: leave response_format out")
+_OF_A_PROMPT = r"^(?!.*\b(account|organi[sz]ation|subscription|project)\b).*"
+"""Begins a line on what was asked; a line on an account that was blocked is about no question."""
 
-WORDS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), verdict)
-    for pattern, verdict in (
-        (r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)|output reservation", _LOWER_MAX_TOKENS),
-        (r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
-        (r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
-        (r"loading model|model (is )?(still |currently )?(being )?load(ing|ed)\b|not (yet )?ready", _LOADING),
-        (r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
-        (r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
-        (r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
-        (r"(failed|unable|cannot|can't|could not|couldn't) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
-        (r"image file is truncated|(invalid|unsupported) image|image (format|type) (is )?not supported", _BAD_IMAGE),
-        (r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
-        (r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
-        (r"failed to load model", _NO_MODEL),
-        (r"local files without|file:// urls are not allowed", _NO_FILES),
-        (r"unsupported response_format|no metal back-?end", _NO_FORMAT),
-        (r"failed to parse messages", Verdict("rejected")),
-    )
-)  # fmt: skip
-"""Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
-vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again."""
-
-SPEAKING_CODES = frozenset({400, 413, 422, 500, 501})
+SPEAKING = frozenset({200, 400, 413, 422, 500, 501})
 """Statuses whose words say more than they do; a busy or a rate-limiting server may speak of requests and sizes too."""
-LOADING_CODES = frozenset({503})
+FILTERING = SPEAKING | {403, 451}
+REFUSING = frozenset({200, 400, 402, 403, 404, 422})
+"""Gateways say any of these of a key, a model or an empty account."""
+WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
+    (statuses, re.compile(pattern, re.IGNORECASE | re.MULTILINE), verdict)
+    for statuses, pattern, verdict in (
+        (SPEAKING, r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)", _LOWER_MAX_TOKENS),
+        (SPEAKING, r"output reservation", _LOWER_MAX_TOKENS),
+        (SPEAKING, r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
+        (SPEAKING, r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
+        (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
+        (SPEAKING, r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
+        (SPEAKING, r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
+        (SPEAKING, r"(failed|unable|can(no|')t|could(n't| not)) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
+        (SPEAKING, r"image file is truncated|(invalid|unsupported) image", _BAD_IMAGE),
+        (SPEAKING, r"image (format|type) (is )?not supported", _BAD_IMAGE),
+        (SPEAKING, r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
+        (SPEAKING, r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
+        (SPEAKING, r"failed to load model", _NO_MODEL),
+        (SPEAKING, r"local files without|file:// urls are not allowed", _NO_FILES),
+        (SPEAKING, r"unsupported response_format|no metal back-?end", _NO_FORMAT),
+        (SPEAKING, r"failed to parse messages", Verdict("rejected")),
+        (frozenset({503}), r"loading model|model (is )?((still|currently) )?(being )?load(ing|ed)\b", _LOADING),
+        (frozenset({503}), r"not (yet )?ready", _LOADING),
+        (FILTERING, r"^(\w*content_?(filter|policy)\w*|responsible_?ai\w*|\w*data_?inspection_?failed)$", _FILTERED),
+        (FILTERING, r"^(\w*sensitive_?content\w*|\w*moderation(_blocked)?|\w*guardrail\w*|invalid_prompt)$", _FILTERED),
+        (FILTERING, r"^((image_|output_)?safety|prohibited_content|blocklist|spii|recitation)$", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"content[ _-]?(filter|management polic|moderation|polic)", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"(inappropriate|prohibited|sensitive|unsafe|harmful)[ _]content", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"(safety|moderation) (system|filter|check)|敏感|不安全|违规内容", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"(flagged|blocked|violat).*(polic|guideline|safety|moderat|guardrail)", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"moderation.*flagged", _FILTERED),
+        (REFUSING, r"(incorrect|invalid|missing|expired|wrong|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
+        (REFUSING, r"api[ _-]?key.{0,30} (invalid|incorrect|expired|missing|required|revoked|not )", _NO_KEY),
+        (REFUSING, r"invalid_api_key|api_key_invalid|^(unauthenticated|unauthorized)|authentication", _NO_KEY),
+        (REFUSING | {429}, r"insufficient[ _](balance|credit|fund|quota)|credit balance|余额不足|欠费", _NO_CREDITS),
+        (REFUSING, r"not enough (balance|credit|fund)|out of credits|payment required|billing|arrear", _NO_CREDITS),
+        (REFUSING, r"model[^.\n]* (does not exist|(was |is )?not (found|available|served|a valid model))", _NO_MODEL),
+        (REFUSING, r"(no such|unknown|invalid|unrecognized) model\b|model_not_found", _NO_MODEL),
+    )
+)
+"""Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
+vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again.
+
+Each code of an error is a line of its own. Only what names the question settles it: too long, too many or bad images,
+and what a filter refused, which is an answer.
+"""
+
 _BUSY = Verdict("server_error", retry=True)
 CODES: dict[int, Verdict] = {
-    401: Verdict("rejected", hint="the server refuses the key: --api_key or VQA_CLIENT_API_KEY"),
+    401: _NO_KEY,
+    402: _NO_CREDITS,
     403: Verdict("rejected", hint="the server refuses the key or the model: --api_key, --model"),
     404: Verdict("rejected", hint="the server knows no such path or model: --base_url, --model"),
+    407: Verdict("rejected", hint="the proxy wants a name and a password: http://NAME:PASSWORD@HOST:PORT"),
     408: _BUSY,
     409: _BUSY,
     413: Verdict("rejected", hint="the body is larger than the server or its gateway takes: --max_pixels, --max_pages"),
@@ -80,20 +129,35 @@ CODES: dict[int, Verdict] = {
     501: Verdict("rejected"),
     505: Verdict("rejected"),
 }
+STATUS_OF_CODE: tuple[tuple[re.Pattern[str], int], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.MULTILINE), http_status)
+    for pattern, http_status in (
+        (r"^(insufficient_\w+|payment_required|billing\w*)$", 402),
+        (r"^(rate_?limit\w*|resource_?exhausted|too_?many_?requests|throttl\w*)$", 429),
+        (r"^(unauthenticated|unauthorized|invalid_api_key|authentication_error)$", 401),
+        (r"^(permission_?denied|forbidden)$", 403),
+        (r"^\w*not_?found$", 404),
+    )
+)
+"""The HTTP status of an error inside a success whose code is a word."""
 
 
-def judge(http_status: int, message: str, size_bytes: int = 0) -> Verdict:
-    """Classify a reply that is no completion; `size_bytes` is the length of the request's body."""
-    verdict = _judge(http_status, message)
+def judge(http_status: int, words: str, size_bytes: int = 0) -> Verdict:
+    """Classify a reply that is not a completion.
+
+    `words` are the server's codes and its message, as `words_of` gives them; `http_status` is 200 for an error inside
+    a success that names none. `size_bytes` is the length of the request's body.
+    """
+    verdict = _judge(http_status, words)
     if verdict.status == "rejected" and size_bytes > MEGABYTE and http_status in (400, 404, 413):
         hint = f"{verdict.hint + '; ' if verdict.hint else ''}the body was {size_bytes / MEGABYTE:.1f} MB: "
         return msgspec.structs.replace(verdict, hint=hint + "a gateway's limit may be below that, try --max_pixels")
     return verdict
 
 
-def _judge(http_status: int, message: str) -> Verdict:
-    for pattern, verdict in WORDS:
-        if http_status in (LOADING_CODES if verdict.loading else SPEAKING_CODES) and pattern.search(message):
+def _judge(http_status: int, words: str) -> Verdict:
+    for statuses, pattern, verdict in WORDS:
+        if http_status in statuses and pattern.search(words):
             return verdict
     if http_status in CODES:
         return CODES[http_status]
@@ -103,17 +167,72 @@ def _judge(http_status: int, message: str) -> Verdict:
         return Verdict("rejected")
     if http_status >= HTTPStatus.MULTIPLE_CHOICES:
         return Verdict("rejected", hint="the server redirects elsewhere: give that address as --base_url")
-    return Verdict("bad_response")
+    return _BUSY  # an error inside a success
+
+
+def lenient_json(body: bytes) -> Any:
+    """What a gateway made of JSON: with a byte-order mark, NaN or stray bytes, after comments, in a list, or as events.
+
+    Raises one of UNDECODABLE.
+    """
+    text = body.decode(json.detect_encoding(body), "replace")
+    lead = _LEAD.match(text)
+    try:
+        value = json.loads(text[lead.end() :] if lead else text)
+    except ValueError:
+        return completion_in_events(text)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def error_message(body: bytes) -> str:
     """The server's own words, whatever shape it wrapped them in, without any echo of an image."""
     text = body[:READ_CHARACTERS].decode("utf-8", "replace")
     try:
-        found = _message_in(msgspec.json.decode(body))
+        found = _message_in(lenient_json(body))
     except UNDECODABLE:
         found = _page_title(text)
     return without_images(found or text).strip()
+
+
+def hidden_status(codes: Iterable[str]) -> int:
+    """The HTTP status of an error inside a success; 200 where its codes name none."""
+    for code in codes:
+        if code.isdecimal() and len(code) == 3 and code[0] in "45":
+            return int(code)
+        for pattern, http_status in STATUS_OF_CODE:
+            if pattern.match(code):
+                return http_status
+    return 200
+
+
+def words_of(codes: Iterable[str], message: str) -> str:
+    """What `judge` looks at: each code on a line of its own, then both ends of the message."""
+    if len(message) > 2 * BODY_CHARACTERS:
+        message = message[:BODY_CHARACTERS] + message[-BODY_CHARACTERS:]
+    return "\n".join([*codes, message])
+
+
+def codes_of(body: bytes) -> list[str]:
+    """The codes, types and finish reasons in an error, however deep: gateways wrap their provider's in their own."""
+    try:
+        return list(islice(_codes_in(lenient_json(body)), READ_ITEMS))
+    except UNDECODABLE:
+        return []
+
+
+def _codes_in(value: Any, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, str | int) and not isinstance(inner, bool) and key.lower() in CODE_KEYS:
+                yield str(inner)
+            elif depth < DEEPEST:
+                yield from _codes_in(inner, depth + 1)
+    elif isinstance(value, list) and depth < DEEPEST:
+        for inner in value[:READ_ITEMS]:
+            yield from _codes_in(inner, depth + 1)
+    elif isinstance(value, str) and value[:1] == "{" and depth < DEEPEST:
+        with suppress(*UNDECODABLE):
+            yield from _codes_in(msgspec.json.decode(value), depth + 1)
 
 
 def excerpt(body: bytes) -> str:

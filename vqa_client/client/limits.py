@@ -1,12 +1,14 @@
-"""What all workers share: the pause a server asked for, the wait for one that went away, and when to give up."""
+"""What all workers share: a server's pause, how much it is given, the wait for one that left, and when to give up."""
 
 import asyncio
 import math
 import random
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
-from vqa_client.types import ANSWERED, Status
+from vqa_client.types import ANSWERED, PERMANENT, Status
 
 SPREAD = 0.1
 """Workers come back over a further tenth of a pause, so that they don't all knock at once."""
@@ -38,6 +40,115 @@ class Pause:
         await asyncio.sleep(min(most_s, self.left_s * (1 + SPREAD * self._chance.random())))
 
 
+Lateness = Literal["crowded", "backlog", "own"]
+
+
+class Window:
+    """How many requests a server is given at once: all that come, until it refuses some or lets them time out.
+
+    `inside` are with it now. A refusal shrinks the window to those that it took; answers in time widen it while others
+    wait: quickly up to what the server is known to take, and beyond that carefully.
+    """
+
+    def __init__(self) -> None:
+        self.size = math.inf
+        self.inside = 0
+        self._known = math.inf
+        self._answered = 0
+        self._step = 1
+        self._late_s = self._shrunk_s = self._backlog_until_s = -math.inf
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def enters(self, *, first: bool = False) -> bool:
+        """Whether there is a place now, which is taken then; `first` goes before all who wait."""
+        if self.inside >= self.size or (self._waiting and not first):
+            return False
+        self.inside += 1
+        return True
+
+    async def enter(self, *, first: bool = False) -> None:
+        """Wait for a place and take it."""
+        while not self.enters(first=first):
+            place = asyncio.get_running_loop().create_future()
+            (self._waiting.appendleft if first else self._waiting.append)(place)
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place.cancelled():
+                    self._waiting.remove(place)
+                self._let_in()
+                raise
+            first = True
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.inside -= 1
+        if self._waiting:
+            self._let_in()
+
+    def answered(self, *, late: bool) -> None:
+        """Widen it after an answer, where it keeps others waiting; one that came `late` says that there are enough."""
+        if late:
+            self._late_s = time.monotonic()
+        if late or not self._waiting:
+            return
+        if self.size < self._known:
+            self.size += 1
+            return
+        self._answered += 1
+        if self._answered >= 2 * self.size:
+            self._answered, self.size, self._step = 0, self.size + self._step, 2 * self._step
+
+    def refused(self, *, limited: bool) -> bool:
+        """Shrink it to the requests that the server kept; to one where there is none and a rate is `limited`.
+
+        A server that refuses all for another reason does not say how many it takes. True where it kept some: their
+        ends say when there is room again.
+        """
+        kept = self.inside - 1
+        if kept or limited:
+            self._shrink(kept or 1, kept or self.size / 2)
+        else:
+            self.open()
+        return kept > 0
+
+    def timed_out(self, *, sent_s: float, timeout_s: float, ahead: int, answered: int) -> Lateness:
+        """Why a request was late, and shrink it where too many were there.
+
+        "crowded": the server answered others late, and not more of them since than were `ahead`. "backlog": it answers
+        nobody, and may still be working on what timed out. "own": neither, so it would be late again.
+        """
+        now_s = time.monotonic()
+        crowded = 0 < answered <= ahead and self._late_s > sent_s
+        if not crowded and answered:
+            return "own"
+        if not crowded and sent_s > self._backlog_until_s:
+            self.open()
+            return "own"
+        if sent_s > self._shrunk_s:  # those that were sent together are one sign, not many
+            if crowded:
+                self._backlog_until_s = now_s + timeout_s * (self.inside - 1) / answered
+            size = max(1, (answered if crowded else self.inside) // 2)
+            self._shrink(size, size)
+            self._shrunk_s = now_s
+        return "crowded" if crowded else "backlog"
+
+    def open(self) -> None:
+        """Let everybody in."""
+        self.size = self._known = math.inf
+        self._let_in()
+
+    def _shrink(self, size: float, known: float) -> None:
+        self.size, self._known = min(self.size, size), known
+        self._answered, self._step = 0, 1
+
+    def _let_in(self) -> None:
+        for _ in range(int(min(len(self._waiting), max(0, self.size - self.inside)))):
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+
+
 class Outage:
     """One worker finds out when a lost server is back, the others wait for the result."""
 
@@ -54,14 +165,15 @@ class Outage:
                 self._back_at_s = time.monotonic()
 
 
-UNTELLING: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_images"})
-"""Failures that are about one question and say nothing about the server."""
 AT_FIRST = 10
 """So many failures are enough while nothing at all was answered: the model's name or the key is wrong."""
 
 
 class Breaker:
-    """Counts failures in a row: a run in which nothing is answered any more is stopped, not finished as 0.0 %."""
+    """Counts failures in a row: a run in which nothing is answered any more is stopped, not finished as 0.0 %.
+
+    What is about one question says nothing about the server, and what stops a run is about no question.
+    """
 
     def __init__(self, after: int) -> None:
         self._after = after
@@ -78,6 +190,6 @@ class Breaker:
         if status in ANSWERED:
             self._in_a_row = 0
             self._answered = True
-        elif status not in UNTELLING:
+        elif status not in PERMANENT:
             self._in_a_row += 1
         return 0 < self.limit <= self._in_a_row

@@ -10,7 +10,7 @@ import httpx2
 from vqa_client.client.check.short import ShortCheck
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.flight import Flight
-from vqa_client.client.limits import Outage, Pause
+from vqa_client.client.limits import Outage, Pause, Window
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.types import Request
@@ -32,11 +32,17 @@ class Route:
         self.uploads = uploads
         self.flight: Flight | None = None
         self.pause = Pause()
-        self.outstanding = self.given = self.answered = self.faults = 0
+        self.window = Window()
+        self.given = self.answered = self.faults = self.at_work = 0
         self.answered_s = self.looked_s = -math.inf
         self.lost = False
         self.deadlines: set[asyncio.Timeout] = set()
         self.looking = asyncio.Lock()
+
+    @property
+    def outstanding(self) -> int:
+        """How many requests it has, those included that are about to be sent."""
+        return self.window.inside
 
     @property
     def address(self) -> str:
@@ -53,6 +59,7 @@ class Route:
         """It was away and takes questions again; of what it was sent it holds nothing any more."""
         self.lost = False
         self.faults = 0
+        self.window.open()
         if self.uploads is not None:
             self.uploads.forget()
 
@@ -73,22 +80,36 @@ class Routes:
         self._homes: dict[str, Route] = {}
 
     def ready(self, request: Request) -> Route | None:
-        """The server that takes this request now; None where that has to be waited for."""
+        """The server that takes this request now, its place taken; None where that has to be waited for."""
         route = self._only or self.choose(request)
-        if route is None or route.pause.left_s:
+        if route is None or route.pause.left_s or not route.window.enters():
             return None
         route.given += 1
         return route
 
-    async def take(self, request: Request) -> Route:
-        """Wait for the server that takes this request; raises ServerUnusable where all stay away."""
-        while (route := self.ready(request)) is None:
-            chosen = self._only or self.choose(request)
-            if chosen is None:
+    async def take(self, request: Request, *, first: bool = False) -> Route:
+        """Wait for the server that takes this request, and for a place there, `first` before all others who wait.
+
+        Raises ServerUnusable when all stay away. Whoever has a place keeps it while the server pauses.
+        """
+        while True:
+            route = self._only or self.choose(request)
+            if route is None:
                 await self.outage.over(time.monotonic())
-            else:  # with several, another one may be free before a long pause is over
-                await chosen.pause.part_over(math.inf if self._only else MOVE_S)
-        return route
+                continue
+            await route.window.enter(first=first)
+            try:
+                if route.pause.left_s and not route.lost:
+                    # with several, another one may be free before a long pause is over
+                    await route.pause.part_over(math.inf if self._only else MOVE_S)
+            except asyncio.CancelledError:
+                route.window.leave()
+                raise
+            if not route.pause.left_s and not route.lost:
+                route.given += 1
+                return route
+            route.window.leave()
+            first = True
 
     def choose(self, request: Request) -> Route | None:
         """The server that has the request's document, else the one with the least to do; None where all are lost."""
@@ -146,6 +167,7 @@ class Routes:
         for deadline in route.deadlines:
             if not deadline.expired():
                 deadline.reschedule(0)
+        route.window.open()
         if self.on_lost is not None:
             self.on_lost(route, why)
 
@@ -155,5 +177,5 @@ class Routes:
         self._homes.clear()
 
 
-def _load(route: Route) -> tuple[float, int, int]:
-    return route.pause.left_s, route.outstanding, route.given
+def _load(route: Route) -> tuple[float, bool, int, int]:
+    return route.pause.left_s, route.outstanding >= route.window.size, route.outstanding, route.given

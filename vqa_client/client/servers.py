@@ -14,6 +14,7 @@ from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
 from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import Served, wait_for_server
+from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.url import candidates, without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
@@ -42,6 +43,7 @@ async def open_servers(
     """
     async with AsyncExitStack() as stack:
         opened: list[Found] = []
+        room = ReplyRoom()
         for bases in _addresses(settings, note):
             wire = transport or open_transport(
                 bases[0],
@@ -49,6 +51,7 @@ async def open_servers(
                 max_workers=settings.max_workers,
                 ca_bundle=settings.ca_bundle,
                 insecure=settings.insecure,
+                room=room,
             )
             if transport is None or not opened:
                 await stack.enter_async_context(wire)

@@ -1,6 +1,8 @@
 """Where the endpoint is, from whatever form of its address people type."""
 
 import re
+from itertools import pairwise
+from urllib.parse import unquote
 
 import httpx2
 
@@ -23,7 +25,7 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
         raise UsageError(f"{option} {shown!r} is no address: {without_secrets(str(error))}") from None
-    if (url.port is not None and url.port > 65_535) or not all(0 < len(part) < 64 for part in url.host.split(".")):
+    if not can_exist(url):
         raise UsageError(f"{option} {shown!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
         raise UsageError(f"{option} {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
@@ -35,6 +37,13 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     else:
         paths = [path, f"{path}/v1"]
     return [url.copy_with(path=p or "/", fragment=None) for p in paths]
+
+
+def can_exist(url: httpx2.URL) -> bool:
+    """Whether there can be such a host, and such a port."""
+    name = url.raw_host.decode("ascii").removesuffix(".")
+    port_can = url.port is None or 0 < url.port < 65_536
+    return port_can and (":" in name or all(0 < len(part) < 64 for part in name.split(".")))
 
 
 def join(base: httpx2.URL, path: str) -> httpx2.URL:
@@ -53,15 +62,52 @@ def _path(url: httpx2.URL) -> str:
 
 
 _PASSWORD = re.compile(r"://[^/?#\s]*@")
-_SECRET = r"[^=&\s]*(?:key|token|secret|sig|passw|pwd|auth|cred)[^=&\s]*|code"
-_KEY_IN_QUERY = re.compile(rf"([?&](?:{_SECRET})=)[^&\s]*", re.IGNORECASE)
+_PATH = re.compile(r"(?<=://)([^/?#\s]*)(/[^?#\s]*)")
+_PARAMETER = re.compile(r"([?&])([^=&\s]*)=([^&#\s]*)")
+_SECRET = re.compile(r"[^=&\s]*(?:key|token|secret|sig|passw|pwd|auth|cred)[^=&\s]*|code", re.IGNORECASE)
+_BEFORE_A_KEY = re.compile(r"(?:api[-_]?)?key|token|secret", re.IGNORECASE)
+_BEGINS_A_KEY = re.compile(r"(?:[spr]k|gsk|xai|nvapi|ghp|glpat)[-_]|hf_|AIza|eyJ|.*(?:secret|passw|api[-_]?key)", re.I)
+_ORDINARY = re.compile(r"[a-z0-9]{0,7}|[a-z]{1,20}\d{0,4}|\d{1,8}", re.IGNORECASE)
+_CHANGES = re.compile(r"[a-z]\d|\d(?=[a-z])", re.IGNORECASE)
+MOST_CHANGES = 5
 
 
 def without_secrets(address: httpx2.URL | str) -> str:
-    """An address, or a text with one in it, without a user's name and password and without keys in its query."""
-    return _KEY_IN_QUERY.sub(r"\1<key>", _PASSWORD.sub("://", str(address)))
+    """An address, or a text with one in it, without a user's name and password and without keys in path or query."""
+    text = _PATH.sub(lambda found: found[1] + _shown_path(found[2]), _PASSWORD.sub("://", str(address)))
+    return _PARAMETER.sub(lambda found: f"{found[1]}{found[2]}={_shown_value(found[2], found[3])}", text)
 
 
-def secrets_in_query(address: httpx2.URL) -> list[str]:
-    """The values in an address's query that are keys, by their names."""
-    return [value for name, value in address.params.multi_items() if re.fullmatch(_SECRET, name, re.IGNORECASE)]
+def secrets_in(address: httpx2.URL) -> set[str]:
+    """What in an address is a key: a password, or a name without one, and what looks like a key in path or query."""
+    path = _path(address)
+    found = {part for part, shown in zip(path.split("/"), _shown_path(path).split("/"), strict=True) if part != shown}
+    found |= {value for name, value in address.params.multi_items() if _shown_value(name, value) != value}
+    return found | {unquote(part) for part in found} | {address.password or address.username}
+
+
+def _shown_path(path: str) -> str:
+    parts = path.split("/")
+    keys = [
+        bool(part) and (_looks_like_key(part) or _is_after_its_name(before, part))
+        for before, part in pairwise(["", *parts])
+    ]
+    return "/".join("<key>" if key else part for key, part in zip(keys, parts, strict=True))
+
+
+def _is_after_its_name(before: str, part: str) -> bool:
+    return bool(_BEFORE_A_KEY.fullmatch(before)) and not re.fullmatch(r"v\d+", part)
+
+
+def _shown_value(name: str, value: str) -> str:
+    return "<key>" if value and (_SECRET.fullmatch(name) or _looks_like_key(value)) else value
+
+
+def _looks_like_key(text: str) -> bool:
+    """Whether a part of an address is neither words nor versions nor a number, as far as anyone can see."""
+    text = unquote(text)
+    if text.isdigit():
+        return False
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    many = len(_CHANGES.findall("".join(words))) > MOST_CHANGES
+    return bool(_BEGINS_A_KEY.match(text)) or many or not all(map(_ORDINARY.fullmatch, words))

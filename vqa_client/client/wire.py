@@ -1,21 +1,32 @@
 """A server's reply as a Completion, or as the failure it is: HTTP 200 alone is no success."""
 
-import json
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
-from vqa_client.client.failures import Verdict, error_message, excerpt, judge
+from vqa_client.client.failures import (
+    GLITCH,
+    Verdict,
+    codes_of,
+    error_message,
+    excerpt,
+    hidden_status,
+    judge,
+    lenient_json,
+    words_of,
+)
 from vqa_client.errors import UNDECODABLE
 from vqa_client.scoring.finish import is_blocked, is_cut, meaning_of
 from vqa_client.types import Completion
 
 THOUGHTS = frozenset({"reasoning", "reasoning_text", "reasoning_content", "thinking", "thought", "redacted_thinking"})
 """Types of the parts of a message that are not said but thought."""
+FILTERED = "content_filter"
+"""The finish reason of what a content filter refused."""
 
 
 class _Message(Struct):
@@ -26,7 +37,7 @@ class _Message(Struct):
 
 
 class _Choice(Struct):
-    message: _Message | None = None
+    message: _Message | UnsetType | None = UNSET
     finish_reason: Any = None
     error: Any = None
     logprobs: Any = None
@@ -43,7 +54,6 @@ class _Reply(Struct):
 
 _NO_LOGPROB = 1e6
 """What is no number, infinite or this far from 0 says nothing of a token."""
-_MOST_NESTED = 20
 _MOST_TOKENS = 1e9
 """A count beyond it is no count."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -60,21 +70,23 @@ class NotACompletion(Exception):
         self.body = body
 
 
-def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0) -> Completion:
-    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer."""
-    if http_status != 200:
-        raise _refused(http_status, body, size_bytes)
+def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int = 0, location: str = "") -> Completion:
+    """Read a reply to a chat request; raises NotACompletion for anything that is not a model's answer.
+
+    What a content filter refused is an answer, however the provider says it. `location` is where a redirection leads.
+    """
+    if not 200 <= http_status < 300:
+        return _refused(http_status, body, size_bytes, location)
     reply = _decoded(content_type, body)
     choice = reply.choices[0] if reply.choices else None
-    error = reply.error or (choice.error if choice else None)
-    blocked = next((word for word in _reasons(choice, error) if is_blocked(word)), None)
-    if error and blocked:
-        return Completion(text="", finish_reason=blocked)
-    if error or reply.object == "error":
-        raise _refused(_error_code(error or {"code": reply.code}), body, size_bytes)
-    if choice is None or (choice.message is None and not (blocked or is_cut(_word(choice.finish_reason)))):
-        raise _unreadable("no choices in the reply", content_type, body)
-    return _completion(reply, choice, choice.message or _Message(), content_type, body)
+    if reply.error or (choice and choice.error) or reply.object == "error":
+        return _refused(None, body, size_bytes)
+    message = choice.message if choice else UNSET
+    if choice and message is None and (is_cut(word := _word(choice.finish_reason)) or is_blocked(word)):
+        message = _Message()  # the limit was spent, or a filter met, before the first word
+    if choice is None or not isinstance(message, _Message):
+        return _without_message(content_type, body)
+    return _completion(reply, choice, message, content_type, body)
 
 
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
@@ -108,47 +120,42 @@ def _decoded(content_type: str, body: bytes) -> _Reply:
         return _decode(body)
     except UNDECODABLE:
         pass
-    try:  # NaN among the logprobs, half a surrogate pair or a stray byte are no reason to lose an answer
-        return msgspec.convert(json.loads(body.decode("utf-8", "replace")), _Reply)
-    except (ValueError, RecursionError):
+    try:
+        return msgspec.convert(lenient_json(body), _Reply)
+    except UNDECODABLE:
         raise _unreadable("the reply is not a chat completion", content_type, body) from None
 
 
-def _refused(http_status: int, body: bytes, size_bytes: int) -> NotACompletion:
-    message = error_message(body) or f"HTTP {http_status} with an empty body"
-    return NotACompletion(message, judge(http_status, message, size_bytes), excerpt(body))
+def _refused(http_status: int | None, body: bytes, size_bytes: int, location: str = "") -> Completion:
+    """What a filter refused; raises NotACompletion for all else. An error inside a success has no `http_status`."""
+    codes = codes_of(body)
+    message = error_message(body)
+    if location:
+        message = f"redirected to {location}" + (f": {message}" if message else "")
+    elif not message:
+        message = f"HTTP {http_status} with an empty body"
+    verdict = judge(http_status or hidden_status(codes), words_of(codes, message), size_bytes)
+    if verdict.status == "refused" or any(map(is_blocked, codes)):
+        return Completion(text="", finish_reason=FILTERED)
+    raise NotACompletion(message, verdict, excerpt(body))
+
+
+def _without_message(content_type: str, body: bytes) -> Completion:
+    """A success without a choice or a message, which may be an error that says so by its code alone."""
+    codes = codes_of(body)
+    refused = judge(200, words_of(codes, "")).status == "refused" or any(map(is_blocked, codes))
+    if refused or hidden_status(codes) != 200:
+        return _refused(None, body, 0)
+    raise _unreadable("no choices in the reply", content_type, body)
 
 
 def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
     told = f"{reason} (HTTP 200, {content_type or 'no content type'}): {error_message(body)!r}"
-    return NotACompletion(told, Verdict("bad_response"), excerpt(body))
+    return NotACompletion(told, GLITCH, excerpt(body))
 
 
 def _word(finish_reason: Any) -> str | None:
     return finish_reason if isinstance(finish_reason, str) and finish_reason else None
-
-
-def _reasons(choice: _Choice | None, error: Any) -> Iterator[str | None]:
-    """All that may say why a reply ended: the choice's own reason, an error's codes and the completion inside it."""
-    if choice is not None:
-        yield _word(choice.finish_reason)
-    nested = [error]
-    for found in nested:
-        if isinstance(found, dict):
-            yield from (_word(found.get(name)) for name in ("code", "type", "status", "finish_reason"))
-            if len(nested) < _MOST_NESTED:
-                nested += [found.get(name) for name in ("innererror", "inner_error", "error", "completion", "choice")]
-                nested += found["choices"][:1] if isinstance(found.get("choices"), list) else []
-
-
-def _error_code(error: Any) -> int:
-    """The HTTP status that a 200 hides; without one it is taken for a passing fault of the server."""
-    code = error.get("code") or error.get("status") if isinstance(error, dict) else None
-    try:
-        code = int(code) if code is not None else 500
-    except (TypeError, ValueError):
-        return 500
-    return code if 400 <= code <= 599 else 500
 
 
 def _parts(content: Any) -> tuple[str, str, str]:

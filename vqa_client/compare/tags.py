@@ -4,7 +4,9 @@ import re
 from html import escape
 from typing import Final
 
-_NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+from vqa_client.unseen import unseen
+
+_NOT_SHOWN = re.compile(rf"{unseen(lines=True).pattern}|[\ud800-\udfff]")
 _EMPTY: Final = frozenset({"img", "meta"})
 
 
@@ -32,5 +34,5 @@ def joined(*inside: str) -> Markup:
 
 
 def escaped(text: str) -> str:
-    """Foreign text: no markup, no control characters, nothing that turns the direction of what follows."""
+    """Foreign text: no markup, and nothing that is not seen or turns the direction of what follows."""
     return escape(_NOT_SHOWN.sub(lambda found: f"\\x{ord(found.group()):02x}", text))

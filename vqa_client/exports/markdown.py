@@ -13,9 +13,10 @@ from vqa_client.reports.summary import Mean, Summary, Tally
 from vqa_client.reports.totals import totals
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
+from vqa_client.unseen import unseen
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:-])")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_UNSEEN = unseen(lines=False)
 OURS = rb"# [^\n]*: [^\n]*\n\n(?s:.*?)\n\|---\|---:\|"
 """How the file begins, whatever its version."""
 _ACCURACY = ("accuracy", "95 % interval", "n")
@@ -57,7 +58,7 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """A text in one line in which no character is markup."""
-    plain = _CONTROL.sub(lambda found: " " if found.group().isspace() else f"U+{ord(found.group()):04X}", text)
+    plain = _UNSEEN.sub(lambda found: " " if found.group().isspace() else f"U+{ord(found.group()):04X}", text)
     return _MARKUP.sub(r"\\\1", plain)
 
 

@@ -73,9 +73,7 @@ function otherVariants(row) {
   return variantsOf.get(value(row, "id"));
 }
 
-// Controls, direction overrides and what is invisible are shown by their code: they may hide what a reply says.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
-
+// What UNSEEN finds (see unseen.py) is shown by its code: it may hide what a reply says.
 const code = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 const plain = (content) => content.replace(UNSEEN, (found) => `[${code(found)}]`);
 

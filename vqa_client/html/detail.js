@@ -23,7 +23,7 @@ function picture(at) {
   const [name, sha256, size, width, height, transforms, href, source, note] = data.images[at];
   const made = element("li");
   if (source) {
-    const image = element("img", { src: source, alt: `image ${name}`, decoding: "async" });
+    const image = element("img", { src: source, alt: `image ${plain(name)}`, decoding: "async" });
     made.append(href ? element("a", { href, target: "_blank", rel: "noopener noreferrer", title: "Open the whole image" }, image) : image);
   }
   const title = href ? element("a", { href, target: "_blank", rel: "noopener noreferrer" }, shown(name)) : shown(name);

@@ -1,7 +1,6 @@
 """The page: one file with its script, its style and its data inside, which asks nothing of a network."""
 
 import hashlib
-import re
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
 from vqa_client.types import ANSWERED
+from vqa_client.unseen import unseen, unseen_in_javascript
 
 SCRIPTS = ("data.js", "filters.js", "list.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")
@@ -29,7 +29,7 @@ OURS = (
 )
 """How every page of this program begins, whatever its version."""
 _HERE = Path(__file__).parent
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+_UNSEEN = unseen(lines=False)
 
 
 def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: int) -> None:
@@ -190,7 +190,7 @@ def _style() -> str:
 @cache
 def _script() -> str:
     parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+    return f'(() => {{\n"use strict";\nconst UNSEEN = {unseen_in_javascript()};\n{parts}}})();\n'
 
 
 def _digest(text: str) -> str:

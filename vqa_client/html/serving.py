@@ -1,6 +1,9 @@
 """The loopback server of `view`: whoever knows its address reads the reports, and nobody else."""
 
+import contextlib
 import secrets
+import socket
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,6 +15,9 @@ LOOPBACK = "127.0.0.1"
 _NAMES = frozenset({LOOPBACK, "localhost"})
 """Hosts that a browser may have asked for; another one's name that leads here is an attack on the reader."""
 _LONGEST_S = 30.0
+"""For a request to come, and for its reply to be taken."""
+MOST_WAITING = 64
+"""Connections without a request, which browsers keep open for the next one; the oldest gives way to a new one."""
 _OF_IMAGES = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
@@ -19,15 +25,38 @@ class ReportServer(ThreadingHTTPServer):
     """Serves the runs of one place below a path that can't be guessed; raises UsageError for a port that is taken."""
 
     daemon_threads = True
+    request_queue_size = 512
 
     def __init__(self, place: Path, port: int) -> None:
         self.viewer = Viewer(place)
+        self._waiting: dict[socket.socket, float] = {}
         self.root = f"/{secrets.token_urlsafe(9)}/"
         try:
             super().__init__((LOOPBACK, port), _Answers)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UsageError(f"--port {port} can't be used: {reason}", hint="give another, or 0 for any") from None
+
+    def waits(self, connection: socket.socket) -> None:
+        """A connection waits for its next request: another one that has waited for longer may have to end."""
+        self._waiting[connection] = time.monotonic()
+        for oldest in list(self._waiting)[:-MOST_WAITING]:
+            self._hang_up(oldest)
+
+    def asked(self, connection: socket.socket) -> None:
+        """A connection's request has come, or the connection has ended."""
+        self._waiting.pop(connection, None)
+
+    def service_actions(self) -> None:
+        """End what has waited for too long, however slowly a request may be coming; called twice a second."""
+        for connection, since_s in list(self._waiting.items()):
+            if time.monotonic() - since_s > _LONGEST_S:
+                self._hang_up(connection)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        self.asked(connection)
+        with contextlib.suppress(OSError):  # its thread sees the end of it, and closes it
+            connection.shutdown(socket.SHUT_RDWR)
 
     @property
     def address(self) -> str:
@@ -46,6 +75,28 @@ class _Answers(BaseHTTPRequestHandler):
     timeout = _LONGEST_S
     server: ReportServer
 
+    def handle_one_request(self) -> None:
+        """Read a request and reply to it."""
+        self.server.waits(self.connection)
+        try:
+            super().handle_one_request()
+        except ConnectionError:  # the reader has left
+            self.close_connection = True
+
+    def parse_request(self) -> bool:
+        """Read a request's head."""
+        parsed = super().parse_request()
+        self.server.asked(self.connection)
+        return parsed
+
+    def finish(self) -> None:
+        """Close the connection."""
+        self.server.asked(self.connection)
+        super().finish()
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         reply = self.server.reply(self.path, self.headers.get("Host", ""))
         self.send_response(reply.status)
@@ -61,7 +112,8 @@ class _Answers(BaseHTTPRequestHandler):
         for name, value in (headers | ({"Location": reply.location} if reply.location else {})).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(reply.body)
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the terminal is the reader's."""

@@ -37,37 +37,37 @@ def _data_pieces(image: Image, data: bytes, piece_bytes: int) -> Iterator[memory
 
 
 def _file_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
-    """Read with bare system calls, each piece one of its own size: there are five for every page."""
+    """Read with bare system calls, each piece one of its own size; no file is open while a piece is being sent."""
+    first: os.stat_result | None = None
     try:
-        yield from _read_pieces(image, piece_bytes)
+        for start in range(0, image.size_bytes, piece_bytes):
+            piece, state = _read_piece(image, start, min(start + piece_bytes, image.size_bytes))
+            first = first or state
+            if not os.path.samestat(state, first):
+                raise _changed(image)
+            yield piece
     except OSError as error:
         raise QuestionFailed("bad_image", f"{image.path}: {error.strerror}", transient=True) from None
 
 
-def _read_pieces(image: Image, piece_bytes: int) -> Iterator[bytes]:
+def _read_piece(image: Image, start: int, end: int) -> tuple[bytes, os.stat_result]:
+    """The bytes from `start` to `end`, and the state of the file that they are from."""
     descriptor = os.open(image.path, os.O_RDONLY)
     try:
-        if os.fstat(descriptor).st_size != image.size_bytes:
+        state = os.fstat(descriptor)
+        if state.st_size != image.size_bytes:
             raise _changed(image)
-        left = image.size_bytes
-        while left:
-            piece = _exactly(descriptor, min(left, piece_bytes), image)
-            left -= len(piece)
-            if not left and os.read(descriptor, 1):
+        piece = os.pread(descriptor, end - start, start)
+        while len(piece) < end - start:
+            more = os.pread(descriptor, end - start - len(piece), start + len(piece))
+            if not more:
                 raise _changed(image)
-            yield piece
+            piece += more
+        if end == image.size_bytes and os.pread(descriptor, 1, end):
+            raise _changed(image)
+        return piece, state
     finally:
         os.close(descriptor)
-
-
-def _exactly(descriptor: int, size: int, image: Image) -> bytes:
-    piece = os.read(descriptor, size)
-    while len(piece) < size:
-        more = os.read(descriptor, size - len(piece))
-        if not more:
-            raise _changed(image)
-        piece += more
-    return piece
 
 
 @cache

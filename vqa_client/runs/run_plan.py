@@ -226,11 +226,12 @@ async def _ask(
         return await answer_one(question, line)
 
     def keep(record: Record) -> None:
+        rejected_again = record.status == "rejected" and _was_rejected(log, record)
         log.append(record)
         figures.add(record)
         stage.progress.finished(record)
         limit = stage.breaker.limit
-        if stage.breaker.note(record.status):
+        if not rejected_again and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
     workers = min(stage.settings.max_workers, waiting)
@@ -251,6 +252,12 @@ def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
     for question in plan.loaded.questions:
         if not log.is_done((question.id, question.variant), again):
             yield question
+
+
+def _was_rejected(log: RecordLog, record: Record) -> bool:
+    """Whether an earlier start ended likewise for this question: that says nothing of the server today."""
+    before = log.get((record.question_id, record.variant))
+    return before is not None and before.status == "rejected"
 
 
 class GivenUp(ServerUnusable):

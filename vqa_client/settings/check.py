@@ -17,7 +17,7 @@ class CheckSettings:
     base_url: Annotated[
         str | None,
         Parameter(help=f"The endpoint, with or without /v1. Default: the config's, else {DEFAULT_BASE_URL}."),
-    ] = None
+    ] = field(default=None, repr=False)
     config: Annotated[
         str | None,
         Parameter(

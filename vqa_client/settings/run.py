@@ -42,7 +42,7 @@ class RunSettings:
             help="The OpenAI-compatible endpoint, with or without /v1. Default: the config's, else "
             f"{DEFAULT_BASE_URL}.",
         ),
-    ] = None
+    ] = field(default=None, repr=False)
     endpoint: Annotated[
         tuple[str, ...],
         Parameter(
@@ -51,7 +51,7 @@ class RunSettings:
             help="In place of --base_url, and of the config's: an endpoint, and once more for each further one that "
             "serves the same model. --max_workers is for all together; a document's questions go to one of them.",
         ),
-    ] = ()
+    ] = field(default=(), repr=False)
     api_key: Annotated[
         str | None,
         Parameter(group=SERVER, help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False),

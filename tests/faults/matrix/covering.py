@@ -77,6 +77,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     "HTML page from a proxy": (
         f"{_ENDPOINT}::test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_came",
         f"{_ENDPOINT}::test_a_gateways_page_is_a_passing_fault",
+        f"{_ENDPOINT}::test_one_glitch_of_a_success_is_repeated",
     ),
     "too many images retried": (
         f"{_ENDPOINT}::test_a_question_too_long_for_the_server_is_asked_once_and_named",
@@ -91,6 +92,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_WAITS}::test_every_form_of_a_wish_to_wait_is_honoured",
         f"{_WAITS}::test_a_wish_that_says_nothing_means_our_own_waits_and_counts_as_a_retry",
         f"{_WAITS}::test_a_long_wish_stops_all_workers_says_so_and_loses_no_question",
+        f"{_TRANSPORT}::test_a_storm_of_rate_limits_sends_at_most_twice_the_questions",
     ),
     "while the model loads": (
         f"{_WAITS}::test_a_server_that_loads_its_model_costs_no_question",
@@ -126,7 +128,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "eat the pool": (f"{_TRANSPORT}::test_cancelled_requests_leave_the_pool_whole",),
     "idle keep-alive": (
-        f"{_TRANSPORT}::test_a_connection_that_the_server_closed_meanwhile_costs_no_attempt",
+        f"{_TRANSPORT}::test_a_connection_that_the_server_closed_meanwhile_costs_no_retry_and_every_request_is_counted",
         f"{_TRANSPORT}::test_no_idle_connection_is_kept_as_long_as_servers_keep_theirs",
     ),
     "HTTP_PROXY breaks": (
@@ -259,7 +261,10 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_RESUME}::test_another_served_model_is_another_run",
         f"{_RESUME}::test_a_page_of_the_same_size_with_other_bytes_is_asked_again",
     ),
-    "counted as done": (f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",),
+    "counted as done": (
+        f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",
+        f"{_RESUME}::test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all",
+    ),
     # command line
     "Ctrl-C hangs": ("faults/test_interrupts.py",),
     "Broken pipe": (
@@ -290,7 +295,11 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Global random state": ("images/corruptions/test_seeds.py",),
     "zero clean error": ("scoring/test_robustness.py",),
     # serving
-    "other requests' answers": (f"{_CHECK}/test_canary.py", f"{_CHECK}/test_whole_checks.py"),
+    "other requests' answers": (
+        "client/test_wires.py::test_what_follows_a_reply_is_never_read_for_the_next_question",
+        f"{_CHECK}/test_canary.py",
+        f"{_CHECK}/test_whole_checks.py",
+    ),
     "Engine dead": (
         f"{_WAITS}::test_a_server_that_dies_later_stops_the_run_too_and_the_same_command_goes_on",
         f"{_CHECK}/test_whole_checks.py::test_a_server_that_lives_and_completes_nothing_is_unusable",

@@ -58,8 +58,9 @@ async def try_connections(url: httpx2.URL) -> list[Connected]:
     """Connect to each address of the host, in the order in which the system names them."""
     port = url.port or (443 if url.scheme == "https" else 80)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        async with asyncio.timeout(CONNECT_S):
+            found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # TimeoutError is an OSError
         return []
     return [await _try(str(place[0]), port) for place in dict.fromkeys(row[4][:1] for row in found)]
 

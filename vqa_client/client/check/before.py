@@ -42,7 +42,7 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
         said = f": {check.told}" if check.told else ""
         note(f"the check before the run: {name} {doubt}{said}")
     if found.sight in ("colours", "text"):
-        session.chat.trust_sight()
+        session.chat.doubts.trust_sight()
     kept = {"fingerprint": msgspec.to_builtins(found)}
     return msgspec.structs.replace(session, server=session.server | kept)
 

@@ -20,8 +20,9 @@ class AnsweredBy:
         """What the run file keeps: nothing for one server that is sent bytes alone."""
         told: dict[str, Any] = {}
         if len(self._routes.all) > 1:
-            pairs = zip(self._routes.all, self._answered, strict=True)
-            told["answered_by"] = {route.address: route.answered - before for route, before in pairs}
+            answered = told["answered_by"] = dict.fromkeys((route.address for route in self._routes.all), 0)
+            for route, before in zip(self._routes.all, self._answered, strict=True):
+                answered[route.address] += route.answered - before  # addresses are shown without their keys
         if any(route.uploads is not None for route in self._routes.all):
             told["uploads"] = {name: count - self._counted[name] for name, count in self._counts().items()}
         return told

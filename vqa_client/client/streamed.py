@@ -1,0 +1,66 @@
+"""A completion that came as a stream of events, though nobody asked for one."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+JOINED = ("content", "reasoning", "reasoning_content", "refusal")
+"""Fields of a message that come in pieces."""
+LAST = ("finish_reason", "error")
+"""Fields of a choice of which the last counts; of its logprobs the first are read."""
+_END_OF_LINE = re.compile(r"\r\n|\r|\n")
+_DONE = "[DONE]"
+
+
+def completion_in_events(text: str) -> dict[str, Any]:
+    """Put the chunks of a stream together; raises ValueError where it is not one, or was cut before its end."""
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {field: [] for field in JOINED}
+    ended = False
+    for event in _events(text):
+        if event == _DONE:
+            ended = True
+            continue
+        chunk = json.loads(event)
+        if not isinstance(chunk, dict):
+            raise ValueError("an event is not a chunk of a completion")
+        pieces = chunk.pop("choices", None) or ()
+        whole |= _given(chunk)
+        for piece in pieces:
+            if isinstance(piece, dict) and not piece.get("index"):
+                choice = _given(piece) | choice | {key: piece[key] for key in LAST if piece.get(key)}
+                _collect(texts, piece.get("delta") or piece.get("message"))
+    if not whole.get("error") and not (choice and (ended or choice.get("finish_reason"))):
+        raise ValueError("the stream has no end")
+    return whole | {"choices": [choice | {"message": {field: "".join(said) for field, said in texts.items() if said}}]}
+
+
+def _given(piece: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in piece.items() if value is not None}
+
+
+def _collect(texts: dict[str, list[str]], message: Any) -> None:
+    for field, said in texts.items():
+        if isinstance(message, dict) and isinstance(text := message.get(field), str):
+            said.append(text)
+
+
+def _events(text: str) -> Iterator[str]:
+    """The data of each event; a line of data that is followed by none of its kind is an event of its own."""
+    lines: list[str] = []
+    for line in [*_END_OF_LINE.split(text), ""]:
+        if line.startswith("data:"):
+            lines.append(line[5:].removeprefix(" "))
+        elif not line and lines:
+            yield from _told_apart(lines)
+            lines = []
+
+
+def _told_apart(lines: list[str]) -> Iterator[str]:
+    """One event of several lines, or, as some servers write them, an event in each line."""
+    if len(lines) > 1 and all(line == _DONE or line[:1] + line[-1:] == "{}" for line in lines):
+        yield from lines
+    else:
+        yield "\n".join(lines)
