@@ -31,10 +31,9 @@ def _on_ids(predictions: Predictions, annotations: Annotations, scored: Scored) 
         yield f"{named(scored.without_prediction, 'annotated question')} without prediction, not scored"
     if scored.without_answers:
         yield f"{named(scored.without_answers, 'question')} without any answer to compare with, not scored"
-    for kind, repeated in (("predictions", predictions.repeated), ("annotations", annotations.repeated)):
-        if repeated:
-            differ = f" ({predictions.differing:,} of them differ)" if repeated is predictions.repeated else ""
-            yield f"{named(repeated, 'question')} with several {kind}{differ}: the last one counts"
+    yield from of_repeated(predictions)
+    if annotations.repeated:
+        yield f"{named(annotations.repeated, 'question')} with several annotations: the last one counts"
     if (predictions.numeric_ids or annotations.numeric_ids) and (predictions.text_ids or annotations.text_ids):
         yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
 
@@ -68,13 +67,25 @@ def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
             yield f"{plural(number, kind)} {status.replace('_', ' ')}, {scored_as}"
     if predictions.explained:
         yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
+    yield from of_file(predictions)
+    if scored.sentences:
+        long = plural(scored.sentences, "prediction")
+        yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
+
+
+def of_repeated(predictions: Predictions) -> Iterator[str]:
+    """Questions that a file answers more than once."""
+    if predictions.repeated:
+        differ = f"({predictions.differing:,} of them differ)"
+        yield f"{named(predictions.repeated, 'question')} with several predictions {differ}: the last one counts"
+
+
+def of_file(predictions: Predictions) -> Iterator[str]:
+    """Answers and lines of a file that are not as they should be."""
     if predictions.not_text:
         yield f"{plural(predictions.not_text, 'answer')} not written as text, taken as they stand"
     if predictions.unreadable:
         yield f"{plural(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
-    if scored.sentences:
-        long = plural(scored.sentences, "prediction")
-        yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
 
 
 def named(ids: Collection[str] | Mapping[str, int], noun: str) -> str:
