@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
+from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
@@ -16,7 +17,6 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared
 
-HELP_FLAGS = frozenset({"--help", "-h"})
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
 Settings = TypeVar("Settings")

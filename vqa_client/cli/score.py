@@ -32,7 +32,7 @@ def _score_annotated(settings: ScoreSettings) -> int:
 
 
 def _score_benchmark(task: str, options: Sequence[str]) -> int:
-    from vqa_client.cli.evaluate import exit_code, show
+    from vqa_client.cli.evaluate import show
     from vqa_client.runs.answers_from_file import score_answers
     from vqa_client.tasks import registry
 
@@ -44,7 +44,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     given = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), given, say)
     show(reports, as_json=given.json)
-    return exit_code(reports)
+    return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
 
 
 def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:

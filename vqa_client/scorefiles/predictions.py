@@ -13,10 +13,9 @@ from vqa_client.not_json import fault
 from vqa_client.scorefiles.rows import (
     Id,
     csv_rows,
-    decoded,
-    decoded_lines,
     is_csv,
     is_log,
+    json_rows,
     json_text,
     key_of,
     lines,
@@ -130,17 +129,13 @@ def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
 
 def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     text = json_text(name)
-    if opening(text) == b"[":
-        for number, row in enumerate(decoded(name, text, list[_Row])):
-            yield f", item {number}", row
-        return
-    report = _report(name, text)
+    report = _report(name, text) if opening(text) == b"{" else None
     if report is not None:
         for model, result in report.results.items():
             for number, row in enumerate(result.question_results):
                 yield f", {model}, item {number}", msgspec.structs.replace(row, variant=model)
         return
-    yield from decoded_lines(name, _Row, unreadable)
+    yield from json_rows(name, _Row, unreadable)
 
 
 def _report(name: str, text: memoryview) -> _Report | None:

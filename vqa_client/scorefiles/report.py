@@ -11,8 +11,7 @@ from vqa_client.scorefiles.annotations import Annotations, read_annotations
 from vqa_client.scorefiles.notes import notes, plural
 from vqa_client.scorefiles.official_files import stem_of, write_evaluation, write_leaderboard
 from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions, read_predictions, strangers
-from vqa_client.scorefiles.scored import Scored, score_all
-from vqa_client.scorefiles.summary import Summary, summarise
+from vqa_client.scorefiles.scored import Scored, Summary, score_all, summarise
 from vqa_client.scoring.vqa_accuracy import MODES
 from vqa_client.settings.score import ScoreSettings
 from vqa_client.types import ANSWERED, Status

@@ -4,12 +4,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, ParseSettings, RescoreSettings
 from vqa_client.settings.reports import ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
-
-HELP_FLAGS = frozenset({"--help", "-h"})
 
 
 def score(

@@ -8,9 +8,8 @@ from vqa_client.scorefiles.explanations.captions import Form
 from vqa_client.scorefiles.explanations.matched import Matched
 from vqa_client.scorefiles.explanations.predictions import Predictions
 from vqa_client.scorefiles.explanations.references import References
-from vqa_client.scorefiles.notes import named, plural
+from vqa_client.scorefiles.notes import named, of_file, of_ids, of_repeated, of_statuses, plural
 from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores
-from vqa_client.types import ANSWERED
 
 _FORMS: Final[dict[Form, str]] = {
     "full": 'the captions are taken for "answer because explanation"',
@@ -25,7 +24,10 @@ def notes(
     for form, path in ((predictions.captions, predictions.path), (references.captions, references.path)):
         if form:
             yield f"{path}: {_FORMS[form]}"
-    yield from _on_ids(references, matched)
+    yield from of_ids(matched.strangers, matched.missing, "reference", "question")
+    for reason, ids in references.unusable.items():
+        yield f"{named(ids, 'reference')} left out: {reason.replace('_', ' ')}"
+    yield from of_repeated(matched.repeated, matched.differing)
     if not (predictions.has_answers and references.has_answers):
         side = references.path if not references.has_answers else predictions.path
         yield f"no accuracy, and no scope of the right ones: {side} has no answers"
@@ -34,22 +36,5 @@ def notes(
     if scores.unfiltered.n_empty:
         empty = plural(scores.unfiltered.n_empty, "question")
         yield f"{empty} without a predicted explanation, scored as an empty one"
-    statuses = Counter(said.status for _, said in matched.pairs)
-    for status, number in statuses.most_common():
-        if status != "ok":
-            kind = "answer" if status in ANSWERED else "question"
-            yield f"{plural(number, kind)} {status.replace('_', ' ')}, counted as wrong"
-    if predictions.unreadable:
-        yield f"{plural(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
-
-
-def _on_ids(references: References, matched: Matched) -> Iterator[str]:
-    if matched.strangers:
-        yield f"{named(matched.strangers, 'prediction')} without reference, not scored"
-    if matched.missing:
-        yield f"{named(matched.missing, 'question')} without prediction, not scored"
-    for reason, ids in references.unusable.items():
-        yield f"{named(ids, 'reference')} left out: {reason.replace('_', ' ')}"
-    if matched.repeated:
-        repeated = named(matched.repeated, "question")
-        yield f"{repeated} with several predictions ({matched.differing:,} of them differ): the last one counts"
+    yield from of_statuses(Counter(said.status for _, said in matched.pairs), lambda status: "counted as wrong")
+    yield from of_file(predictions.path, predictions.unreadable)

@@ -1,14 +1,14 @@
 """Explanations as others and we write them: a run's record log or table, the published table, COCO captions."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import DataError
 from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, json_text, key_of, opening
+from vqa_client.scorefiles.rows import Id, csv_rows, is_csv, json_rows, key_of
 from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import STATUSES, Status
 
@@ -70,7 +70,7 @@ def read_predictions(path: str | os.PathLike[str], captions: Form | None = None)
     if is_csv(name):
         found = Predictions(path=name, rows=[_from_cells(name, n, row) for n, row in enumerate(csv_rows(name), 2)])
     else:
-        rows = list(_from_json(name, unreadable))
+        rows = list(json_rows(name, _Row, unreadable))
         texts = [row.caption or "" for _, row in rows if row.caption is not UNSET]
         form = (captions or form_of(name, texts)) if texts else None
         said = [_said(name + where, row, form) for where, row in rows]
@@ -89,14 +89,6 @@ def _from_cells(name: str, number: int, row: Mapping[str, str]) -> Said:
         raise DataError(f"{name}, row {number}: the columns are {', '.join(row)}", hint=_FORM_HINT)
     status: Status = next((status for status in STATUSES if status == row.get("status")), "ok")
     return Said(id=key, answer=_meant(row[answer]), explanation=_meant(row[explanation]), status=status, places=places)
-
-
-def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
-    text = json_text(name)
-    if opening(text) == b"[":
-        yield from ((f", item {number}", row) for number, row in enumerate(decoded(name, text, list[_Row])))
-        return
-    yield from decoded_lines(name, _Row, unreadable)
 
 
 def _said(where: str, row: _Row, form: Form | None) -> Said:
