@@ -22,6 +22,7 @@ from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.runs.answers_from_file import score_answers
+from vqa_client.runs.selftest import selftest
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import AnswersSettings
 from vqa_client.task import Source
@@ -168,6 +169,12 @@ async def test_ideal_replies_score_one_and_report_as_those_of_a_server(case: Cas
     assert (scored.summary.overall.total, scored.incomplete) == (len(case.questions), False)
     assert content(scored) == content(asked)
     assert scored.path.name.split("_2")[0] == asked.path.name.split("_2")[0]
+
+
+def test_its_own_references_are_right(case: Case) -> None:
+    found = selftest(case.settings)
+    assert found.total == len(case.questions)
+    assert {fault.reason for fault in found.faults} == {f"{name} is 0" for name in UNREADABLE.get(case.name, ())}
 
 
 def test_it_is_read_again_shown_and_compared(case: Case, capsys: pytest.CaptureFixture[str]) -> None:

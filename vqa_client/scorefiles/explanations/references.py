@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
+from vqa_client.scorefiles.explanations.predictions import Form, form_of, taken_apart
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of
 from vqa_client.scoring.explained_answer.normalise import majority
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings

@@ -2,10 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -14,13 +14,14 @@ from vqa_client.benchmark import Metric
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
 from vqa_client.scorefiles.explanations.matched import Matched, match
-from vqa_client.scorefiles.explanations.notes import notes
-from vqa_client.scorefiles.explanations.predictions import Predictions, Said, read_predictions
+from vqa_client.scorefiles.explanations.predictions import Form, Predictions, Said, read_predictions
 from vqa_client.scorefiles.explanations.references import References, Source, read_references, source_of
+from vqa_client.scorefiles.notes import named, of_file, of_ids, of_repeated, of_statuses, plural
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.scored import mean_of
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores
 from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
 from vqa_client.scoring.explanation_metrics.tools import Tools, tools_named_in
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
@@ -30,6 +31,10 @@ from vqa_client.types import ANSWERED, Question, Status
 
 ACCURACY = "accuracy"
 """The share of answers equal to the right one, or to the majority's, both normalised."""
+_FORMS: Final[dict[Form, str]] = {
+    "full": 'the captions are taken for "answer because explanation"',
+    "exp": "the captions are taken for explanations without answers",
+}
 
 
 class Accuracy(Struct, frozen=True, kw_only=True):
@@ -105,7 +110,7 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
 def _report(
     source: Source, predictions: Predictions, references: References, matched: Matched, scored: _Scored
 ) -> ExplanationReport:
-    said = notes(predictions, references, matched, scored.explanations.scores)
+    said = _notes(predictions, references, matched, scored.explanations.scores)
     return ExplanationReport(
         predictions=predictions.path,
         references=references.path,
@@ -192,3 +197,26 @@ def _accuracy(values: list[float | None], clusters: list[str], missing: int) -> 
         mean=mean_of(scores, [cluster for _, cluster in held]),
         if_missing_were_wrong=fsum(scores) / (len(scores) + missing),
     )
+
+
+def _notes(
+    predictions: Predictions, references: References, matched: Matched, scores: ExplanationScores
+) -> Iterator[str]:
+    """One sentence for each thing; none where both files are whole."""
+    for form, path in ((predictions.captions, predictions.path), (references.captions, references.path)):
+        if form:
+            yield f"{path}: {_FORMS[form]}"
+    yield from of_ids(matched.strangers, matched.missing, "reference", "question")
+    for reason, ids in references.unusable.items():
+        yield f"{named(ids, 'reference')} left out: {reason.replace('_', ' ')}"
+    yield from of_repeated(matched.repeated, matched.differing)
+    if not (predictions.has_answers and references.has_answers):
+        side = references.path if not references.has_answers else predictions.path
+        yield f"no accuracy, and no scope of the right ones: {side} has no answers"
+    if scores.n_without_references:
+        yield f"{plural(scores.n_without_references, 'question')} without an explanation to compare with, not scored"
+    if scores.unfiltered.n_empty:
+        empty = plural(scores.unfiltered.n_empty, "question")
+        yield f"{empty} without a predicted explanation, scored as an empty one"
+    yield from of_statuses(Counter(said.status for _, said in matched.pairs), lambda status: "counted as wrong")
+    yield from of_file(predictions.path, predictions.unreadable)
