@@ -59,9 +59,16 @@ async def answer_one(question: Question, line: Line) -> Record:
         images = await line.images_for(question.variant).prepare_all(question.images[: line.max_pages])
         completion = await line.chat.complete(_request(question, line.task, prompt, images))
     except QuestionFailed as failure:
-        return _failed(_asked(question, line, prompt, images), failure)
+        return _failed(_asked(question, prompt, images, line.max_pages), failure)
     answer, score = await _judged_aside(completion, question, line.task)
-    return _answered(_asked(question, line, prompt, images), completion, answer, score)
+    return _answered(_asked(question, prompt, images, line.max_pages), completion, answer, score)
+
+
+def record_of(question: Question, completion: Completion | QuestionFailed, task: Task) -> Record:
+    """The record of a reply, or of a failure, that somebody else had; the prompt and the images aren't known."""
+    if isinstance(completion, QuestionFailed):
+        return _failed(_asked(question, "", (), None), completion)
+    return _answered(_asked(question, "", (), None), completion, *judge(completion, question, task))
 
 
 def _request(question: Question, task: Task, prompt: str, images: tuple[Image, ...]) -> Request:
@@ -143,7 +150,7 @@ async def _stopped(stop: asyncio.Event) -> None:
     await asyncio.sleep(GRACE_S)
 
 
-def _asked(question: Question, line: Line, prompt: str, images: tuple[Image, ...]) -> Record:
+def _asked(question: Question, prompt: str, images: tuple[Image, ...], max_pages: int | None) -> Record:
     """What is known of a question before its reply; the status is still to be set."""
     return Record(
         question_id=question.id,
@@ -155,7 +162,7 @@ def _asked(question: Question, line: Line, prompt: str, images: tuple[Image, ...
         cluster=question.cluster,
         images=tuple(map(_kept_image, images)),
         image_stamps=stamps([image.stamp for image in images]) or UNSET,
-        truncated_pages=len(question.images) - len(question.images[: line.max_pages]),
+        truncated_pages=len(question.images) - len(question.images[:max_pages]),
     )
 
 

@@ -129,8 +129,9 @@ class Completion(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a reply was read as: `text` is None unless `status` is "ok"; `rule` names the rule that decided.
+    """What a reply was read as; `rule` names the rule that decided.
 
+    `text` is None unless `status` is "ok", or "empty" for a blank that is an answer.
     `rivals` are the other answers the reply could have meant; `source` is the field it was read from; `probabilities`
     are those of the labels, where they were told.
     """

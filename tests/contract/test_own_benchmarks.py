@@ -77,6 +77,21 @@ def test_the_readmes_file_is_asked_shown_and_scored_again_when_it_changes(
     assert json.loads((tmp_path / "out/receipts.json").read_text())["accuracy"] == 0.5
 
 
+def test_the_readmes_file_scores_answers_that_lie_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, answers = receipts(tmp_path), tmp_path / "answers.jsonl"
+    answers.write_text("".join(f'{{"question_id": "receipts#{n}", "answer": "{n + 1}2.4"}}\n' for n in range(3)))
+    score = ["score", "--task", str(path), "-p", str(answers), "--data", str(tmp_path / "receipts")]
+    assert run_command([*score, "-o", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr()
+    assert "by shop" in shown.out
+    assert "1 question (receipts#3) without prediction, not scored" in shown.err
+    report = json.loads((tmp_path / "out/receipts.json").read_text())
+    assert (report["accuracy"], report["totals"]["answered"]["relaxed"]["value"]) == (1, 1)
+    assert report["left_out"] == {"no_prediction": ["receipts#3"]}
+    answers.write_text('{"question_id": "receipts#0", "answer": null, "status": "timeout"}\n')
+    assert run_command([*score, "-o", str(tmp_path / "failed")]) == 1
+
+
 def test_a_run_of_a_file_that_is_gone_is_still_shown(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
+from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
@@ -16,7 +17,6 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared
 
-HELP_FLAGS = frozenset({"--help", "-h"})
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
 Settings = TypeVar("Settings")
@@ -75,6 +75,14 @@ def settings_command(name: str, kind: type[Settings]) -> App:
     return command
 
 
+def taken(command: App, options: Sequence[str]) -> Any | None:
+    """The settings that the options give; None where help was asked for, which is printed."""
+    if HELP_FLAGS.intersection(options):
+        command.help_print([])
+        return None
+    return command(list(options), result_action="return_value", print_error=False, exit_on_error=False)
+
+
 def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSettings | None:
     """The settings that the options give; None where help was asked for, which is printed."""
     wants_help = bool(HELP_FLAGS.intersection(options)) or name in HELP_FLAGS
@@ -89,8 +97,5 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
 
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
-    if wants_help:
-        app.help_print([])
-        return None
-    given = app(list(options), result_action="return_value", print_error=False, exit_on_error=False)
-    return cast(RunSettings, given).named(str(name))
+    given = taken(app, ("--help",) if wants_help else options)
+    return None if given is None else cast(RunSettings, given).named(str(name))

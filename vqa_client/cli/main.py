@@ -33,7 +33,7 @@ COMMANDS = {
         "demo": "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
     },
     "results": {
-        "score": "Score answers that lie in a file against VQA annotations, by any metric; no server is needed.",
+        "score": "Score answers that lie in a file against VQA annotations, or as a benchmark does; needs no server.",
         "score_explanations": "Score explanations that lie in a file against those of people; no server is needed.",
         "compare": "Say whether one run is better than another, how surely, and on which questions.",
         "parse": "Show why an answer of a run was read as it was.",
@@ -42,9 +42,9 @@ COMMANDS = {
         "view": "Serve a run's page on this machine alone; it follows a run that is still going.",
     },
 }
-OWN_HELP = ("run", "selftest")
-"""Commands that show a benchmark's own options."""
 """Each command's help, by the module of cli/commands that has it; none is imported but the one that is called."""
+OWN_HELP = ("run", "selftest", "score")
+"""Commands that show a benchmark's own options."""
 ROBUSTNESS = {
     "generate": "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
     "run": "Run a benchmark clean and under each corruption and level, made just before sending; nothing is written.",

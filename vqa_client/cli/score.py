@@ -1,17 +1,65 @@
-"""The score command: predictions in a file against annotations, printed and written, without a server."""
+"""The score command: answers in a file against annotations or a benchmark's own questions, without a server."""
 
+from collections.abc import Sequence
+from dataclasses import Field, field, fields, make_dataclass
+from typing import Any, get_type_hints
+
+from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.score_tables import as_tables
-from vqa_client.cli.streams import emit, emit_json
-from vqa_client.scorefiles.report import score_files
-from vqa_client.settings.score import ScoreSettings
+from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
+from vqa_client.settings.score import AnswersSettings, ScoreSettings
 
 
-def score(settings: ScoreSettings) -> int:
-    """Score and print; exit code 1 where the record log has questions that failed, which count as wrong."""
+def score(task: str | None, options: Sequence[str]) -> int:
+    """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
+    if task is not None:
+        return _score_benchmark(task, options)
+    settings = taken(settings_command("vqa-client score", ScoreSettings), options)
+    return EXIT_OK if settings is None else _score_annotated(settings)
+
+
+def _score_annotated(settings: ScoreSettings) -> int:
+    from vqa_client.cli.score_tables import as_tables
+    from vqa_client.scorefiles.report import score_files
+
     report = score_files(settings)
     if settings.json:
         emit_json(report)
     else:
         emit(as_tables(report))
     return EXIT_FAILED_QUESTIONS if report.counts.n_failed else EXIT_OK
+
+
+def _score_benchmark(task: str, options: Sequence[str]) -> int:
+    from vqa_client.cli.evaluate import show
+    from vqa_client.runs.answers_from_file import score_answers
+    from vqa_client.tasks import registry
+
+    kind = registry.find(task).settings
+    both = taken(settings_command(f"vqa-client score --task {task}", _answers_and_data(kind)), options)
+    if both is None:
+        return EXIT_OK
+    own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in _parts(kind))
+    given = AnswersSettings(**own)
+    reports = score_answers(kind(**of_data).named(task), given, say)
+    show(reports, as_json=given.json)
+    return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
+
+
+def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]:
+    """The fields that say what the answers are, and those of the benchmark's own that say what its data is."""
+    own = list(fields(AnswersSettings))
+    others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
+    return own, [each for each in fields(kind) if each.init and each.name not in others and each.name != "benchmark"]
+
+
+def _answers_and_data(kind: type[RunSettings]) -> type[Any]:
+    """A type of settings with both; there is no server, and nothing is sent."""
+    hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
+    copies = [
+        (each.name, hints[each.name], field(default=each.default, default_factory=each.default_factory))
+        for part in _parts(kind)
+        for each in part
+    ]
+    return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})

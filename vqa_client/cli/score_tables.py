@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from vqa_client.cli.tables import new_console, new_table, printed
+from vqa_client.cli.tables import interval_text, new_console, new_table, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.scorefiles.report import ScoreReport
-from vqa_client.scorefiles.summary import Mean
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.vqa_gap import Gap
 
 METRICS_ACROSS = 3
@@ -43,7 +43,7 @@ def _overview(report: ScoreReport) -> Any:
     table = new_table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
     for name, mean in report.summary.overall.items():
         missing = [_percent(report.summary.if_missing_were_wrong[name])] if some_missing else []
-        table.add_row(name, _percent(mean.value), _interval(mean), *missing)
+        table.add_row(name, _percent(mean.value), interval_text(mean.interval), *missing)
     return table
 
 
@@ -51,7 +51,9 @@ def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, 
     table = new_table(title, "questions", *metrics, f"{metrics[0]}: 95 %")
     for name, means in list(types.items())[:MOST_TYPES]:
         first = means[metrics[0]]
-        table.add_row(safe(name), f"{first.n:,}", *(_percent(means[m].value) for m in metrics), _interval(first))
+        table.add_row(
+            safe(name), f"{first.n:,}", *(_percent(means[m].value) for m in metrics), interval_text(first.interval)
+        )
     return table
 
 
@@ -79,8 +81,3 @@ def gap_text(gap: Gap) -> str:
 def _percent(value: float | None) -> str:
     """Two decimals, as the official files have."""
     return "-" if value is None else f"{100 * value:.2f}"
-
-
-def _interval(mean: Mean) -> str:
-    bounds = mean.interval
-    return "-" if bounds is None else f"{100 * bounds.low:.1f}-{100 * bounds.high:.1f}"

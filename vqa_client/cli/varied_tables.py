@@ -10,7 +10,7 @@ from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
 from vqa_client.reports.repeats import RepeatSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.varied import tallies
-from vqa_client.scoring.averages import Average
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.blindness import Pairing
 from vqa_client.scoring.position_bias import PositionBias
 
@@ -148,7 +148,7 @@ def by_form(title: str, report: Report) -> Any:
     return table
 
 
-def _averages(title: str, rows: Mapping[str, Average]) -> Any:
+def _averages(title: str, rows: Mapping[str, Mean]) -> Any:
     table = new_table(title, "%", "95 % interval")
     for name, of in rows.items():
         table.add_row(name, percent(of.value), interval_text(of.interval))

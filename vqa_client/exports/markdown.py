@@ -9,8 +9,9 @@ from vqa_client.files import replacing
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import VARIANT, Overview, in_order
-from vqa_client.reports.summary import Mean, Summary, Tally
+from vqa_client.reports.summary import Summary, Tally
 from vqa_client.reports.totals import totals
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen

@@ -43,7 +43,7 @@ def page_folders(root: Path) -> list[PageFolder]:
     found: dict[str, PageFolder] = {}
     for path in (root, *(_with_pages(Path(folder)) for folder in folders)):
         if _holds_images(path):
-            name = _folder_name(path)
+            name = folder_name(path)
             while name in found:
                 name += f"_{path.name}"
             found[name] = PageFolder(name=name, path=path)
@@ -158,7 +158,8 @@ def _with_pages(folder: Path) -> Path:
     return inner if folder.name != "images" and inner.is_dir() and _holds_images(inner) else folder
 
 
-def _folder_name(path: Path) -> str:
+def folder_name(path: Path) -> str:
+    """What the images of a folder go by: its name, or its parent's where it is called "images"."""
     whole = Path(os.path.abspath(path))
     return (whole.parent.name if whole.name == "images" else whole.name) or "images"
 

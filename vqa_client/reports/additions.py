@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from vqa_client.reports.run import Run
-from vqa_client.reports.summary import Mean, Part, Summary, Tally
+from vqa_client.reports.summary import Part, Summary, Tally
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import Interval
 
 Unit = Callable[[float | None], float | None]

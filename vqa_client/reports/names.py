@@ -24,8 +24,8 @@ def safe_name(name: str) -> str:
 
 
 def report_name(subdirectory: str, task: str) -> str:
-    """Name the report of one page folder: `{subdirectory}_{task}_eval.json`."""
-    return f"{safe_name(subdirectory)}_{task}_eval.json"
+    """Name the report of one page folder, if any: `{subdirectory}_{task}_eval.json`."""
+    return f"{safe_name(subdirectory)}_{task}_eval.json" if subdirectory else f"{task}_eval.json"
 
 
 def _is_allowed(character: str) -> bool:

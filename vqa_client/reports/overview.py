@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from vqa_client.aggregates import Totals
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.summary import Mean, Part, Summary, Tally, summarise
+from vqa_client.reports.summary import Part, Summary, Tally, summarise
+from vqa_client.scoring.averages import Mean
 from vqa_client.task import Description
 from vqa_client.types import UNKNOWN, Failure, Record, Status
 

@@ -10,16 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.reports.kinds import ClusterSums, Group, Kind, KindCounts, TokenSum, count_kinds
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import Interval, interval
 from vqa_client.types import STATUSES, Record, Status
-
-
-class Mean(Struct, frozen=True, kw_only=True):
-    """The mean of `n` values, None where there are none; the interval is clustered by document or image."""
-
-    n: int
-    value: float | None
-    interval: Interval | None
 
 
 class Tally(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from vqa_client.files import natural_key
 from vqa_client.reports.additions import additions, interval, percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
-from vqa_client.scoring.averages import Average
+from vqa_client.scoring.averages import Mean
 from vqa_client.types import Question, Record
 
 VARIANT = "variant"
@@ -80,7 +80,7 @@ def _tally(of: Tally) -> dict[str, Any]:
     }
 
 
-def share(of: Average) -> dict[str, Any]:
+def share(of: Mean) -> dict[str, Any]:
     """Write a mean or a share of questions."""
     return {"n": of.n, "value": percent(of.value), "interval": interval(of.interval, percent)}
 

@@ -43,9 +43,10 @@ def make_plans(
     note: Note,
     *,
     corrupted: RobustnessRun | None = None,
+    finds_images: bool = True,
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
-    plans = _declared_plans(settings, config, model, note)
+    plans = _declared_plans(settings, config, model, note, finds_images=finds_images)
     if settings.sample is not None:
         from vqa_client.runs.sampled import sampled
 
@@ -77,7 +78,9 @@ def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str
         combine(reports, errors, note)
 
 
-def _declared_plans(settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note) -> list[Plan]:
+def _declared_plans(
+    settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note, *, finds_images: bool
+) -> list[Plan]:
     """One plan for each part of the benchmark's data."""
     entry = registry.find(settings.benchmark)
     benchmark = entry.make(settings)
@@ -100,7 +103,7 @@ def _declared_plans(settings: RunSettings, config: str | None, model: ModelSetti
             limit=settings.limit,
             identity={**entry.identity(settings), **benchmark.identity},
         )
-        for part in benchmark.load(Source(settings=settings, notify=note))
+        for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]
 
 

@@ -192,5 +192,7 @@ def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choic
         return {}
     reply = reply_from(completion)
     question = Question(id=record.question_id, text="", references=record.references, choices=choices)
-    others = [metric for metric in benchmark.metrics if metric.read and not metric.rationale]
+    others = [
+        metric for metric in benchmark.metrics if metric.read not in (None, benchmark.parse) and not metric.rationale
+    ]
     return {metric.name: benchmark.answer(metric, reply, question).text or "" for metric in others}

@@ -1,4 +1,4 @@
-"""A finished run's task and questions again, from its run file: needs no server and, but for vqa2, no image."""
+"""A finished run's task and questions again, from its run file: needs no server and no image."""
 
 from collections.abc import Iterable
 from pathlib import Path

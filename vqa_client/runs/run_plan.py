@@ -22,7 +22,7 @@ from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
-from vqa_client.runs.plan import Plan
+from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths, Unchanged, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.runs.servers_of_start import ServersOfStart
@@ -60,7 +60,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     paths = plan.paths
     before = RunFile.read(paths.run)
     model = await _model(stage, paths, before)
-    file = _run_file(plan, stage, model)
+    file = run_file_for(plan, stage.settings, model)
     before = carry_over(paths, before, file)
     with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
@@ -76,7 +76,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             await _go_on(waiting, plan, stage, log, file, figures)
         finally:
             stage.progress.end()
-            closing = asyncio.ensure_future(in_daemon_thread(partial(_close, plan, stage, file, log)))
+            closing = asyncio.ensure_future(in_daemon_thread(partial(close_plan, plan, stage.progress.note, file, log)))
             report = await (_unless_stopped(closing, stage) if len(log) >= plan.loaded.count else closing)
     return report
 
@@ -108,13 +108,14 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
         return before.model()
 
 
-def _run_file(plan: Plan, stage: Stage, model: ModelSettings) -> RunFile:
+def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> RunFile:
+    """What the run file of a plan says before anything is asked."""
     return RunFile(
-        identity=_identity(plan, model, stage.settings),
+        identity=_identity(plan, model, settings),
         scoring=plan.task.scoring,
         described={
             "versions": versions(),
-            "settings": described_settings(stage.settings),
+            "settings": described_settings(settings),
             "data_sha256": plan.loaded.data_sha256,
             "data_path": str(plan.data_path.absolute()),
             "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
@@ -291,7 +292,7 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
             return
 
 
-def _close(plan: Plan, stage: Stage, file: RunFile, log: RecordLog) -> Report:
+def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
     """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
     log.sync()
     report = plan.report(lambda: _in_order(plan, log), file)
@@ -302,7 +303,7 @@ def _close(plan: Plan, stage: Stage, file: RunFile, log: RecordLog) -> Report:
         for path in (report.path, plan.paths.run, plan.paths.log):
             path.unlink(missing_ok=True)
     elif report.incomplete:
-        stage.progress.note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {plan.paths.log}")
+        note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {plan.paths.log}")
     return report
 
 

@@ -5,7 +5,6 @@ A metric gets the prediction, the annotators' answers and the one answer that st
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from vqa_client.scoring import vqa2
@@ -15,25 +14,21 @@ from vqa_client.scoring.vqa_accuracy import MODES, Mode, contains_answer, questi
 Metric = Callable[[str, Answers, str], float]
 
 
-def _accuracy(mode: Mode, prediction: str, answers: Answers, gold: str) -> float:
-    return question_accuracy(prediction, answers, mode)
+def _in_mode(mode: Mode) -> Metric:
+    return lambda prediction, answers, gold: question_accuracy(prediction, answers, mode)
 
 
-def _against_gold(score: Callable[[str, str], float], prediction: str, answers: Answers, gold: str) -> float:
-    return float(score(gold, prediction))
-
-
-def _contains(prediction: str, answers: Answers, gold: str) -> float:
-    return float(contains_answer(prediction, answers))
+def _against_gold(score: Callable[[str, str], float]) -> Metric:
+    return lambda prediction, answers, gold: float(score(gold, prediction))
 
 
 METRICS: Final[dict[str, Metric]] = {
-    **{mode: partial(_accuracy, mode) for mode in MODES},
-    "simple": partial(_against_gold, vqa2.simple_correct),
-    "simple-words": partial(_against_gold, vqa2.simple_correct_by_words),
-    "enhanced": partial(_against_gold, vqa2.enhanced_score),
-    "enhanced-words": partial(_against_gold, vqa2.enhanced_score_by_words),
-    "contains": _contains,
+    **{mode: _in_mode(mode) for mode in MODES},
+    "simple": _against_gold(vqa2.simple_correct),
+    "simple-words": _against_gold(vqa2.simple_correct_by_words),
+    "enhanced": _against_gold(vqa2.enhanced_score),
+    "enhanced-words": _against_gold(vqa2.enhanced_score_by_words),
+    "contains": lambda prediction, answers, gold: float(contains_answer(prediction, answers)),
 }
 OF_THE_ANSWER: Final = frozenset({"normalised", "contains"})
 """These take a record's answer; published scores take all that its model said."""

@@ -1,6 +1,7 @@
 """What a reader of the numbers should know of the files: everything that is missing, doubled or of another form."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from vqa_client.scorefiles.annotations import Annotations
@@ -8,7 +9,7 @@ from vqa_client.scorefiles.metrics import REMARKS
 from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions
 from vqa_client.scorefiles.scored import Scored
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, LONG_WORDS
-from vqa_client.types import ANSWERED
+from vqa_client.types import ANSWERED, Status
 
 _EXAMPLES: Final = 3
 _USUAL: Final = 10
@@ -25,16 +26,12 @@ def notes(predictions: Predictions, annotations: Annotations, scored: Scored) ->
 
 
 def _on_ids(predictions: Predictions, annotations: Annotations, scored: Scored) -> Iterator[str]:
-    if scored.without_annotation:
-        yield f"{named(scored.without_annotation, 'prediction')} without annotation, not scored"
-    if scored.without_prediction:
-        yield f"{named(scored.without_prediction, 'annotated question')} without prediction, not scored"
+    yield from of_ids(scored.without_annotation, scored.without_prediction, "annotation", "annotated question")
     if scored.without_answers:
         yield f"{named(scored.without_answers, 'question')} without any answer to compare with, not scored"
-    for kind, repeated in (("predictions", predictions.repeated), ("annotations", annotations.repeated)):
-        if repeated:
-            differ = f" ({predictions.differing:,} of them differ)" if repeated is predictions.repeated else ""
-            yield f"{named(repeated, 'question')} with several {kind}{differ}: the last one counts"
+    yield from of_repeated(predictions.repeated, predictions.differing)
+    if annotations.repeated:
+        yield f"{named(annotations.repeated, 'question')} with several annotations: the last one counts"
     if (predictions.numeric_ids or annotations.numeric_ids) and (predictions.text_ids or annotations.text_ids):
         yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
 
@@ -61,20 +58,47 @@ def _on_answers(scored: Scored) -> Iterator[str]:
 
 
 def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
-    for status, number in scored.statuses.most_common():
-        if status != "ok":
-            kind = "answer" if status in ANSWERED else "question"
-            scored_as = "right only where annotators left theirs blank" if status == "empty" else "scored 0"
-            yield f"{plural(number, kind)} {status.replace('_', ' ')}, {scored_as}"
+    blank = "right only where annotators left theirs blank"
+    yield from of_statuses(scored.statuses, lambda status: blank if status == "empty" else "scored 0")
     if predictions.explained:
         yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
-    if predictions.not_text:
-        yield f"{plural(predictions.not_text, 'answer')} not written as text, taken as they stand"
-    if predictions.unreadable:
-        yield f"{plural(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
+    yield from of_file(predictions.path, predictions.unreadable, predictions.not_text)
     if scored.sentences:
         long = plural(scored.sentences, "prediction")
         yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
+
+
+def of_ids(
+    strangers: Collection[str], missing: Collection[str], other: str, asked: str, treated: str = "not scored"
+) -> Iterator[str]:
+    """Predictions that have no `other`, and what was `asked` and has no prediction."""
+    if strangers:
+        yield f"{named(strangers, 'prediction')} without {other}, not scored"
+    if missing:
+        yield f"{named(missing, asked)} without prediction, {treated}"
+
+
+def of_repeated(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
+    """Questions that a file answers more than once."""
+    if repeated:
+        differ = f"({differing:,} of them differ)"
+        yield f"{named(repeated, 'question')} with several predictions {differ}: the last one counts"
+
+
+def of_file(path: str, unreadable: int, not_text: int = 0) -> Iterator[str]:
+    """Answers and lines of a file that are not as they should be."""
+    if not_text:
+        yield f"{plural(not_text, 'answer')} not written as text, taken as they stand"
+    if unreadable:
+        yield f"{plural(unreadable, 'line')} of {path} can't be read: was the run killed?"
+
+
+def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
+    """Questions that have another status than "ok", and what they count as."""
+    for status, number in statuses.most_common():
+        if status != "ok":
+            kind = "answer" if status in ANSWERED else "question"
+            yield f"{plural(number, kind)} {status.replace('_', ' ')}, {scored_as(status)}"
 
 
 def named(ids: Collection[str] | Mapping[str, int], noun: str) -> str:

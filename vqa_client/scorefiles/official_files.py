@@ -1,7 +1,7 @@
 """The files that VQA's own evaluator writes, and the result file that its server takes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from pathlib import Path
 from typing import Any, Final
@@ -31,17 +31,16 @@ def write_evaluation(folder: Path, stem: str, scored: Scored, metric: str) -> li
     """
     values = scored.values[metric]
     rounded = [round(100 * value, DECIMALS) for value in values]
+    of_question, of_answer = indices_by_type(scored.question_types), indices_by_type(scored.answer_types)
     contents: dict[str, Any] = {
         "accuracy": {
             "overall": _per_cent(values),
-            "perQuestionType": {
-                k: _per_cent(picked(values, v)) for k, v in indices_by_type(scored.question_types).items()
-            },
-            "perAnswerType": {k: _per_cent(picked(values, v)) for k, v in indices_by_type(scored.answer_types).items()},
+            "perQuestionType": {name: _per_cent(picked(values, where)) for name, where in of_question.items()},
+            "perAnswerType": {name: _per_cent(picked(values, where)) for name, where in of_answer.items()},
         },
         "evalQA": _by_id(scored.question_ids, rounded),
-        "evalQuesType": _by_type(scored, scored.question_types, rounded),
-        "evalAnsType": _by_type(scored, scored.answer_types, rounded),
+        "evalQuesType": _by_type(scored, of_question, rounded),
+        "evalAnsType": _by_type(scored, of_answer, rounded),
     }
     within = "" if metric == "official" else f"_{metric}"
     paths = {kind: folder / f"{stem}{within}_{kind}.json" for kind in contents}
@@ -64,11 +63,8 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
     return path
 
 
-def _by_type(scored: Scored, types: Sequence[str | None], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
-    return {
-        name: _by_id(picked(scored.question_ids, indices), picked(rounded, indices))
-        for name, indices in indices_by_type(types).items()
-    }
+def _by_type(scored: Scored, types: Mapping[str, list[int]], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
+    return {name: _by_id(picked(scored.question_ids, at), picked(rounded, at)) for name, at in types.items()}
 
 
 def _by_id(question_ids: Sequence[Id], rounded: Sequence[float]) -> dict[str, float]:

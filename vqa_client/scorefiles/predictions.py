@@ -13,10 +13,9 @@ from vqa_client.not_json import fault
 from vqa_client.scorefiles.rows import (
     Id,
     csv_rows,
-    decoded,
-    decoded_lines,
     is_csv,
     is_log,
+    json_rows,
     json_text,
     key_of,
     lines,
@@ -38,7 +37,8 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What was answered to one question; `text` is None where nothing was, or a run has another status.
 
     A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks. `said` is all
-    that a record's model said, which the official evaluator is given; None where that is the text.
+    that a record's model said, which the official evaluator is given; None where that is the text. `reply` is the whole
+    reply that a record keeps.
     """
 
     question_id: Id
@@ -46,6 +46,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     status: Status = "ok"
     cluster: str = ""
     said: str | None = None
+    reply: Completion | None = None
 
 
 class Predictions(Struct, frozen=True, kw_only=True):
@@ -83,6 +84,7 @@ class _Row(Struct, frozen=True):
     output: str | None = None
     reasoning: str | None = None
     finish_reason: str | None = None
+    first_token: dict[str, float] | None = None
 
 
 class _Model(Struct, frozen=True):
@@ -107,6 +109,15 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
     return _collected(name, picked, len(unreadable))
 
 
+def strangers(predictions: Predictions, known: str, path: str) -> DataError:
+    """The error of a file none of whose questions is among those of another."""
+    predicted = next(iter(predictions.by_id))
+    return DataError(
+        f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {known!r}",
+        hint=EXPLANATIONS_HINT.format(predictions.path) if predictions.explained else "are they of the same split?",
+    )
+
+
 def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
     for number, row in enumerate(csv_rows(name), start=2):
         if row.keys().isdisjoint(ID_NAMES) or row.keys().isdisjoint(ANSWER_NAMES):
@@ -118,17 +129,13 @@ def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
 
 def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
     text = json_text(name)
-    if opening(text) == b"[":
-        for number, row in enumerate(decoded(name, text, list[_Row])):
-            yield f", item {number}", row
-        return
-    report = _report(name, text)
+    report = _report(name, text) if opening(text) == b"{" else None
     if report is not None:
         for model, result in report.results.items():
             for number, row in enumerate(result.question_results):
                 yield f", {model}, item {number}", msgspec.structs.replace(row, variant=model)
         return
-    yield from decoded_lines(name, _Row, unreadable)
+    yield from json_rows(name, _Row, unreadable)
 
 
 def _report(name: str, text: memoryview) -> _Report | None:
@@ -199,15 +206,25 @@ def _prediction(where: str, row: _Row, answer: Any) -> Prediction:
     text = None if answer is None or status != "ok" else _as_text(answer)
     if status == "ok" and not (text or "").strip():
         status = "empty"
-    said = _said(row) if status == "ok" and row.rule == WHOLE_REPLY else text
+    reply = None if row.output is None else _reply(row)
+    said = reply_from(reply).visible if reply and status == "ok" and row.rule == WHOLE_REPLY else text
     return Prediction(
-        question_id=question_id, text=text, status=status, cluster=row.cluster, said=None if said == text else said
+        question_id=question_id,
+        text=text,
+        status=status,
+        cluster=row.cluster,
+        said=None if said == text else said,
+        reply=reply,
     )
 
 
-def _said(row: _Row) -> str:
-    completion = Completion(text=row.output or "", reasoning=row.reasoning, finish_reason=row.finish_reason)
-    return reply_from(completion).visible
+def _reply(row: _Row) -> Completion:
+    return Completion(
+        text=row.output or "",
+        reasoning=row.reasoning,
+        finish_reason=row.finish_reason,
+        first_token=row.first_token,
+    )
 
 
 def _as_text(answer: str | int | float | bool) -> str:

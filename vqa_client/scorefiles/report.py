@@ -10,9 +10,8 @@ from vqa_client.files import write_json
 from vqa_client.scorefiles.annotations import Annotations, read_annotations
 from vqa_client.scorefiles.notes import notes, plural
 from vqa_client.scorefiles.official_files import stem_of, write_evaluation, write_leaderboard
-from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions, read_predictions
-from vqa_client.scorefiles.scored import Scored, score_all
-from vqa_client.scorefiles.summary import Summary, summarise
+from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions, read_predictions, strangers
+from vqa_client.scorefiles.scored import Scored, Summary, score_all, summarise
 from vqa_client.scoring.vqa_accuracy import MODES
 from vqa_client.settings.score import ScoreSettings
 from vqa_client.types import ANSWERED, Status
@@ -58,7 +57,7 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     predictions = read_predictions(settings.predictions, settings.variant)
     annotations = read_annotations(settings.annotations)
     if predictions.by_id.keys().isdisjoint(annotations.by_id):
-        raise _strangers(predictions, next(iter(annotations.by_id)), str(settings.annotations))
+        raise strangers(predictions, next(iter(annotations.by_id)), str(settings.annotations))
     scored = score_all(predictions, annotations, settings.metrics)
     if not scored.question_ids and not annotations.unlabelled:
         raise _unanswered(predictions, annotations, len(scored.without_answers))
@@ -104,14 +103,6 @@ def _counts(predictions: Predictions, scored: Scored, repeated_annotations: int)
         n_without_answer_id=scored.without_answer_id,
         answers_per_question=dict(sorted(scored.answer_counts.items())),
         status_counts=dict(statuses.most_common()),
-    )
-
-
-def _strangers(predictions: Predictions, annotated: str, path: str) -> DataError:
-    predicted = next(iter(predictions.by_id))
-    return DataError(
-        f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {annotated!r}",
-        hint=EXPLANATIONS_HINT.format(predictions.path) if predictions.explained else "are they of the same split?",
     )
 
 

@@ -71,7 +71,16 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
         raise DataError(f"{os.fspath(path)}{where}: {fault(error, text)}; it begins with {_beginning(text)}") from None
 
 
-def decoded_lines(
+def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]) -> Iterator[tuple[str, Row]]:
+    """Each item of a JSON list, or line of a JSONL file, as `row_type` behind where it stands."""
+    text = json_text(path)
+    if opening(text) == b"[":
+        yield from ((f", item {number}", row) for number, row in enumerate(decoded(path, text, list[row_type])))  # type: ignore[valid-type]
+    else:
+        yield from _decoded_lines(path, row_type, unreadable)
+
+
+def _decoded_lines(
     path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]
 ) -> Iterator[tuple[str, Row]]:
     """Each line of a JSONL file as `row_type`, behind where it stands, for messages.

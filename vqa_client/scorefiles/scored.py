@@ -1,9 +1,10 @@
-"""Every matched question scored by every metric, in one walk and in columns: a question costs some bytes a metric."""
+"""Every matched question scored by every metric in columns, some bytes a question and metric, and their sums."""
 
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import TypeVar
+from math import fsum
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
@@ -12,10 +13,15 @@ from vqa_client.scorefiles.metrics import AGAINST_GOLD, METRICS, OF_THE_ANSWER
 from vqa_client.scorefiles.predictions import Prediction, Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scoring.answers import HumanAnswer, majority, texts
+from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.statistics import interval
 from vqa_client.scoring.vqa_accuracy import is_sentence, unanimous
+from vqa_client.scoring.vqa_gap import Gap, gap_between
 from vqa_client.types import Status
 
 Item = TypeVar("Item")
+NORMALISED: Final = "normalised"
+OFFICIAL: Final = "official"
 
 
 class Scored(Struct, kw_only=True):
@@ -105,3 +111,51 @@ def _cluster(key: str, prediction: Prediction, annotation: Annotation) -> str:
     if annotation.image_id is not None:
         return f"image {annotation.image_id}"
     return prediction.cluster or f"question {key}"
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The accuracies of all scored questions and of each type, by metric.
+
+    `if_missing_were_wrong` is over all annotated questions, one without a prediction counting as 0.
+    """
+
+    overall: dict[str, Mean]
+    if_missing_were_wrong: dict[str, float | None]
+    per_answer_type: dict[str, dict[str, Mean]]
+    per_question_type: dict[str, dict[str, Mean]]
+    gap: Gap | None
+
+
+def summarise(scored: Scored) -> Summary:
+    """Add the columns up."""
+    n = len(scored.question_ids)
+    annotated = n + len(scored.without_prediction)
+    both = NORMALISED in scored.values and OFFICIAL in scored.values
+    return Summary(
+        overall={name: mean_of(column, scored.clusters) for name, column in scored.values.items()},
+        if_missing_were_wrong={name: fsum(column) / annotated if n else None for name, column in scored.values.items()},
+        per_answer_type=_means_by_type(scored, scored.answer_types),
+        per_question_type=_means_by_type(scored, scored.question_types),
+        gap=gap_between(scored.values[NORMALISED], scored.values[OFFICIAL], scored.unanimous) if both else None,
+    )
+
+
+def _means_by_type(scored: Scored, types: Sequence[str | None]) -> dict[str, dict[str, Mean]]:
+    """The types with most questions first."""
+    return {
+        name: {
+            metric: mean_of(picked(column, indices), picked(scored.clusters, indices))
+            for metric, column in scored.values.items()
+        }
+        for name, indices in sorted(indices_by_type(types).items(), key=lambda found: (-len(found[1]), found[0]))
+    }
+
+
+def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Mean:
+    """The mean of the values and its interval; `clusters` names the image of each."""
+    sums: dict[str, tuple[float, int]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        total, number = sums.get(cluster, (0.0, 0))
+        sums[cluster] = (total + value, number + 1)
+    n = len(values)
+    return Mean(n=n, value=fsum(values) / n if n else None, interval=interval(sums.values()))

@@ -9,7 +9,7 @@ from msgspec import Struct
 from vqa_client.scoring.statistics import Interval, interval
 
 
-class Average(Struct, frozen=True, kw_only=True):
+class Mean(Struct, frozen=True, kw_only=True):
     """The mean of `n` values in [0, 1], None where there are none; the interval is clustered."""
 
     n: int
@@ -32,7 +32,7 @@ class Averaging:
         total, n = self._clusters.get(cluster, (0.0, 0))
         self._clusters[cluster] = total + value, n + 1
 
-    def average(self) -> Average:
+    def average(self) -> Mean:
         """Add everything up; the same for any order."""
         of_clusters = Counter(self._clusters.values())
         of_clusters.update({(value, 1): times for value, times in self._alone.items()})
@@ -40,10 +40,10 @@ class Averaging:
         n = sum(held * times for (_, held), times in ordered)
         total = sum(value * times for (value, _), times in ordered)
         pairs = chain.from_iterable(repeat(pair, times) for pair, times in ordered)
-        return Average(n=n, value=total / n if n else None, interval=interval(pairs))
+        return Mean(n=n, value=total / n if n else None, interval=interval(pairs))
 
 
-def average(values: Iterable[tuple[float, str]]) -> Average:
+def average(values: Iterable[tuple[float, str]]) -> Mean:
     """Average values given with their clusters."""
     adding = Averaging()
     for value, cluster in values:

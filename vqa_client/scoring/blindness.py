@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Average, Averaging
+from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.paired import Difference, difference
 
 
@@ -10,8 +10,8 @@ class Pairing(Struct, frozen=True, kw_only=True):
     """Questions asked both ways: accuracy with images and without, and the paired difference, seen less blind."""
 
     questions: int
-    seen: Average
-    blind: Average
+    seen: Mean
+    blind: Mean
     gain: Difference | None
 
 
@@ -26,8 +26,8 @@ class BlindFigures(Struct, frozen=True, kw_only=True):
     overall: Pairing
     groups: dict[str, dict[str, Pairing]]
     unfinished: int
-    kept: Average
-    same: Average | None
+    kept: Mean
+    same: Mean | None
     chance: float | None
 
 

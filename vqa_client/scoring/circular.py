@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Average, Averaging
+from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.position_bias import PositionBias
 from vqa_client.scoring.repeats import majority
 
@@ -23,12 +23,12 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
     rotations: int
     questions: int
     unfinished: int
-    circular: Average
-    mean: Average
-    once: Average
-    majority: Average
-    same_text: Average
-    same_letter: Average
+    circular: Mean
+    mean: Mean
+    once: Mean
+    majority: Mean
+    same_text: Mean
+    same_letter: Mean
     bias: PositionBias
 
 

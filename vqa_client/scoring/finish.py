@@ -7,9 +7,13 @@ Meaning = Literal["stopped", "cut", "filtered", "refused", "exhausted", "broken"
 """Of a reply: the model ended it, a token limit did, a filter did, or the model declined; the server lacked resources
 or broke off (asked again); the model called a tool, which is an answer only where there is text."""
 
+GIVEN: Final = "given"
+"""The finish reason of a blank that stands as an answer in a file of predictions."""
+
 _WORDS: Final[dict[Meaning, str]] = {
     "stopped": "stop stopped stop_sequence stop_token stop_word stop_criteria eos eos_token eot end end_turn"
-    " end_of_turn end_of_sequence complete completed done finished finish success",
+    " end_of_turn end_of_sequence complete completed done finished finish success"
+    " given",
     "cut": "length max_length length_limit max_tokens max_token max_new_tokens max_output_tokens max_completion_tokens"
     " max_tokens_reached token_limit limit model_length max_model_length context_length context_length_exceeded"
     " context_window_exceeded model_context_window_exceeded incomplete truncated error_limit repetition"

@@ -10,7 +10,7 @@ from statistics import pstdev
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Average, Averaging
+from vqa_client.scoring.averages import Averaging, Mean
 
 
 class Position(Struct, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class Position(Struct, frozen=True, kw_only=True):
     Shares are of all questions, `chosen_share` of those with an answer; None where there are none.
     """
 
-    recall: Average
+    recall: Mean
     right: int
     right_share: float | None
     chosen: int

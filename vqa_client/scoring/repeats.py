@@ -5,7 +5,7 @@ from math import comb
 
 from msgspec import Struct
 
-from vqa_client.scoring.averages import Average, Averaging
+from vqa_client.scoring.averages import Averaging, Mean
 
 EVERY_K = 5
 """Up to here pass@k is given for every k, above for powers of two."""
@@ -21,10 +21,10 @@ class RepeatFigures(Struct, frozen=True, kw_only=True):
     repeats: int
     questions: int
     unfinished: int
-    pass_at: dict[int, Average]
-    majority: Average
-    turning: Average
-    changing: Average | None
+    pass_at: dict[int, Mean]
+    majority: Mean
+    turning: Mean
+    changing: Mean | None
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:

@@ -1,8 +1,8 @@
-"""Settings of the score command."""
+"""Settings of the score command, for annotations and for benchmarks."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -22,6 +22,9 @@ METRICS = (
     "contains",
 )
 """The names in the table of scorefiles.metrics."""
+_FORMS = (
+    "An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a *.records.jsonl."
+)
 _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "cider", "meteor", "spice", "bertscore"})
 
 
@@ -34,8 +37,7 @@ class ScoreSettings:
         Parameter(
             alias="-p",
             group=DATA,
-            help="An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a "
-            "*.records.jsonl.",
+            help=_FORMS,
         ),
     ]
     annotations: Annotated[
@@ -64,3 +66,28 @@ class ScoreSettings:
             hint = "vqa-client score-explanations scores explanations" if _OF_EXPLANATIONS.intersection(unknown) else ""
             raise UsageError(f"--metrics is {named}; it must be any of {', '.join(METRICS)}", hint=hint)
         object.__setattr__(self, "metrics", tuple(dict.fromkeys(self.metrics)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswersSettings:
+    """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
+
+    predictions: Annotated[Path, Parameter(alias="-p", group=DATA, help=_FORMS)]
+    model: Annotated[
+        str, Parameter(group=DATA, show_default=False, help="Who answered. Default: the predictions' name.")
+    ] = ""
+    variant: Annotated[
+        str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
+    ] = None
+    missing: Annotated[
+        Literal["left-out", "wrong"], Parameter(group=DATA, help="What questions without an answer count as.")
+    ] = "left-out"
+    fresh: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Move the records of other predictions in --output aside.")
+    ] = False
+    json: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Print the summaries as JSON, alone on standard output.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        check(self)

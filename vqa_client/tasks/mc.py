@@ -124,6 +124,7 @@ def benchmark(options: McSettings) -> Benchmark:
         ),
         headline=options.parser,
         measure=f"accuracy by the {options.parser} parser",
+        ideal_reply=lambda question: f"The correct answer is ({question.references[0]})",
         breakdowns=DOCUMENTS,
         question_type="domain",
         unit="question",

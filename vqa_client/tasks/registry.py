@@ -67,10 +67,11 @@ class Entry(Struct, frozen=True, kw_only=True):
             "repeat": 1,
             "blind": False,
         }
-        return self.settings(**values | asks_all | {name: False for name in _ORDERS if name in values})
+        return self.settings(**values | asks_all | {name: none for name, none in _OF_SOME.items() if name in values})
 
 
-_ORDERS: Final = ("shuffle_choices", "circular")
+_OF_SOME: Final = {"shuffle_choices": False, "circular": False, "blacklist": None}
+"""Settings of some benchmarks that ask in another form or leave questions out."""
 
 
 def _from_json(value: Any, hint: Any) -> Any:

@@ -1,0 +1,3 @@
+"""The commands, each importing what it runs when it is called."""
+
+HELP_FLAGS = frozenset({"--help", "-h"})

@@ -4,16 +4,31 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, ParseSettings, RescoreSettings
 from vqa_client.settings.reports import ReportSettings, ViewSettings
-from vqa_client.settings.score import ScoreSettings
+from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 
 
-def score(settings: Annotated[ScoreSettings, Parameter(name="*")]) -> int:
+def score(
+    *options: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    task: Annotated[
+        str | None,
+        Parameter(
+            group=DATA,
+            help="A benchmark that `vqa-client list` shows, or a file: scores answers to its questions. Takes its data "
+            "options too: --task NAME --help shows them.",
+        ),
+    ] = None,
+) -> int:
     from vqa_client.cli import score as scoring
 
-    return scoring.score(settings)
+    if HELP_FLAGS.intersection(options):
+        from vqa_client.cli.main import app  # which imports this one
+
+        app.help_print(["score"])
+    return scoring.score(task, options)
 
 
 def score_explanations(settings: Annotated[ScoreExplanationsSettings, Parameter(name="*")]) -> int:

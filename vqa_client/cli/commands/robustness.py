@@ -4,12 +4,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.corrupted import CORRUPTIONS, RobustnessRun
 from vqa_client.settings.robustness import GenerateSettings
 from vqa_client.settings.robustness_reports import EvaluateSettings, PlotSettings
 
 _ALL = RobustnessRun()
-HELP_FLAGS = frozenset({"--help", "-h"})
 
 
 def generate(settings: Annotated[GenerateSettings, Parameter(name="*")]) -> int:

@@ -1,14 +1,15 @@
 """Explanations as others and we write them: a run's record log or table, the published table, COCO captions."""
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Final
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import DataError
-from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
-from vqa_client.scorefiles.rows import Id, csv_rows, decoded, decoded_lines, is_csv, json_text, key_of, opening
+from vqa_client.scorefiles.rows import Id, csv_rows, is_csv, json_rows, key_of
 from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import STATUSES, Status
 
@@ -22,6 +23,12 @@ _FORM_HINT: Final = (
     "each row needs an id (sample_id, question_id, image_id) or the published table's columns, and an explanation "
     "(rationale, explanation, generated_explanation) or a caption"
 )
+Form = Literal["full", "exp"]
+"""Whether a caption reads "answer because explanation" or is an explanation alone."""
+_NAMED = re.compile(r"(?<![a-z])(?P<form>full|exp)(?![a-z])")
+_BECAUSE: Final = re.compile(r"\s+because\s+", re.IGNORECASE)
+_MOST_WORDS: Final = 8
+"""More words before "because" are part of an explanation."""
 
 
 class Said(Struct, frozen=True, kw_only=True, gc=False):
@@ -70,7 +77,7 @@ def read_predictions(path: str | os.PathLike[str], captions: Form | None = None)
     if is_csv(name):
         found = Predictions(path=name, rows=[_from_cells(name, n, row) for n, row in enumerate(csv_rows(name), 2)])
     else:
-        rows = list(_from_json(name, unreadable))
+        rows = list(json_rows(name, _Row, unreadable))
         texts = [row.caption or "" for _, row in rows if row.caption is not UNSET]
         form = (captions or form_of(name, texts)) if texts else None
         said = [_said(name + where, row, form) for where, row in rows]
@@ -91,14 +98,6 @@ def _from_cells(name: str, number: int, row: Mapping[str, str]) -> Said:
     return Said(id=key, answer=_meant(row[answer]), explanation=_meant(row[explanation]), status=status, places=places)
 
 
-def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
-    text = json_text(name)
-    if opening(text) == b"[":
-        yield from ((f", item {number}", row) for number, row in enumerate(decoded(name, text, list[_Row])))
-        return
-    yield from decoded_lines(name, _Row, unreadable)
-
-
 def _said(where: str, row: _Row, form: Form | None) -> Said:
     key = next((each for name in _IDS if (each := getattr(row, name)) not in (UNSET, "")), UNSET)
     status: Status = "ok" if isinstance(row.status, UnsetType) else row.status
@@ -117,3 +116,25 @@ def _said(where: str, row: _Row, form: Form | None) -> Said:
 def _meant(text: str) -> str:
     """Nothing where the published script says in set words that there was nothing."""
     return "" if text.strip().lower() in (*PLACEHOLDERS, UNKNOWN) else text
+
+
+def form_of(path: str | Path, captions: Collection[str]) -> Form:
+    """The form that the file's name tells (NLX-GPT's and ours end in _full and _exp), else that of most captions."""
+    named = _NAMED.findall(Path(path).name.lower())
+    if named:
+        return "full" if named[-1] == "full" else "exp"
+    answered = sum(_begins_with_an_answer(caption) for caption in captions)
+    return "full" if 2 * answered > len(captions) else "exp"
+
+
+def taken_apart(caption: str, form: Form) -> tuple[str, str]:
+    """The answer and the explanation, each "" where there is none; the first "because" parts them."""
+    if form == "exp":
+        return "", caption.strip()
+    answer, *explanation = _BECAUSE.split(f" {caption} ", maxsplit=1)
+    return answer.strip(), "".join(explanation).strip()
+
+
+def _begins_with_an_answer(caption: str) -> bool:
+    answer, explanation = taken_apart(caption, "full")
+    return bool(explanation) and 0 < len(answer.split()) <= _MOST_WORDS

@@ -1,5 +1,6 @@
-"""What explanations are compared with: an NLE file, COCO caption annotations, or captions by id."""
+"""What explanations are compared with, as settings or the files' names say: an NLE file, or COCO captions."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,34 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.explanations.captions import Form, form_of, taken_apart
-from vqa_client.scorefiles.explanations.source import Source
+from vqa_client.scorefiles.explanations.predictions import Form, form_of, taken_apart
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of
 from vqa_client.scoring.explained_answer.normalise import majority
-from vqa_client.tasks.explain import read_questions
+from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.tasks.explain import (
+    EXPLAIN_TASKS,
+    FREE,
+    dataset_of,
+    find_file,
+    read_questions,
+    said_of_split,
+    split_read,
+)
 from vqa_client.types import Question
 
 _NO_CAPTIONS = "annotations of explanations have image_id and caption; an NLE file has explanation"
+_OURS = re.compile(rf"({'|'.join(EXPLAIN_TASKS)})_(train|val|test)_eval((?:-[a-z0-9]+)*)[._]")
+_MODE = re.compile(r"-(q2ar|q2a|qa2r)\b")
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """The file of references and how it is to be read; `task` is None where no name tells."""
+
+    path: Path
+    task: str | None
+    split: str
+    vcr_mode: str
+    note: str = ""
 
 
 class References(Struct, frozen=True, kw_only=True):
@@ -41,6 +62,35 @@ class _Annotation(Struct, frozen=True):
 
 class _Coco(Struct, frozen=True):
     annotations: list[_Annotation] | UnsetType = UNSET
+
+
+def source_of(settings: ScoreExplanationsSettings) -> Source:
+    """Find the references; raises UsageError where nothing says which, DataError where the file isn't there."""
+    named = _OURS.match(settings.predictions.name)
+    conditions = named[3] if named else ""
+    task = settings.task or _task_by_file(settings.references) or (named[1] if named else None)
+    split = settings.split or (named[2] if named else None)
+    mode = _MODE.search(conditions)
+    vcr_mode = settings.vcr_mode or (mode[1] if mode and task == "vcr" else FREE)
+    if task:
+        dataset_of(task, vcr_mode)  # an impossible pair is told before any file is read
+    if settings.references:
+        return Source(path=settings.references, task=task, split=split or "val", vcr_mode=vcr_mode)
+    if not task or not split:
+        raise UsageError(
+            f"nothing says what {settings.predictions} is compared with",
+            hint="give --task and --split with --data_root, or a file with --references",
+        )
+    path = find_file(task, split, settings.data_root, vcr_mode=vcr_mode)
+    return Source(
+        path=path, task=task, split=split_read(task, split), vcr_mode=vcr_mode, note=said_of_split(task, split)
+    )
+
+
+def _task_by_file(path: Path | None) -> str | None:
+    """The benchmark whose files begin like this one: vqaX_, actX_, esnlive_, vcr_."""
+    name = path.name.lower() if path else ""
+    return next((task for task in EXPLAIN_TASKS if name.startswith(f"{task}_")), None)
 
 
 def read_references(source: Source) -> References:

@@ -2,26 +2,53 @@
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from vqa_client.benchmark import Metric
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
 from vqa_client.scorefiles.explanations.matched import Matched, match
-from vqa_client.scorefiles.explanations.notes import notes
-from vqa_client.scorefiles.explanations.predictions import Predictions, read_predictions
-from vqa_client.scorefiles.explanations.references import References, read_references
-from vqa_client.scorefiles.explanations.scored import Accuracy, Scored, score_all
-from vqa_client.scorefiles.explanations.source import Source, source_of
+from vqa_client.scorefiles.explanations.predictions import Form, Predictions, Said, read_predictions
+from vqa_client.scorefiles.explanations.references import References, Source, read_references, source_of
+from vqa_client.scorefiles.notes import named, of_file, of_ids, of_repeated, of_statuses, plural
 from vqa_client.scorefiles.official_files import stem_of
-from vqa_client.scoring.explanation_metrics.judged import Judged, described
-from vqa_client.scoring.explanation_metrics.tools import tools_named_in
+from vqa_client.scorefiles.scored import mean_of
+from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.explained_answer.normalise import same
+from vqa_client.scoring.explanation_metrics.corpus import ExplanationScores
+from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
+from vqa_client.scoring.explanation_metrics.tools import Tools, tools_named_in
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.tasks.explain import dataset_of
 from vqa_client.tasks.explain.coco_captions import captioned, write_captions
-from vqa_client.types import ANSWERED, Status
+from vqa_client.types import ANSWERED, Question, Status
+
+ACCURACY = "accuracy"
+"""The share of answers equal to the right one, or to the majority's, both normalised."""
+_FORMS: Final[dict[Form, str]] = {
+    "full": 'the captions are taken for "answer because explanation"',
+    "exp": "the captions are taken for explanations without answers",
+}
+
+
+class Accuracy(Struct, frozen=True, kw_only=True):
+    """A mean over the questions that have a prediction, and one over all, where a missing one counts as 0."""
+
+    mean: Mean
+    if_missing_were_wrong: float
+
+
+class _Scored(Struct, frozen=True, kw_only=True):
+    """The accuracies by name, none where the answers aren't known, and what the explanations are worth."""
+
+    accuracies: dict[str, Accuracy]
+    explanations: Judged
 
 
 class Counts(Struct, frozen=True, kw_only=True):
@@ -69,7 +96,7 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
     matched = match(predictions, references)
     if not matched.pairs:
         raise _strangers(matched, predictions, references)
-    scored = score_all(
+    scored = _score_all(
         matched,
         task=source.task if references.captions is None else None,
         vcr_mode=source.vcr_mode,
@@ -81,9 +108,9 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
 
 
 def _report(
-    source: Source, predictions: Predictions, references: References, matched: Matched, scored: Scored
+    source: Source, predictions: Predictions, references: References, matched: Matched, scored: _Scored
 ) -> ExplanationReport:
-    said = notes(predictions, references, matched, scored.explanations.scores)
+    said = _notes(predictions, references, matched, scored.explanations.scores)
     return ExplanationReport(
         predictions=predictions.path,
         references=references.path,
@@ -130,3 +157,66 @@ def _strangers(matched: Matched, predictions: Predictions, references: Reference
         f"no question of {predictions.path} is in {references.path}: the first ones are {first!r} and {known!r}",
         hint="are they of the same task and split?",
     )
+
+
+def _score_all(matched: Matched, *, task: str | None, vcr_mode: str, answers_known: bool, tools: Tools) -> _Scored:
+    """Score what both sides have; a failed question counts as wrong and as without an explanation."""
+    metrics = dataset_of(task, vcr_mode).metrics if task and answers_known else ()
+    rows = [_by_metric(question, said, metrics) if answers_known else {} for question, said in matched.pairs]
+    explanations = [
+        Explanation(
+            id=question.id,
+            text=said.explanation if said.status in ANSWERED else "",
+            references=question.rationales,
+            right=row[ACCURACY] >= 1.0 if row else None,
+            task_score=row.get(SOFT, row[ACCURACY]) if row else None,
+        )
+        for (question, said), row in zip(matched.pairs, rows, strict=True)
+    ]
+    clusters = [question.cluster or question.id for question, _ in matched.pairs]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return _Scored(
+        accuracies={name: _accuracy([row.get(name) for row in rows], clusters, len(matched.missing)) for name in names},
+        explanations=judge(explanations, tools),
+    )
+
+
+def _by_metric(question: Question, said: Said, metrics: Sequence[Metric]) -> dict[str, float]:
+    answer = said.answer if said.status in ANSWERED else ""
+    gold: Any = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
+    right = bool(answer) and any(same(answer, each) for each in gold)
+    others = {metric.name: metric.score(answer, question) for metric in metrics if question.extra}
+    return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
+
+
+def _accuracy(values: list[float | None], clusters: list[str], missing: int) -> Accuracy:
+    """Over the questions that have this metric."""
+    held = [(value, cluster) for value, cluster in zip(values, clusters, strict=True) if value is not None]
+    scores = [value for value, _ in held]
+    return Accuracy(
+        mean=mean_of(scores, [cluster for _, cluster in held]),
+        if_missing_were_wrong=fsum(scores) / (len(scores) + missing),
+    )
+
+
+def _notes(
+    predictions: Predictions, references: References, matched: Matched, scores: ExplanationScores
+) -> Iterator[str]:
+    """One sentence for each thing; none where both files are whole."""
+    for form, path in ((predictions.captions, predictions.path), (references.captions, references.path)):
+        if form:
+            yield f"{path}: {_FORMS[form]}"
+    yield from of_ids(matched.strangers, matched.missing, "reference", "question")
+    for reason, ids in references.unusable.items():
+        yield f"{named(ids, 'reference')} left out: {reason.replace('_', ' ')}"
+    yield from of_repeated(matched.repeated, matched.differing)
+    if not (predictions.has_answers and references.has_answers):
+        side = references.path if not references.has_answers else predictions.path
+        yield f"no accuracy, and no scope of the right ones: {side} has no answers"
+    if scores.n_without_references:
+        yield f"{plural(scores.n_without_references, 'question')} without an explanation to compare with, not scored"
+    if scores.unfiltered.n_empty:
+        empty = plural(scores.unfiltered.n_empty, "question")
+        yield f"{empty} without a predicted explanation, scored as an empty one"
+    yield from of_statuses(Counter(said.status for _, said in matched.pairs), lambda status: "counted as wrong")
+    yield from of_file(predictions.path, predictions.unreadable)

@@ -66,6 +66,7 @@ def declared(options: ExplainSettings) -> Benchmark:
         measure=f"accuracy by the {options.parsing} parser",
         breakdowns=dataset.breakdowns,
         question_type=dataset.question_type,
+        ideal_reply=lambda question: f"{question.extra['gold']} because {question.rationales[0]}",
         report_path=lambda part, config: explain_csv.csv_path(
             options.results_dir,
             model=options.model_label,

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
-from vqa_client.images.find import PageIndex, page_folders
+from vqa_client.images.find import PageIndex, folder_name, page_folders
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.longbench.page_counts import PageCounts
@@ -27,7 +27,9 @@ class Documents(Struct, frozen=True, kw_only=True):
         """Raises UsageError or DataError."""
         settings = self.settings
         if not source.finds_images:
-            yield Part(loaded=self.load(self.data, pages=_unseen), data_path=self.data)
+            name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
+            loaded = self.load(self.data, variant=name, pages=_unseen, blacklist=settings.blacklist)
+            yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
             return
         chosen = {"blacklist": settings.blacklist, "limit": settings.limit, "text_only": settings.text_only}
         if settings.text_only:

@@ -17,6 +17,7 @@ from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
 from vqa_client.scoring.answers import texts
+from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import in_ascii, normalised
@@ -89,6 +90,7 @@ def load(
     seed: int = SEED,
     limit: int | None = None,
     note: Callable[[str], None] = lambda _: None,
+    finds_images: bool = True,
 ) -> Loaded:
     """Pair questions with annotations, draw `num_questions` of those that have both, and find their images.
 
@@ -102,7 +104,7 @@ def load(
     drawn = paired.sample(num_questions, seed)
     drawn = drawn.picked(range(len(drawn))[:limit])
     images = ImageFolders(files.image_roots, questions.subtype)
-    asked, without = askable(drawn, images)
+    asked, without = askable(drawn, images if finds_images else None)
     if "no_image" in without:
         _tell_lost(drawn, images, len(without["no_image"]), note)
     for oddity in oddities(asked):
@@ -144,7 +146,7 @@ def benchmark(options: Vqa2Settings) -> Benchmark:
     return Benchmark(
         name="vqa2",
         load=parts,
-        parse=_parse,
+        parse=_read,
         metrics=METRICS,
         measure=TEN_ANSWERS,
         breakdowns=("kind", "answer_type"),
@@ -174,7 +176,7 @@ def combine_reports(
 def _loaded(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
     """The drawn questions, of our own sample the first ones, as published; all of them where a run is read again."""
     if not source.finds_images:
-        return load(files, num_questions=None)
+        return load(files, num_questions=None, note=source.notify, finds_images=False)
     wanted, limit = None if options.sample else options.num_questions or None, options.limit
     if options.mode == SUBTYPE:
         limit = min((number for number in (wanted, limit) if number is not None), default=None)
@@ -195,6 +197,13 @@ def _report_name(options: Vqa2Settings, config: str | None) -> str:
     return f"vqa2_results_{name}{options.mode}_{{started}}.json"
 
 
+def _read(reply: Reply, question: Question) -> Answer:
+    """A blank is an answer where a file gives it, as the official evaluator has it, and none where a model said it."""
+    if reply.status == "empty" and reply.completion.finish_reason == GIVEN:
+        return Answer(text="", status="empty", rule="blank")
+    return reply.without_answer() if reply.status else _parse(reply, question)
+
+
 def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
     said = reply.text
@@ -209,7 +218,7 @@ def _parse(reply: Reply, question: Question) -> Answer:
 
 def _with_wrappers(reply: Reply, question: Question) -> Answer:
     """The published scores look at what was said with its wrappers on, as their scripts do."""
-    answer = reply.without_answer() if reply.status else _parse(reply, question)
+    answer = _read(reply, question)
     return replace(answer, text=reply.visible) if answer.text else answer
 
 
@@ -219,7 +228,7 @@ def _metric(name: str, of: Callable[[str, Question], float], says: str) -> Metri
         name,
         of,
         says,
-        read=None if name == HEADLINE else _with_wrappers,
+        read=_read if name == HEADLINE else _with_wrappers,
         when=lambda question: bool(question.references),
         normalise=lambda text: normalised(in_ascii(text)),
     )

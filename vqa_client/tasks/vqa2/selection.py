@@ -131,14 +131,14 @@ def _by_id(annotations: RecordList | None, left: Reasons) -> tuple[dict[str, int
     return where, bytes(answers)
 
 
-def askable(paired: Pairing, images: ImageFolders) -> tuple[Pairing, Reasons]:
-    """Keep what has an image and an answer; left out are "no_image" and "no_answer"."""
+def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reasons]:
+    """Keep what has an image and an answer; left out are "no_image" (never without `images`) and "no_answer"."""
     left: Reasons = {}
     kept = array("q")
     file = paired.questions.file
     for at, (index, record) in enumerate(file.picked(paired.places)):
         row = file.decode(index, record, _Question, hint=_HINT)
-        reason = "" if images.path(row.image_id) else "no_image"
+        reason = "" if images is None or images.path(row.image_id) else "no_image"
         if paired.annotations is not None and not paired.answers[paired.annotated[at]]:
             reason = reason or "no_answer"
         if reason:

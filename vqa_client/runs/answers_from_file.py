@@ -1,0 +1,105 @@
+"""Answers from a file in place of a server's: the same questions, reading, metrics, records and reports."""
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from vqa_client.errors import QuestionFailed, UsageError
+from vqa_client.files import sha256_of
+from vqa_client.model_config import ModelSettings
+from vqa_client.records import RecordLog
+from vqa_client.reports.report import Report
+from vqa_client.runner import record_of
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plans import make_plans
+from vqa_client.runs.resume import carry_over, move_aside
+from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.run_plan import close_plan, run_file_for
+from vqa_client.scorefiles.notes import of_file, of_ids, of_repeated
+from vqa_client.scorefiles.official_files import stem_of
+from vqa_client.scorefiles.predictions import Prediction, read_predictions, strangers
+from vqa_client.scorefiles.rows import key_of
+from vqa_client.scoring.finish import GIVEN
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.score import AnswersSettings
+from vqa_client.types import FAILED, Completion, Record
+
+NO_PREDICTION = "no_prediction"
+"""Why a question is left out."""
+
+
+def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> list[Report]:
+    """Score a file's answers to a benchmark's questions, and write records, run file and report as a run does.
+
+    Raises DataError where it answers no question, UsageError for options that only a server's run can have,
+    IdentityError where the records of another run are in the way.
+    """
+    for option in (*settings.draws, *settings.variations):
+        raise UsageError(f"{option} says what is asked, and a file's answers are there", hint=f"leave {option} out")
+    predictions = read_predictions(given.predictions, given.variant)
+    given = dataclasses.replace(given, model=given.model or stem_of(predictions.path))
+    settings = dataclasses.replace(cast(Any, settings), model=given.model)
+    plans = make_plans(settings, None, None, note, finds_images=False)
+    asked = [[question.id for question in plan.loaded.questions] for plan in plans]
+    keys = {key_of(each) for ids in asked for each in ids}
+    unknown = [key for key in predictions.by_id if key not in keys]
+    if len(unknown) == len(predictions.by_id):
+        raise strangers(predictions, asked[0][0], str(plans[0].data_path))
+    missing = [tuple(each for each in ids if key_of(each) not in predictions.by_id) for ids in asked]
+    treated = "counted as wrong" if given.missing == "wrong" else "not scored (--missing wrong counts them)"
+    for line in (
+        *of_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
+        *of_repeated(predictions.repeated, predictions.differing),
+        *of_file(predictions.path, predictions.unreadable, predictions.not_text),
+    ):
+        note(line)
+    wanted = plans if given.missing == "wrong" else map(_without, plans, missing)
+    return [_scored(plan, predictions.by_id, settings, given, note) for plan in wanted if plan.loaded.count]
+
+
+def _without(plan: Plan, missing: tuple[str, ...]) -> Plan:
+    """The same plan without questions that have no prediction."""
+    if not missing:
+        return plan
+    loaded = plan.loaded
+    left_out = loaded.left_out | {NO_PREDICTION: missing}
+    return replace(plan, loaded=replace(loaded, count=loaded.count - len(missing), left_out=left_out))
+
+
+def _scored(
+    plan: Plan, predictions: dict[str, Prediction], settings: RunSettings, given: AnswersSettings, note: Note
+) -> Report:
+    if given.fresh:
+        move_aside(plan.paths)
+    model = ModelSettings(model_name=given.model, max_tokens=settings.usual_max_tokens)
+    file = run_file_for(plan, settings, model)
+    file.identity["predictions"] = {"sha256": sha256_of(given.predictions), "missing": given.missing}
+    file.described["predictions"] = str(given.predictions.absolute())
+    carry_over(plan.paths, RunFile.read(plan.paths.run), file)
+    if not file.sessions:
+        file.start({"started": datetime.now(UTC).isoformat()})
+    with RecordLog(plan.paths.log, file.identity) as log:
+        log.rewrite(_records(plan, predictions, blank=given.missing == "wrong"))
+        file.write(plan.paths.run)
+        return close_plan(plan, note, file, log)
+
+
+def _records(plan: Plan, predictions: dict[str, Prediction], *, blank: bool) -> Iterator[Record]:
+    for question in plan.loaded.questions:
+        prediction = predictions.get(key_of(question.id))
+        if prediction is not None:
+            yield record_of(question, _reply(prediction), plan.task)
+        elif blank:
+            yield record_of(question, Completion(text=""), plan.task)
+
+
+def _reply(prediction: Prediction) -> Completion | QuestionFailed:
+    """What was replied: all that a record keeps, else the answer, which may be a blank."""
+    if prediction.status in FAILED:
+        return QuestionFailed(prediction.status, "the predictions say that there was no reply")
+    text = prediction.text or ""
+    stands = prediction.text is not None and not text.strip()
+    return prediction.reply or Completion(text=text, finish_reason=GIVEN if stands else "stop")
