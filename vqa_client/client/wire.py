@@ -14,14 +14,16 @@ from vqa_client.errors import UNDECODABLE
 from vqa_client.scoring.finish import is_blocked, is_cut, meaning_of
 from vqa_client.types import Completion
 
-THOUGHTS = frozenset({"reasoning", "reasoning_text", "reasoning_content", "thinking", "thought", "redacted_thinking"})
-"""Types of the parts of a message that are not said but thought."""
+_THINKS = re.compile("think|thought|reason", re.IGNORECASE)
+"""What the type of a part has in it that is not said but thought."""
 
 
 class _Message(Struct):
     content: Any = None
     reasoning: Any = None
     reasoning_content: Any = None
+    reasoning_details: Any = None
+    thinking: Any = None
     refusal: Any = None
 
 
@@ -79,7 +81,8 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
 
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
     text, thought, declined = _parts(message.content)
-    reasoning = _text_of(message.reasoning) or _text_of(message.reasoning_content) or thought or None
+    fields = (message.reasoning, message.reasoning_content, message.reasoning_details, message.thinking)
+    reasoning = next(filter(None, map(_text_of, fields)), thought) or None
     finish = _word(choice.finish_reason)
     meaning = meaning_of(finish)
     if refusal := _text_of(message.refusal) or declined:
@@ -125,6 +128,8 @@ def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
 
 
 def _word(finish_reason: Any) -> str | None:
+    if isinstance(finish_reason, dict):
+        finish_reason = finish_reason.get("type")
     return finish_reason if isinstance(finish_reason, str) and finish_reason else None
 
 
@@ -157,21 +162,23 @@ def _parts(content: Any) -> tuple[str, str, str]:
         return _text_of(content), "", ""
     said: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
     for part in content:
-        if isinstance(part, dict):
-            thinks = part.get("type") in THOUGHTS or part.get("thought") is True
-            kind = "thought" if thinks else "refusal" if part.get("type") == "refusal" else "text"
-            said[kind].append(_text_of(next((part[name] for name in _TEXTS[kind] if part.get(name)), "")))
+        of = part.get("type") if isinstance(part, dict) else None
+        thinks = isinstance(of, str) and _THINKS.search(of) or isinstance(part, dict) and part.get("thought") is True
+        said["thought" if thinks else "refusal" if of == "refusal" else "text"].append(_text_of(part))
     text, thought, refusal = ("".join(pieces) for pieces in said.values())
     return text, thought, refusal
 
 
-_TEXTS = {"text": ("text",), "thought": ("text", "thinking", "reasoning", "summary"), "refusal": ("refusal", "text")}
-"""Where a part of each kind keeps its words; a thought's may be parts again."""
+_TEXTS = ("text", "thinking", "reasoning", "reasoning_content", "summary", "refusal", "content", "value")
+"""Where a part keeps its words, which may be parts again."""
 
 
-def _text_of(content: Any) -> str:
-    if isinstance(content, list):
-        content = "".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
+def _text_of(content: Any, depth: int = 0) -> str:
+    if depth < _MOST_NESTED:
+        if isinstance(content, dict):
+            return _text_of(next((content[name] for name in _TEXTS if content.get(name)), ""), depth + 1)
+        if isinstance(content, list):
+            return "".join(_text_of(part, depth + 1) for part in content)
     if not isinstance(content, str):
         return ""
     return content if content.isascii() else _LONE_SURROGATE.sub("\ufffd", content)
