@@ -162,8 +162,9 @@ def _parts(content: Any) -> tuple[str, str, str]:
         return _text_of(content), "", ""
     said: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
     for part in content:
-        of = part.get("type") if isinstance(part, dict) else None
-        thinks = isinstance(of, str) and _THINKS.search(of) or isinstance(part, dict) and part.get("thought") is True
+        fields = part if isinstance(part, dict) else {}
+        of = str(fields.get("type"))
+        thinks = fields.get("thought") is True or _THINKS.search(of)
         said["thought" if thinks else "refusal" if of == "refusal" else "text"].append(_text_of(part))
     text, thought, refusal = ("".join(pieces) for pieces in said.values())
     return text, thought, refusal

@@ -8,26 +8,16 @@ Meaning = Literal["stopped", "cut", "filtered", "refused", "exhausted", "broken"
 """Of a reply: the model ended it, a token limit did, a filter did, or the model declined; the server lacked resources
 or broke off (asked again); the model called a tool, which is an answer only where there is text."""
 
-_FORMS: Final[tuple[tuple[Meaning, re.Pattern[str]], ...]] = tuple(
-    (meaning, re.compile(form))
-    for meaning, form in (
-        ("refused", r"^(?:model)?refus(?:al|ed)$"),
-        (
-            "filtered",
-            r"filtered|(?:content|safety|output|input)filter|^filter$|safety|unsafe|recitation|(?:block|black)list"
-            r"|^blocked$|(?:prompt|content|output)blocked|prohibitedcontent|spii|sensitive|toxic|moderation"
-            r"|contentpolicy|responsibleai|guardrail|inspectionfailed",
-        ),
-        ("exhausted", r"insufficient\w*resource|overload|exhausted|outofmemory|^oom$|preempt|^capacity$|ratelimit"),
-        ("called", r"tool(?:call|use)|functioncall"),
-        (
-            "cut",
-            r"length|max\w*(?:token|len|context)|limit|contextwindow|incomplete|unfinished|truncat|repetition|pauseturn",
-        ),
-        ("broken", r"error|abort|cancel|fail|timeout|interrupt|userstop|unloaded|malformedresponse"),
-        ("stopped", r"stop|eos|eot|end(?:of)?(?:turn|sequence)|^end$|complete|^done$|finish|success|^normal$|final$"),
-    )
-)
+_FORMS: Final[dict[Meaning, str]] = {
+    "refused": r"^(?:model)?refus(?:al|ed)$",
+    "filtered": r"filter|safety|unsafe|recitation|(?:block|black)list|^blocked$|(?:prompt|content|output)blocked"
+    r"|prohibitedcontent|spii|sensitive|toxic|moderation|contentpolicy|responsibleai|guardrail|inspectionfailed",
+    "exhausted": r"insufficient\w*resource|overload|exhausted|outofmemory|^oom$|preempt|^capacity$|ratelimit",
+    "called": r"tool(?:call|use)|functioncall",
+    "cut": r"length|max\w*(?:token|len|context)|limit|contextwindow|incomplete|unfinished|truncat|repetition|pauseturn",
+    "broken": r"error|abort|cancel|fail|timeout|interrupt|userstop|unloaded|malformedresponse",
+    "stopped": r"stop|eos|eot|end(?:of)?(?:turn|sequence)|^end$|complete|^done$|finish|success|^normal$|final$",
+}
 """What a reason has in it when it is spelt in small letters alone; the first form that fits counts."""
 _NOT_LETTERS: Final = re.compile(r"[^a-z]")
 _LONGEST: Final = 80
@@ -39,7 +29,7 @@ def meaning_of(finish_reason: str | None) -> Meaning | None:
     if not finish_reason:
         return None
     letters = _NOT_LETTERS.sub("", finish_reason[:_LONGEST].lower()).removeprefix("finishreason")
-    return next((meaning for meaning, form in _FORMS if form.search(letters)), None)
+    return next((meaning for meaning, form in _FORMS.items() if re.search(form, letters)), None)
 
 
 def is_cut(finish_reason: str | None) -> bool:

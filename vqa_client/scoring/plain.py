@@ -64,7 +64,8 @@ _BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 
 _STRUCK = re.compile(r"<(del|strike)>[^<]{0,400}</\1>|~~[^~\n]{1,400}~~", re.IGNORECASE)
 ANSWER_TAG = re.compile(
-    r"[<\[](/?)(?:final[ _-]?)?(?:answer|choice|option|ans|result|solution|output|response|conclusion|final|letter)[>\]]",
+    r"[<\[](/?)(?:final[ _-]?)?"
+    r"(?:answer|choice|option|ans|result|solution|conclusion|output|response|final|letter)[>\]]",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|ul|ol|table)>", re.IGNORECASE)

@@ -46,24 +46,31 @@ _OTHERS: Final[dict[str, str]] = {
     # French
     "je ne": (
         r"je ne (?:peux|suis) (?:malheureusement )?pas (?:en mesure (?:de |d'))?(?:vous |t')?(?:aider|assister"
-        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter|fournir (?:cette|ces|ce) \w+|identifier (?:\w+ )?person|accéder à (?:cette"
+        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter"
+        r"|fournir (?:cette|ces|ce) \w+|identifier (?:\w+ )?person|accéder à (?:cette"
         r"|votre) demande|(?:voir|visualiser|analyser|afficher) (?:les |l'|d'|cette |votre |des )?(?:image"
         r"|photo))"
     ),
     # Spanish
     "no pued|no podr": (
         rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar|responder (?:a )?(?:esa|esta|tu|su"
-        r"|eso)|proporcionar es[ate]\w* \w+|identificar (?:a )?(?:las? )?person|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
+        r"|eso)"
+        r"|proporcionar es[ate]\w* \w+|identificar (?:a )?(?:las? )?person"
+        r"|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
     ),
     # Portuguese
     "não": (
         rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir|responder (?:a )?(?:essa"
-        r"|esta|sua|isso)|fornecer es[st][ae]\w* \w+|identificar (?:as? )?pesso|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
+        r"|esta|sua|isso)"
+        r"|fornecer es[st][ae]\w* \w+|identificar (?:as? )?pesso"
+        r"|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
     ),
     # Italian
     "non ": (
         rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare"
-        r"|elaborare|fornire quest\w+ \w+|identificare (?:l[ae] )?person|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
+        r"|elaborare"
+        r"|fornire quest\w+ \w+|identificare (?:l[ae] )?person"
+        r"|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
         r"|questa )?(?:immagin|foto))"
     ),
     # Finnish
@@ -72,7 +79,9 @@ _OTHERS: Final[dict[str, str]] = {
         r"|vastaamaan (?:tähän|siihen)|(?:nähdä|näkemään|katsoa) kuv)"
     ),
     # Hungarian
-    "nem ": rf"nem (?:tudok|tudom|áll módomban) {_FEW}(?:segíteni|válaszolni (?:erre|a kérdés)|megválaszolni|teljesíteni)",
+    "nem ": (
+        rf"nem (?:tudok|tudom|áll módomban) {_FEW}(?:segíteni|válaszolni (?:erre|a kérdés)|megválaszolni|teljesíteni)"
+    ),
     # Swahili
     "siwezi": r"siwezi (?:kukusaidia|kusaidia|kujibu (?:swali|ombi)|kutimiza)",
     # Polish
@@ -109,7 +118,8 @@ _OTHERS: Final[dict[str, str]] = {
     # Russian, Ukrainian
     "не ": (
         rf"не (?:могу|смогу|можем|в состоянии|можу|зможу|в змозі) {_FEW}(?:помо[чг]|допомогти|выполнить|виконати"
-        r"|предоставить (?:эту|такую|данную) \w+|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше"
+        r"|предоставить (?:эту|такую|данную) \w+"
+        r"|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше"
         r"|твоє)|(?:видеть|просматривать|анализировать|бачити|переглядати|аналізувати) (?:\w+ )?(?:изображени"
         r"|картинк|фото|зображен))"
     ),
@@ -157,7 +167,8 @@ _OTHERS: Final[dict[str, str]] = {
     # Japanese
     "せん|ない|かねます": (
         r"(?:お手伝い|お答え|お応え|ご要望|ご依頼|対応|回答|協力|支援|サポート)[^\n.]{0,12}(?:できません"
-        r"|できかねます|いたしかねます|致しかねます|できない)|(?:この|その|ご)(?:質問|要望|依頼)[^\n.]{0,9}(?:答え|応え|応じ)られません|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析"
+        r"|できかねます|いたしかねます|致しかねます|できない)"
+        r"|(?:この|その|ご)(?:質問|要望|依頼)[^\n.]{0,9}(?:答え|応え|応じ)られません|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析"
         r"|確認|認識)[^\n.]{0,9}(?:できません|できない|ません)"
     ),
     # Korean
@@ -207,7 +218,8 @@ def refuses(text: str) -> bool:
     if any(refusal.search(head) for refusal in _REFUSALS):
         return True
     for hint, refusal in _ROWS:
-        if hint in head and (found := refusal.search(head)) and not _SOURCES.search(_GIVEN.sub("", _sentence(head, found))):
+        found = refusal.search(head) if hint in head else None
+        if found and not _SOURCES.search(_GIVEN.sub("", _sentence(head, found))):
             return True
     return False
 

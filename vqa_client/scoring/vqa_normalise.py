@@ -53,8 +53,7 @@ _WORDS: Final = {
 
 _MARKS: Final = {
     **{0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)},
-    **dict.fromkeys(map(ord, INVISIBLE), ""),
-    **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' "),
+    **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' ", INVISIBLE),
 }
 """Full-width forms, and the marks of other scripts by those of ASCII; nothing for what is not seen."""
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")

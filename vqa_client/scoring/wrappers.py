@@ -32,7 +32,8 @@ _ENCLOSING: Final = tuple(
 )
 """What may stand around a whole answer."""
 _LABELLED = re.compile(
-    r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
+    r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?"
+    r"(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
     r"|ответ|答案|回答|答|정답|답변|답)[ *_]{0,4}(?:[:：][*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )

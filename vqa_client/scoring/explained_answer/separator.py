@@ -19,9 +19,7 @@ _NEXT = re.compile(
     r"\n\s*(?:question|hypothesis|statement|caption|image|picture|example|user|human)\s?\d{0,3}\s?:", re.I
 )
 _NAME: Final = "(?:final answer|answer|assistant|response|reply|label|activity|output|prediction)"
-_PREFIX = re.compile(
-    rf"(?:[\s*#-]*{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I
-)
+_PREFIX = re.compile(rf"(?:[\s*#-]*{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I)
 _LABEL: Final = r"(?:explanation|reason|reasoning|rationale|justification)"
 _EXPLICIT = re.compile(
     r"(?:^|[\s,;:.(\"'*-]{1,9})because\b(?:\*\*)?[\s,:;]*"
