@@ -176,6 +176,7 @@ def test_plain_text_folds_to_itself() -> None:
         ('"a" or "b"', '"a" or "b"', ""),
         ("# yes", "yes", ""),
         ("- **yes**", "yes", ""),
+        ("- 6 x", "- 6 x", ""),
         ("$2$", "2", ""),
         ("$2 and $3", "$2 and $3", ""),
         ("<CONCLUSION>\nyes\n</CONCLUSION>", "yes", ""),
