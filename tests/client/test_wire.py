@@ -53,9 +53,10 @@ def test_a_missing_token_count_is_none_and_never_zero(usage: object, expected: t
     assert (completion.prompt_tokens, completion.completion_tokens) == expected
 
 
-@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_reasoning_is_read_from_both_fields(field: str) -> None:
-    completion = read(reply(content=None, **{field: "so the answer is C"}))
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content", "thinking", "reasoning_details"])
+@pytest.mark.parametrize("told", ["so the answer is C", [{"type": "reasoning.text", "text": "so the answer is C"}]])
+def test_reasoning_is_read_from_every_field(field: str, told: object) -> None:
+    completion = read(reply(content=None, **{field: told}))
     assert (completion.text, completion.reasoning) == ("", "so the answer is C")
 
 
@@ -64,10 +65,19 @@ def test_reasoning_is_read_from_both_fields(field: str) -> None:
     [
         *(("stop", "stop"), ("length", "length"), ("max_tokens", "length"), ("MAX_TOKENS", "length"), ("eos", "eos")),
         *((None, None), ("", None), ({}, None), ("STOP", "STOP"), ("SAFETY", "SAFETY")),
+        ({"type": "length", "length": 64}, "length"),
     ],
 )
 def test_finish_reasons_are_kept_and_cuts_have_one_name(given: object, kept: object) -> None:
     assert read(reply(content="B", finish_reason=given)).finish_reason == kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [["C"], {"type": "text", "text": "C"}, [{"type": "text", "text": {"value": "C", "annotations": []}}]],
+)
+def test_content_is_read_in_every_form_of_its_parts(content: object) -> None:
+    assert read(reply(content=content)).text == "C"
 
 
 def test_content_in_parts_is_joined() -> None:
@@ -84,6 +94,9 @@ def test_content_in_parts_is_joined() -> None:
         ({"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, "A?"),
         ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "A?"}]}, "A?"),
         ({"type": "text", "thought": True, "text": "A?"}, "A?"),
+        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "A?"}]}, "A?"),
+        ({"type": "reasoning_content", "reasoning_content": "A?"}, "A?"),
+        ({"type": "THINKING", "thinking": "A?"}, "A?"),
         ({"type": "redacted_thinking", "data": "c2Vr"}, None),
         ({"type": "text", "thought": False, "text": ""}, None),
     ],
@@ -111,6 +124,7 @@ def test_a_refusal_field_is_a_refusal(message: dict[str, object], finish_reason:
     [
         ({"choices": [{"message": None, "finish_reason": "RECITATION"}]}, "RECITATION"),
         ({"choices": [{"message": None, "finish_reason": "MAX_TOKENS"}]}, "length"),
+        ({"choices": [{"finish_reason": "length"}]}, "length"),
     ],
 )
 def test_a_filter_or_a_limit_without_a_message_is_a_reply_without_text(body: object, finish_reason: str) -> None:
@@ -187,6 +201,9 @@ def test_an_error_inside_http_200_is_classified_by_its_own_code(error: object, s
         b'{"choices":[{"message":{"content":"B"},"logprobs":{"x":NaN},"finish_reason":"stop"}]}',
         b'{"choices":[{"message":{"content":"B\\ud800"},"finish_reason":"stop"}]}',
         b'{"choices":[{"message":{"content":"B\xff"},"finish_reason":"stop"}]}',
+        b'{"choices":[{"message":{"content":"B\n"},"finish_reason":"stop"}]}',
+        b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}\0',
+        b'data: {"choices":[{"delta":{"content":[{"type":"text","text":"B"}]},"finish_reason":"stop"}]}\n\n',
     ],
 )
 def test_a_slip_in_the_json_loses_no_answer(body: bytes) -> None:
@@ -232,6 +249,10 @@ FILTERED: list[tuple[int, object]] = [
     (200, {"error": {"message": "stopped"}, "choices": [{"message": None, "finish_reason": "content_filter"}]}),
     (200, {"choices": [{"error": {"code": 403, "message": "flagged by the provider's moderation"}}]}),
     (200, {"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+    (200, {"choices": None, "base_resp": {"status_code": 1026, "status_msg": "new_sensitive"}}),
+    (400, {"error": {"message": "Content Exists Risk", "type": "invalid_request_error"}}),
+    (400, {"error": {"code": "sensitive_words_detected", "message": "no"}}),
+    (400, {"message": "blocked output: please try again"}),
     (200, [{"error": {"code": 400, "message": "no", "status": "SAFETY"}}]),
 ]
 

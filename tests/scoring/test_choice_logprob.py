@@ -39,7 +39,7 @@ def test_the_spellings_of_a_label_add_up() -> None:
     assert answer.probabilities == {"A": 0.3, "B": 0.35, "C": 0.1, "D": 0.05}
 
 
-@pytest.mark.parametrize("token", ["c", "Ｃ", "ｃ", "(c", "**C", "С", "「C", " c."])
+@pytest.mark.parametrize("token", ["c", "Ｃ", "ｃ", "(c", "**C", "С", "「C", " c.", "ĠC", "▁c", "$C"])
 def test_small_full_width_and_lookalike_letters_count_for_their_label(token: str) -> None:
     answer = read({token: -0.1, "A": -3.0})
     assert (answer.status, answer.text) == ("ok", "C")
@@ -84,7 +84,9 @@ def test_without_logprobs_there_is_no_answer() -> None:
     assert read({"A": -9999.0}).status == "unparsed"
 
 
-@pytest.mark.parametrize("token", ["<think>", "<think", "\n<think>", "<|channel|>", "[THINK]"])
+@pytest.mark.parametrize(
+    "token", ["<think>", "<think", "\n<think>", "<|channel|>", "[THINK]", "<seed:think>", "◁think▷", "<unused94>"]
+)
 def test_a_first_thought_is_no_answer(token: str) -> None:
     first = {token: -0.1, "B": -3.0}
     assert thinks(Completion(text="", first_token=first))

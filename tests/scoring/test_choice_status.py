@@ -88,6 +88,19 @@ REFUSALS = (
     "申し訳ありませんが、お手伝いできません。",
     "죄송하지만 도와드릴 수 없습니다.",
     "Извините, но я не могу помочь с этим.",
+    "抱歉，我无法提供这方面的信息。",
+    "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。",
+    "すみませんが、この質問には答えられません。",
+    "Sajnálom, de ebben nem tudok segíteni.",
+    "متأسفم، نمی\u200cتوانم در این مورد کمک کنم.",
+    "نمی\u200cتوانم به این سؤال پاسخ دهم.",
+    "Samahani, siwezi kukusaidia na hilo.",
+    "No puedo proporcionar esa información.",
+    "Je ne peux pas fournir cette information.",
+    "Não posso fornecer essas informações.",
+    "Non posso fornire queste informazioni.",
+    "Я не могу предоставить эту информацию.",
+    "Lo siento, pero no puedo identificar a personas en imágenes.",
     *OTHER_REFUSALS,
 )
 NO_REFUSALS = (
@@ -98,6 +111,10 @@ NO_REFUSALS = (
     "I'm sorry, the document does not mention it.",
     "I don't know.",
     *OTHER_ABSENCES,
+    "抱歉，文档中没有提供相关信息，无法确定。",
+    "Le document ne fournit pas cette information.",
+    "A dokumentum alapján nem tudok válaszolni erre.",
+    "この文書からは答えられません。",
     "The document cannot help with that question, it ends on page 3.",
 )
 

@@ -8,6 +8,7 @@ from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.structured import answer_in_json
+from vqa_client.scoring.wrappers import Unwrapped, labelled
 from vqa_client.types import Completion
 
 
@@ -53,6 +54,18 @@ def taken(text: str, finish_reason: str | None = None, reasoning: str | None = N
         ("Here is my thought process:\nA\n\nHere is my response:\nB", "B"),
         ("**Here's my reasoning:** A\n\n**My final answer:** B", "B"),
         ("Here is my reasoning: B", "Here is my reasoning: B"),
+        ("<seed:think>A<seed:cot_budget_reflect>x</seed:cot_budget_reflect>A</seed:think>B", "B"),
+        ("<|START_THINKING|>A<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>", "B"),
+        ("<|channel>thought\nA<channel|>B", "B"),
+        ("analysisIt could be A.assistantfinalB", "B"),
+        ("analysis: B", "analysis: B"),
+        ("<|im_start|>think\nA<|im_end|>\n<|im_start|>answer\nB<|im_end|>", "B"),
+        ("<｜think▁begin｜>A<｜think▁end｜>B", "B"),
+        ('<details type="reasoning" done="true">\n<summary>Thought</summary>\nA</details>\nB', "B"),
+        ("B <details><summary>Why</summary>wet</details>", "B Why wet"),
+        ("<Thought>A</Thought>\n\n<Output>B</Output>", f"{MARKED[0]}B{MARKED[1]}"),
+        ("<REASONING>A?</REASONING><CONCLUSION>B</CONCLUSION>", f"{MARKED[0]}B{MARKED[1]}"),
+        ("Thinking Process:\n\n1. A?\n</think>\n\nB", "B"),
     ],
 )
 def test_a_reply_is_peeled_to_what_was_said(reply: str, text: str) -> None:
@@ -85,6 +98,10 @@ def test_marks_in_the_reply_itself_are_no_marks() -> None:
         ("<mm:think>x", True),
         ("<|inner_prefix|>x", True),
         ("[reasoning] x", False),
+        ("analysisThe x", True),
+        ("<|im_start|>think\nx", True),
+        ('<details type="reasoning" done="false">x', True),
+        ("<details>x", False),
         ("Here is my thought process: x", False),
     ],
 )
@@ -153,11 +170,43 @@ def test_plain_text_folds_to_itself() -> None:
         ("7421 [result].", "7421 [result].", ""),
         ("<answer>yes</answer><explanation>it is wet</explanation>", "yes", "it is wet"),
         ("yes & no", "yes & no", ""),
+        ("'Yes.'", "Yes.", ""),
+        ("「yes」", "yes", ""),
+        ("'tis", "'tis", ""),
+        ('"a" or "b"', '"a" or "b"', ""),
+        ("# yes", "yes", ""),
+        ("- **yes**", "yes", ""),
+        ("- 6 x", "- 6 x", ""),
+        ("$2$", "2", ""),
+        ("$2 and $3", "$2 and $3", ""),
+        ("<CONCLUSION>\nyes\n</CONCLUSION>", "yes", ""),
+        ("{'answer': 'yes', 'explanation': \"it's wet\"}", "yes", "it's wet"),
+        ('{"response": {"answer": "yes", "explanation": "it is wet"}}', "yes", "it is wet"),
+        ('{"data": [{"answer": "yes", "why": "it is wet"}]}', "yes", "it is wet"),
+        ("<explanation>it is wet</explanation><answer>yes</answer>", "yes", "it is wet"),
     ],
 )
 def test_an_answer_is_taken_out_of_what_it_is_wrapped_in(reply: str, text: str, explanation: str) -> None:
     found = taken(reply).unwrapped
     assert (found.answer, found.explanation) == (text, explanation)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "explanation"),
+    [
+        ("Answer: yes", "yes", ""),
+        ("**Answer:** Yes", "Yes", ""),
+        ("Final Answer: **Yes**", "Yes", ""),
+        ("### Answer\n\nyes", "yes", ""),
+        ("答案：yes", "yes", ""),
+        ("It is sunny.\n2. Answer: yes", "yes", "It is sunny.\n"),
+        ("Answers: yes, no", None, ""),
+        ("Answer: yes\nIt is sunny.", None, ""),
+        ("It is day.\n\nQuestion: Is it night?\nAnswer: no", None, ""),
+    ],
+)
+def test_a_label_in_the_last_line_introduces_the_answer(reply: str, answer: str | None, explanation: str) -> None:
+    assert labelled(reply) == (answer and Unwrapped(answer, explanation))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +226,10 @@ def test_an_answer_is_taken_out_of_what_it_is_wrapped_in(reply: str, text: str, 
         ("", "stop", "Let me look at the page. The code is 7421.", None, "reasoning"),
         ("", "stop", "It has rails and a pantograph. It must be the tram on the left", "empty", "content"),
         ("", "stop", "red", None, "reasoning"),
+        ("", "stop", "答案是A。等等，让我再看一下选项C", "empty", "content"),
+        ("", "stop", "答案是A。不对，我再想想", "empty", "content"),
+        ("", "eosFound", "The answer is B.", None, "reasoning"),
+        ("Thinking Process:\n1. The answer is A. But", "length", None, "truncated", "content"),
         ("", "stop", "Wait, I see it. So the answer is B", None, "reasoning"),
         ("", "stop", "Let me see. It is the tram.\nAnswer: C", None, "reasoning"),
         ("", "length", "The answer is B.", "truncated", "content"),
@@ -200,12 +253,19 @@ def test_what_a_reply_is_worth_is_decided_once(
         ("stop STOP end_turn EndTurn eos eos_token COMPLETE stop_sequence", "stopped"),
         ("length LENGTH MAX_TOKENS max-tokens maxTokens FINISH_REASON_MAX_TOKENS max_output_tokens", "cut"),
         ("FinishReason.MAX_TOKENS model_length model_context_window_exceeded repetition", "cut"),
+        ("maxPredictedTokensReached contextLengthReached REASON_MAX_CONTEXT ERROR_LIMIT time_limit limit", "cut"),
+        ("ALTERNATIVE_STATUS_TRUNCATED_FINAL incomplete", "cut"),
+        ("normal eosFound stopStringFound REASON_EOS ALTERNATIVE_STATUS_FINAL FINISH", "stopped"),
+        ("ALTERNATIVE_STATUS_CONTENT_FILTER blacklist ERROR_TOXIC SPII IMAGE_SAFETY moderation_blocked", "filtered"),
+        ("sensitive_words_detected InputImageSensitiveContentDetected DataInspectionFailed", "filtered"),
+        ("modelUnloaded userStopped USER_CANCEL timeout engine_error", "broken"),
+        ("rate_limit_exceeded", "exhausted"),
         ("content_filter ContentFilter SAFETY RECITATION PROHIBITED_CONTENT guardrail_intervened", "filtered"),
         ("refusal REFUSAL", "refused"),
         ("insufficient_system_resource OVERLOADED", "exhausted"),
         ("error abort ABORTED cancelled network_error", "broken"),
         ("tool_calls TOOL_USE function_call", "called"),
-        ("why", None),
+        ("why account_blocked connection_refused OTHER FINISH_REASON_UNSPECIFIED", None),
     ],
 )
 def test_a_finish_reason_means_the_same_however_it_is_spelt(words: str, meaning: str | None) -> None:
@@ -232,6 +292,18 @@ PIECES = (
         " ",
     ),
     *("Here is my ", "here is my response", "my answer:\n", "my reasoning: ", "kann nicht ", "<b>", "&lt;", "wait. "),
+    *(
+        '"',
+        "'a",
+        "$a",
+        "# ",
+        "answer:",
+        "\nanswer: a",
+        "answer\n",
+        "\nquestion:",
+        '<details type="reasoning">',
+        "analysisA",
+    ),
 )
 
 
@@ -240,6 +312,7 @@ def seconds(text: str) -> float:
     for each in (taken(text, "length"), taken("", "stop", text)):
         assert each.text is not None
         assert each.peeled is not None
+        labelled(each.visible)
     return process_time() - start
 
 

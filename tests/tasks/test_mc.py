@@ -61,7 +61,9 @@ def test_list_and_lines_with_and_without_a_byte_order_mark_load_alike(tmp_path: 
     assert all(questions == first for questions in others)
 
 
-@pytest.mark.parametrize(("choice", "noted"), [("nan", True), (" NaN", True), ("<NA>", True), ("banana", False)])
+@pytest.mark.parametrize(
+    ("choice", "noted"), [("nan", True), (" NaN", True), ("<NA>", True), ("#N/A", True), ("banana", False)]
+)
 def test_a_choice_that_is_an_empty_cell_is_noted_with_its_question(tmp_path: Path, choice: str, noted: bool) -> None:
     found = load(tmp_path, [mc_record("a"), mc_record("b", choice_D=choice), mc_record("c", choice_A=choice)])
     assert [note.partition("does: ")[2] for note in found.notes] == (["2 (b, c)"] if noted else [])

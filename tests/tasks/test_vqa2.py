@@ -145,6 +145,10 @@ def test_a_reply_without_answer_is_a_state_and_worth_nothing(
         ('Sure:\n```json\n{"answer": "red"}\n```', 0),
         ("```\nred\n```", 1),
         ("Red。", 0),
+        ("Red\u200b", 0),
+        ("**Answer:** red", 0),
+        ("It is a boat.\nFinal answer: red", 0),
+        ("{'answer': 'red'}", 0),
         ("<|begin_of_box|>red<|end_of_box|>", 1),
     ],
 )

@@ -21,7 +21,7 @@ READ_CHARACTERS = 20_000
 MEGABYTE = 1_000_000
 CODE_KEYS = frozenset(
     {"code", "type", "status", "reason", "finish_reason", "finishreason", "native_finish_reason", "stop_reason"}
-    | {"blockreason", "block_reason", "error_code", "errorcode", "err_code", "statuscode", "status_code"}
+    | {"blockreason", "block_reason", "error_code", "errorcode", "err_code", "statuscode", "status_code", "status_msg"}
 )
 DEEPEST, READ_ITEMS = 8, 50
 _LEAD = re.compile(r"(?:\s|:[^\n]*\n)+")
@@ -97,7 +97,7 @@ WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
         (FILTERING, _OF_A_PROMPT + r"(inappropriate|prohibited|sensitive|unsafe|harmful)[ _]content", _FILTERED),
         (FILTERING, _OF_A_PROMPT + r"(safety|moderation) (system|filter|check)|敏感|不安全|违规内容", _FILTERED),
         (FILTERING, _OF_A_PROMPT + r"(flagged|blocked|violat).*(polic|guideline|safety|moderat|guardrail)", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"moderation.*flagged", _FILTERED),
+        (FILTERING, _OF_A_PROMPT + r"moderation.*flagged|content exists risk|blocked output", _FILTERED),
         (REFUSING, r"(incorrect|invalid|missing|expired|wrong|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
         (REFUSING, r"api[ _-]?key.{0,30} (invalid|incorrect|expired|missing|required|revoked|not )", _NO_KEY),
         (REFUSING, r"invalid_api_key|api_key_invalid|^(unauthenticated|unauthorized)|authentication", _NO_KEY),
@@ -171,14 +171,15 @@ def _judge(http_status: int, words: str) -> Verdict:
 
 
 def lenient_json(body: bytes) -> Any:
-    """What a gateway made of JSON: with a byte-order mark, NaN or stray bytes, after comments, in a list, or as events.
+    """What a gateway made of JSON: with a byte-order mark, NaN, stray bytes or bare line feeds, after comments, before
+    NULs, in a list, or as events.
 
     Raises one of UNDECODABLE.
     """
-    text = body.decode(json.detect_encoding(body), "replace")
+    text = body.decode(json.detect_encoding(body), "replace").rstrip("\0")
     lead = _LEAD.match(text)
     try:
-        value = json.loads(text[lead.end() :] if lead else text)
+        value = json.loads(text[lead.end() :] if lead else text, strict=False)
     except ValueError:
         return completion_in_events(text)
     return value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -17,7 +17,7 @@ def completion_in_events(text: str) -> dict[str, Any]:
     """Put the chunks of a stream together; raises ValueError where it is not one, or was cut before its end."""
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
-    texts: dict[str, list[str]] = {field: [] for field in JOINED}
+    texts: dict[str, list[Any]] = {field: [] for field in JOINED}
     ended = False
     for event in _events(text):
         if event == _DONE:
@@ -34,17 +34,24 @@ def completion_in_events(text: str) -> dict[str, Any]:
                 _collect(texts, piece.get("delta") or piece.get("message"))
     if not whole.get("error") and not (choice and (ended or choice.get("finish_reason"))):
         raise ValueError("the stream has no end")
-    return whole | {"choices": [choice | {"message": {field: "".join(said) for field, said in texts.items() if said}}]}
+    return whole | {"choices": [choice | {"message": {field: _joined(said) for field, said in texts.items() if said}}]}
 
 
 def _given(piece: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in piece.items() if value is not None}
 
 
-def _collect(texts: dict[str, list[str]], message: Any) -> None:
+def _collect(texts: dict[str, list[Any]], message: Any) -> None:
     for field, said in texts.items():
-        if isinstance(message, dict) and isinstance(text := message.get(field), str):
+        if isinstance(message, dict) and isinstance(text := message.get(field), str | list):
             said.append(text)
+
+
+def _joined(said: list[Any]) -> Any:
+    """One text, or the list of all parts where some came as parts."""
+    if all(isinstance(piece, str) for piece in said):
+        return "".join(said)
+    return [part for piece in said for part in (piece if isinstance(piece, list) else [{"text": piece}])]
 
 
 def _events(text: str) -> Iterator[str]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 from vqa_client.client.failures import (
+    FILTERING,
     GLITCH,
     Verdict,
     codes_of,
@@ -23,21 +24,24 @@ from vqa_client.errors import UNDECODABLE
 from vqa_client.scoring.finish import is_blocked, is_cut, meaning_of
 from vqa_client.types import Completion
 
-THOUGHTS = frozenset({"reasoning", "reasoning_text", "reasoning_content", "thinking", "thought", "redacted_thinking"})
-"""Types of the parts of a message that are not said but thought."""
 FILTERED = "content_filter"
 """The finish reason of what a content filter refused."""
+_THINKS = re.compile("think|thought|reason", re.IGNORECASE)
+"""What the type of a part has in it that is not said but thought."""
 
 
 class _Message(Struct):
     content: Any = None
     reasoning: Any = None
     reasoning_content: Any = None
+    reasoning_details: Any = None
+    thinking: Any = None
     refusal: Any = None
 
 
 class _Choice(Struct):
-    message: _Message | UnsetType | None = UNSET
+    message: _Message | None = None
+    text: Any = None
     finish_reason: Any = None
     error: Any = None
     logprobs: Any = None
@@ -54,6 +58,7 @@ class _Reply(Struct):
 
 _NO_LOGPROB = 1e6
 """What is no number, infinite or this far from 0 says nothing of a token."""
+_MOST_NESTED = 20
 _MOST_TOKENS = 1e9
 """A count beyond it is no count."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -81,17 +86,21 @@ def read_reply(http_status: int, content_type: str, body: bytes, size_bytes: int
     choice = reply.choices[0] if reply.choices else None
     if reply.error or (choice and choice.error) or reply.object == "error":
         return _refused(None, body, size_bytes)
-    message = choice.message if choice else UNSET
-    if choice and message is None and (is_cut(word := _word(choice.finish_reason)) or is_blocked(word)):
-        message = _Message()  # the limit was spent, or a filter met, before the first word
-    if choice is None or not isinstance(message, _Message):
+    if choice is None or not (choice.message or _ended_before_a_word(choice)):
         return _without_message(content_type, body)
-    return _completion(reply, choice, message, content_type, body)
+    return _completion(reply, choice, choice.message or _Message(), content_type, body)
+
+
+def _ended_before_a_word(choice: _Choice) -> bool:
+    """The limit was spent, or a filter met. What has a text in place of a message is no reply to a chat."""
+    word = _word(choice.finish_reason)
+    return choice.text is None and (is_cut(word) or is_blocked(word))
 
 
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
     text, thought, declined = _parts(message.content)
-    reasoning = _text_of(message.reasoning) or _text_of(message.reasoning_content) or thought or None
+    fields = (message.reasoning, message.reasoning_content, message.reasoning_details, message.thinking)
+    reasoning = next(filter(None, map(_text_of, fields)), thought) or None
     finish = _word(choice.finish_reason)
     meaning = meaning_of(finish)
     if refusal := _text_of(message.refusal) or declined:
@@ -134,8 +143,9 @@ def _refused(http_status: int | None, body: bytes, size_bytes: int, location: st
         message = f"redirected to {location}" + (f": {message}" if message else "")
     elif not message:
         message = f"HTTP {http_status} with an empty body"
-    verdict = judge(http_status or hidden_status(codes), words_of(codes, message), size_bytes)
-    if verdict.status == "refused" or any(map(is_blocked, codes)):
+    http_status = http_status or hidden_status(codes)
+    verdict = judge(http_status, words_of(codes, message), size_bytes)
+    if verdict.status == "refused" or (http_status in FILTERING and any(map(is_blocked, codes))):
         return Completion(text="", finish_reason=FILTERED)
     raise NotACompletion(message, verdict, excerpt(body))
 
@@ -155,6 +165,8 @@ def _unreadable(reason: str, content_type: str, body: bytes) -> NotACompletion:
 
 
 def _word(finish_reason: Any) -> str | None:
+    if isinstance(finish_reason, dict):
+        finish_reason = finish_reason.get("type")
     return finish_reason if isinstance(finish_reason, str) and finish_reason else None
 
 
@@ -164,21 +176,24 @@ def _parts(content: Any) -> tuple[str, str, str]:
         return _text_of(content), "", ""
     said: dict[str, list[str]] = {"text": [], "thought": [], "refusal": []}
     for part in content:
-        if isinstance(part, dict):
-            thinks = part.get("type") in THOUGHTS or part.get("thought") is True
-            kind = "thought" if thinks else "refusal" if part.get("type") == "refusal" else "text"
-            said[kind].append(_text_of(next((part[name] for name in _TEXTS[kind] if part.get(name)), "")))
+        fields = part if isinstance(part, dict) else {}
+        of = str(fields.get("type"))
+        thinks = fields.get("thought") is True or _THINKS.search(of)
+        said["thought" if thinks else "refusal" if of == "refusal" else "text"].append(_text_of(part))
     text, thought, refusal = ("".join(pieces) for pieces in said.values())
     return text, thought, refusal
 
 
-_TEXTS = {"text": ("text",), "thought": ("text", "thinking", "reasoning", "summary"), "refusal": ("refusal", "text")}
-"""Where a part of each kind keeps its words; a thought's may be parts again."""
+_TEXTS = ("text", "thinking", "reasoning", "reasoning_content", "summary", "refusal", "content", "value")
+"""Where a part keeps its words, which may be parts again."""
 
 
-def _text_of(content: Any) -> str:
-    if isinstance(content, list):
-        content = "".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
+def _text_of(content: Any, depth: int = 0) -> str:
+    if depth < _MOST_NESTED:
+        if isinstance(content, dict):
+            return _text_of(next((content[name] for name in _TEXTS if content.get(name)), ""), depth + 1)
+        if isinstance(content, list):
+            return "".join(_text_of(part, depth + 1) for part in content)
     if not isinstance(content, str):
         return ""
     return content if content.isascii() else _LONE_SURROGATE.sub("\ufffd", content)

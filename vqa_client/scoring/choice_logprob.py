@@ -7,6 +7,7 @@ first word rules out says little about which label it would have come to.
 """
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,9 +21,13 @@ RULE: Final = "first token"
 PROSE: Final = "prose first"
 THOUGHTS: Final = "reasoning first"
 NO_LOGPROBS: Final = "no logprobs"
-_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*\"'`.:,。、「」【】"
+_AROUND: Final = " \t\r\n\u2581\u0120\u010a()[]*$\"'`.:,。、「」【】"
 """What may stand around a label in its token, the marks among them by which some servers write a blank or a newline."""
-_THINKING: Final = ("<think", "<|think", "<thought", "<reasoning", "[THINK]", "<|channel|>", "\u25c1think")
+_THINKING: Final = re.compile(
+    r"\s*(?:[<[\u25c1][|\uff5c]?\w{0,20}[:_]?(?:think|thought|reason)|<\|channel\|>|<unused94>|\[unused16"
+    r"|<\|inner_prefix)",
+    re.IGNORECASE,
+)
 """How the first token of a model begins that thinks before it answers."""
 _TIE: Final = 1e-6
 """Logits of 16 bits tie often, and sums of spellings differ in their last digits."""
@@ -59,7 +64,7 @@ def thinks(completion: Completion) -> bool:
     """Whether a reply's first token is none of its answer's, because thoughts come before that."""
     first = completion.first_token or {}
     likeliest = max(first, key=first.__getitem__, default="")
-    return bool(completion.reasoning) or likeliest.lstrip().startswith(_THINKING)
+    return bool(completion.reasoning) or _THINKING.match(likeliest) is not None
 
 
 def read_first_token(completion: Completion, labels: Sequence[str]) -> Answer:

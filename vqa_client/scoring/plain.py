@@ -16,7 +16,7 @@ _BRACKETS = "[{【「『《〈〔〖❨⟨⟦", "]}】」』》〉〕〗❩⟩�
 _SINGLE_QUOTES = "‘’‚‛`ʼ"
 _DOUBLE_QUOTES = "“”„‟«»‹›″〝〞"
 _DASHES = "‐‑‒–—―−"
-_INVISIBLE = (
+INVISIBLE: Final = (
     "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufe0e\ufe0f\u20dd\u20de\u20e3"
 )
 _LINE_ENDS = "\r\x0b\x0c\x85\u2028\u2029"
@@ -28,7 +28,7 @@ _FOLDS: Final = {
     **dict.fromkeys(map(ord, _SINGLE_QUOTES), "'"),
     **dict.fromkeys(map(ord, _DOUBLE_QUOTES), '"'),
     **dict.fromkeys(map(ord, _DASHES), "-"),
-    **dict.fromkeys(map(ord, _INVISIBLE), ""),
+    **dict.fromkeys(map(ord, INVISIBLE), ""),
     **dict.fromkeys(map(ord, _LINE_ENDS), "\n"),
     **{first + offset: chr(ord("A") + offset) for first in _ENCLOSED for offset in range(26)},
     **str.maketrans({"。": ". ", "、": ",", "İ": "I", "$": ""}),
@@ -64,7 +64,8 @@ _BLANK_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 
 _STRUCK = re.compile(r"<(del|strike)>[^<]{0,400}</\1>|~~[^~\n]{1,400}~~", re.IGNORECASE)
 ANSWER_TAG = re.compile(
-    r"[<\[](/?)(?:final[ _-]?)?(?:answer|choice|option|ans|result|solution|output|response|final|letter)[>\]]",
+    r"[<\[](/?)(?:final[ _-]?)?"
+    r"(?:answer|choice|option|ans|result|solution|conclusion|output|response|final|letter)[>\]]",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"<(?:br|hr)\s*/?>|</(?:p|div|li|h[1-6]|tr|ul|ol|table)>", re.IGNORECASE)

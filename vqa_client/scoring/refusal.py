@@ -46,24 +46,31 @@ _OTHERS: Final[dict[str, str]] = {
     # French
     "je ne": (
         r"je ne (?:peux|suis) (?:malheureusement )?pas (?:en mesure (?:de |d'))?(?:vous |t')?(?:aider|assister"
-        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter|accéder à (?:cette"
+        r"|répondre à (?:cette|votre|ta) (?:question|demande)|satisfaire|traiter"
+        r"|fournir (?:cette|ces|ce) \w+|identifier (?:\w+ )?person|accéder à (?:cette"
         r"|votre) demande|(?:voir|visualiser|analyser|afficher) (?:les |l'|d'|cette |votre |des )?(?:image"
         r"|photo))"
     ),
     # Spanish
     "no pued|no podr": (
         rf"no (?:puedo|podré|podría) {_FEW}(?:ayudar|asistir|cumplir|procesar|responder (?:a )?(?:esa|esta|tu|su"
-        r"|eso)|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
+        r"|eso)"
+        r"|proporcionar es[ate]\w* \w+|identificar (?:a )?(?:las? )?person"
+        r"|(?:ver|visualizar|analizar) (?:la |las |esta |tu |su )?(?:im[aá]gen|foto))"
     ),
     # Portuguese
     "não": (
         rf"não (?:posso|consigo|poderei) {_FEW}(?:ajud|auxili|atender|processar|cumprir|responder (?:a )?(?:essa"
-        r"|esta|sua|isso)|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
+        r"|esta|sua|isso)"
+        r"|fornecer es[st][ae]\w* \w+|identificar (?:as? )?pesso"
+        r"|(?:ver|visualizar|analisar) (?:a |as |essa |esta |sua )?(?:image|foto))"
     ),
     # Italian
     "non ": (
         rf"non (?:posso|sono in grado di|riesco a) {_FEW}(?:aiutar|assister|fornire assistenza|soddisfare"
-        r"|elaborare|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
+        r"|elaborare"
+        r"|fornire quest\w+ \w+|identificare (?:l[ae] )?person"
+        r"|rispondere a (?:questa|quella|tale)|(?:vedere|visualizzare|analizzare) (?:l'|le |la "
         r"|questa )?(?:immagin|foto))"
     ),
     # Finnish
@@ -71,6 +78,12 @@ _OTHERS: Final[dict[str, str]] = {
         rf"en (?:valitettavasti )?(?:voi|pysty|kykene) {_FEW}(?:auttaa|auttamaan|vastata (?:tähän|siihen)"
         r"|vastaamaan (?:tähän|siihen)|(?:nähdä|näkemään|katsoa) kuv)"
     ),
+    # Hungarian
+    "nem ": (
+        rf"nem (?:tudok|tudom|áll módomban) {_FEW}(?:segíteni|válaszolni (?:erre|a kérdés)|megválaszolni|teljesíteni)"
+    ),
+    # Swahili
+    "siwezi": r"siwezi (?:kukusaidia|kusaidia|kujibu (?:swali|ombi)|kutimiza)",
     # Polish
     "nie ": (
         rf"nie (?:mogę|jestem w stanie|potrafię) {_FEW}(?:pomóc|spełnić|zrealizować|odpowiedzieć na (?:to|twoje)"
@@ -105,6 +118,7 @@ _OTHERS: Final[dict[str, str]] = {
     # Russian, Ukrainian
     "не ": (
         rf"не (?:могу|смогу|можем|в состоянии|можу|зможу|в змозі) {_FEW}(?:помо[чг]|допомогти|выполнить|виконати"
+        r"|предоставить (?:эту|такую|данную) \w+"
         r"|обработать|обробити|обсуждать|с этим|ответить на (?:этот|ваш|данный|твой)|відповісти на (?:це|ваше"
         r"|твоє)|(?:видеть|просматривать|анализировать|бачити|переглядати|аналізувати) (?:\w+ )?(?:изображени"
         r"|картинк|фото|зображен))"
@@ -120,6 +134,8 @@ _OTHERS: Final[dict[str, str]] = {
         r"|من )?(?:\w+ ){0,2}?(?:(?:ال)?مساعد|تلبية|تنفيذ|معالجة هذا|ال[إا]جابة (?:على|عن) (?:هذا|هذه|سؤالك)"
         r"|(?:رؤية|عرض|مشاهدة|تحليل) (?:\w+ )?(?:ال)?صور)"
     ),
+    # Persian
+    "نمی": r"نمی ?توانم (?:\w+ ){0,5}?(?:کمک|پاسخ|جواب|انجام)|(?:کمک|پاسخ|جواب)\w* (?:\w+ ){0,3}?نمی ?توانم",
     # Hebrew
     "לא |אינ|אין |איני": (
         rf"(?:אינני יכול|איני יכול|לא (?:אוכל|יכול)|אין באפשרותי)ה? {_FEW}(?:לעזור|לסייע|למלא"
@@ -145,12 +161,14 @@ _OTHERS: Final[dict[str, str]] = {
         r"|该|該|此|您的|你的)|(?:查看|看到|看见|看見|浏览|瀏覽|识别|識別|分析|访问|打开)(?:您|你)?(?:提供"
         r"|上传|上傳|发送)?的?(?:任何|这张|這張|该|此|这些)?(?:图片|图像|圖片|圖像|照片|影像))|看不(?:到|见"
         r"|見)(?:您|你)?(?:提供|上传|上傳|发送)?的?(?:任何)?(?:图片|图像|圖片|照片)|(?:抱歉|对不起"
-        r"|對不起)[^.\n]{0,12}(?:无法|無法|不能)(?:协助|協助|帮助|幫助|提供|满足|查看|处理)"
+        r"|對不起)[^.\n]{0,12}(?:无法|無法|不能)(?:协助|協助|帮助|幫助|满足|查看|处理|(?:识别|辨认)[^.\n]{0,8}(?:人物|身份)"
+        r"|提供(?:[^.\n]{0,8}(?:信息|資訊))?)|(?:问题|問題)我(?:暂时|暫時)?(?:无法|無法|不能)(?:回答|作答)|[换換][个個][话話][题題]"
     ),
     # Japanese
     "せん|ない|かねます": (
         r"(?:お手伝い|お答え|お応え|ご要望|ご依頼|対応|回答|協力|支援|サポート)[^\n.]{0,12}(?:できません"
-        r"|できかねます|いたしかねます|致しかねます|できない)|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析"
+        r"|できかねます|いたしかねます|致しかねます|できない)"
+        r"|(?:この|その|ご)(?:質問|要望|依頼)[^\n.]{0,9}(?:答え|応え|応じ)られません|(?:画像|写真)[をは](?:直接)?(?:見|閲覧|表示|分析"
         r"|確認|認識)[^\n.]{0,9}(?:できません|できない|ません)"
     ),
     # Korean
@@ -180,6 +198,8 @@ _SOURCES = re.compile(
     r"|сторін|σελίδ)"
 )
 """Who names what was to be read says that the answer isn't in it."""
+_GIVEN = re.compile(r"(?:proporcionar|fournir|fornecer|fornire|提供)[^.\n]{0,9}(?:informa\w+|信息|資訊)")
+"""What a model does not give is not what it was to read."""
 _SHORTEST: Final = 6
 
 
@@ -198,7 +218,8 @@ def refuses(text: str) -> bool:
     if any(refusal.search(head) for refusal in _REFUSALS):
         return True
     for hint, refusal in _ROWS:
-        if hint in head and (found := refusal.search(head)) and not _SOURCES.search(_sentence(head, found)):
+        found = refusal.search(head) if hint in head else None
+        if found and not _SOURCES.search(_GIVEN.sub("", _sentence(head, found))):
             return True
     return False
 

@@ -23,8 +23,8 @@ _ANSWERS: Final = frozenset({*KEYS, *KEYS_IF_ALONE}) - {"label"}
 _START = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
 _FENCED = re.compile(r"```(?:json\w?)?\s{0,99}(?=\{)|\A\s{0,99}(?=\[\s{0,99}\{)", re.IGNORECASE)
 _PAIR = re.compile(
-    r'"(?P<key>[\w -]{1,40})"\s{0,99}:\s{0,99}'
-    r'(?:(?P<bare>-?\d[\w.,]*|true|false)|"(?P<text>(?:[^"\\]|\\.)*)(?P<end>"?))',
+    r"(?P<at>[\"'])(?P<key>[\w -]{1,40})(?P=at)\s{0,99}:\s{0,99}(?:(?P<bare>-?\d[\w.,]*|true|false)"
+    r"|(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P<end>(?P=quote)?))",
     re.DOTALL,
 )
 _NOT_LETTERS = re.compile(r"[^a-z]")
@@ -54,8 +54,11 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
     value = _decoded(text, start.end())
     if value is None:
         value = _pairs(text[start.end() :])
-    if isinstance(value, list):
-        value = value[0] if len(value) == 1 else None
+    while isinstance(value, list | dict) and len(value) == 1:
+        (held,) = value if isinstance(value, list) else value.values()
+        if not isinstance(held, list | dict):
+            break
+        value = held
     answer = _said(value) if isinstance(value, dict) else None
     if answer is None:
         return None

@@ -4,24 +4,25 @@ import re
 from typing import Final
 
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|cot|seed:think|longcat_think)"
-_TELLING = r"[\w:.-]{0,30}(?:think|thought|reason|reflect|monologue)[\w:.-]{0,30}"
+_TELLING = r"[\w:.▁-]{0,30}(?:think|thought|reason|reflect|monologue)[\w:.▁-]{0,30}"
 """A name that says what it marks: of a special token anywhere, of a tag only at the very start of a reply."""
 _DELIMITER = re.compile(
     rf"(?P<open><{_THOUGHT}(?:\s[^<>]{{0,60}})?>|◁think▷|\[THINK\]|<\|channel\|>(?:analysis|commentary)\b"
-    r"|<\|channel>thought|<unused94>|\[unused16\]|<\|inner_prefix\|>)"
-    rf"|(?P<close></{_THOUGHT}\s*>|◁/think▷|\[/THINK\]|<\|channel\|>final(?:<\|message\|>)?"
-    r"|<channel\|>|<unused95>|\[unused17\]|<\|inner_suffix\|>)"
+    r"|<\|channel>thought|<\|im_start\|>think\b|(?-i:\Aanalysis(?=[A-Z]))|<unused94>|\[unused16\]|<\|inner_prefix\|>)"
+    rf"|(?P<close></{_THOUGHT}\s*>|◁/think▷|\[/THINK\]|<\|channel\|>final(?:<\|message\|>)?|assistantfinal"
+    r"|<channel\|>|<\|im_start\|>answer\b|<unused95>|\[unused17\]|<\|inner_suffix\|>)"
     r"|(?P<answer><[|｜](?:begin_of_|start_)?(?:solution|response|(?:final_)?answer)[|｜]>)"
     rf"|<[|｜](?P<token>/?{_TELLING})[|｜]>"
     rf"|[<\[](?P<ends>/?)(?P<tag>{_TELLING})(?:\s[^<>\]]{{0,60}})?(?P<angle>>)?(?(angle)|\])",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"/|(?:^|_)(?:end|stop|close)(?:_|$)", re.IGNORECASE)
+_ENDS = re.compile(r"/|(?:^|[_▁])(?:end|stop|close)(?:[_▁]|$)", re.IGNORECASE)
 _START = re.compile(r"(?:\s|<[|｜][^<>|\n]{0,40}[|｜]>|</?s>|<(?:bos|start_of_turn)>|(?:assistant|model)\b:?)*")
-_HERE = r"\W{0,6}(?:(?:here(?:['’]s| is| are)|this is|these are)\s{1,4})?my (?:internal |own |step[- ]by[- ]step )?"
+_DETAILS = re.compile(r'<details type="reasoning"[^<>]{0,99}>(.*?)(</details>|\Z)', re.DOTALL)
+_HERE = r"(?:(?:here(?:['’]s| is| are)|this is|these are)\s{1,4})?my (?:internal |own |step[- ]by[- ]step )?"
 _IN_WORDS = re.compile(
-    rf"{_HERE}(?:(?P<sure>(?:thought|thinking) process|internal monologue|chain of thought)"
-    r"|thoughts?|thinking|reasoning(?: process)?|reflections?)\W{0,4}:",
+    rf"\W{{0,6}}(?:(?P<sure>(?:{_HERE})?(?:(?:thought|thinking) process|internal monologue|chain of thought))"
+    rf"|{_HERE}(?:thoughts?|thinking|reasoning(?: process)?|reflections?))\W{{0,4}}:",
     re.IGNORECASE,
 )
 _RESPONSE = re.compile(
@@ -35,7 +36,8 @@ _WHOLE_END = re.compile(r"[.!?。！？।؟)\]}>\"'”’*`|$]\Z")
 _HESITATES = re.compile(
     r"\b(?:wait|hm+|hold on|let me|let's|let us|check(?:ing)? (?:it |that |this )?again|double[- ]check"
     r"|re-?(?:check|read|think|consider|examine|visit)|look(?:ing)? (?:at (?:it|this|that) )?again|not sure"
-    r"|i (?:should|need to|have to|must|will) (?:check|look|verify|see|read|count|consider))\b",
+    r"|i (?:should|need to|have to|must|will) (?:check|look|verify|see|read|count|consider))\b"
+    r"|等等|等一下|等下|不对|不對|[让讓]我再|再(?:看|想|检查|檢查|确认|確認)|重新(?:看|检查|檢查|考虑|考慮)|待って|もう一度|잠깐|다시",
     re.IGNORECASE,
 )
 _CONCLUDES = re.compile(
@@ -44,6 +46,8 @@ _CONCLUDES = re.compile(
     re.IGNORECASE,
 )
 _WONDERS = re.compile(r"\b(?:if|whether|maybe|perhaps|could|might|may)\b|\?", re.IGNORECASE)
+_SIGNS: Final = ("<", "[", "◁", "analysis", "assistantfinal")
+"""One of them is in every text with a delimiter; gpt-oss leaves the last two where its special tokens are dropped."""
 _FEW_WORDS: Final = 4
 _TAIL: Final = 1000
 
@@ -54,7 +58,7 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
     A closing delimiter without an opening one makes all before it a thought. Thoughts announced in words end where a
     response is announced; without one they are prose, unless the reply was cut.
     """
-    said, unclosed = _undelimited(text) if "<" in text or "[" in text or "◁" in text else (text, False)
+    said, unclosed = _undelimited(text) if any(map(text.__contains__, _SIGNS)) else (text, False)
     announced = _IN_WORDS.match(said)
     if announced is None:
         return said, unclosed
@@ -64,6 +68,7 @@ def without_thoughts(text: str, *, cut: bool) -> tuple[str, bool]:
 
 
 def _undelimited(text: str) -> tuple[str, bool]:
+    text = _DETAILS.sub(lambda held: f"<think>{held[1]}" + ("</think>" if held[2] else ""), text)
     kept: list[str] = []
     start, thinking, spoke = 0, False, False
     own = ""  # the tag that opened the thought, where its name isn't a listed one

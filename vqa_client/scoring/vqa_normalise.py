@@ -15,6 +15,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from vqa_client.scoring.plain import INVISIBLE
+
 _MARK = re.compile(r"""[;/\[\]"{}()=+\\_\-><@`,?!]""")
 _DIGIT_COMMA_DIGIT = re.compile(r"\d,\d")
 _FULL_STOP = re.compile(r"\.(?!\d)")
@@ -51,9 +53,9 @@ _WORDS: Final = {
 
 _MARKS: Final = {
     **{0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)},
-    **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' "),
+    **str.maketrans("。｡、，؟،؛।।“”‘’\u3000", ".." + ",,?,;..\"\"'' ", INVISIBLE),
 }
-"""Full-width forms, and the marks of other scripts by those of ASCII."""
+"""Full-width forms, and the marks of other scripts by those of ASCII; nothing for what is not seen."""
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
 

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 from vqa_client.scoring.plain import ANSWER_TAG, MARKED
 from vqa_client.scoring.structured import answer_and_explanation
 
-_SIGNS: Final = re.compile(r"[<\[\\{`*~\x04]")
+_QUOTES: Final = "'\"“”‘’„«»「」『』"
+_OPENINGS: Final = tuple(f"#>•-{_QUOTES}")
+_SIGNS: Final = re.compile(r"[<\[\\{`*~$\x04]")
 _REASON_TAG = re.compile(r"</?(?:explanation|rationale|reason|reasoning|justification)>", re.IGNORECASE)
 _BRACE = re.compile(r"\\[{}]|(?P<box>\\(?:f|frame)?box(?:ed)?\s{0,9}\{)|[{}]")
 _WORD = re.compile(r"[^\W_]")
@@ -22,10 +24,20 @@ _ENCLOSING: Final = tuple(
         r"`(?P<held>[^`\n]+)`",
         r"<(b|strong|em|i|u|mark|p)>(?P<held>(?:(?!</?\1>).)*)</\1>",
         r"(\$\$?|\\[(\[])\s{0,9}(?P<held>\\(?:(?!\$|\\[)\]]).)*)(?:\$\$?|\\[)\]])",
+        r"(\$\$?)(?P<held>[^$\n]+)\1",
+        rf"[{_QUOTES}](?P<held>[^{_QUOTES}\n]+)[{_QUOTES}]\.?",
+        r"(?:#{1,6}|[*•>]|-(?=[ ]\*))[ \t]{1,9}(?P<held>[^\n]+)",
         rf"{_COMMAND}(?P<held>[^{{}}]*)\}}",
     )
 )
 """What may stand around a whole answer."""
+_LABELLED = re.compile(
+    r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?"
+    r"(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
+    r"|ответ|答案|回答|答|정답|답변|답)[ *_]{0,4}(?:[:：][*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ASKS = re.compile(r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:", re.IGNORECASE)
 _MOST_LAYERS: Final = 8
 
 
@@ -41,7 +53,7 @@ class Unwrapped(NamedTuple):
 
 def unwrapped(said: str) -> Unwrapped | None:
     """Take off every wrapper, the outermost first, None without one; of several answers set apart the last counts."""
-    if not _SIGNS.search(said):
+    if not (_SIGNS.search(said) or said.startswith(_OPENINGS)):
         return None
     answer, explanation = said, ""
     for layer in range(_MOST_LAYERS):
@@ -50,6 +62,14 @@ def unwrapped(said: str) -> Unwrapped | None:
             return Unwrapped(answer, explanation) if layer else None
         answer, explanation = found[0].strip(), explanation or found[1].strip()
     return Unwrapped(answer, explanation)
+
+
+def labelled(said: str) -> Unwrapped | None:
+    """What "Answer:" introduces in the only or the last line, unless a question that the reply invents is above it."""
+    found = _LABELLED.search(said)
+    if found is None or _ASKS.search(said, 0, found.start()):
+        return None
+    return Unwrapped((unwrapped(found["held"]) or Unwrapped(found["held"])).answer, _beside(said[: found.start()], ""))
 
 
 def _set_apart(text: str) -> tuple[str, str] | None:
@@ -132,5 +152,5 @@ def _beside(before: str, after: str) -> str:
     """What was said after the answer, or in whole sentences before it."""
     if _WORD.search(after := _REASON_TAG.sub("", after)):
         return after.lstrip("$.,;:)]*\\ \t\n")
-    sentences = _SENTENCES.match(_REASON_TAG.sub("", before))
+    sentences = _SENTENCES.match(_REASON_TAG.sub(lambda tag: "\n" if tag[0][1] == "/" else "", before))
     return sentences[0] if sentences else ""

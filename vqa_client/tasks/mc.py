@@ -24,7 +24,7 @@ DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "2"
 LABELS = ("A", "B", "C", "D")
 
-_EMPTY_CELLS = frozenset({"nan", "<na>", "nat"})
+_EMPTY_CELLS = frozenset({"nan", "<na>", "nat", "#n/a"})
 _SHOWN_IDS = 5
 _HINT = "a record needs _id, question, choice_A to choice_D and answer; a file with `questions` is one for niah"
 

@@ -70,6 +70,14 @@ from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentenc
         ("**yes** because it is wet", "yes", "it is wet"),
         ("<mm:think>no?</mm:think>yes because it is wet", "yes", "it is wet"),
         ("becausement", "becausement", None),
+        ("{'answer': 'yes', 'explanation': 'it is wet because of rain'}", "yes", "it is wet because of rain"),
+        ('{"response": {"answer": "yes", "explanation": "wet because of rain"}}', "yes", "wet because of rain"),
+        ("<explanation>wet because of rain</explanation><answer>yes</answer>", "yes", "wet because of rain"),
+        ("### Answer\nyes\n\n### Explanation\nwet because of rain", "yes", "wet because of rain"),
+        ("**Answer**\nyes\n\n**Explanation**\nwet because of rain", "yes", "wet because of rain"),
+        ("- **Answer**: yes\n- **Explanation**: wet because of rain", "yes", "wet because of rain"),
+        ("Explanation: wet because of rain\nAnswer: yes", "yes", "wet because of rain"),
+        ("yes because it is wet\nQuestion: is it cold?\nAnswer: no because", "yes", "it is wet"),
     ],
 )
 def test_the_answer_stands_before_the_first_because_and_the_rest_is_kept_whole(

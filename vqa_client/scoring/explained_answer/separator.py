@@ -6,6 +6,7 @@ from typing import Final
 
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.wrappers import labelled
 from vqa_client.types import Answer
 
 MARKS: Final = dict.fromkeys((2, 3, 4, 5))
@@ -17,14 +18,13 @@ _ECHO = re.compile(
 _NEXT = re.compile(
     r"\n\s*(?:question|hypothesis|statement|caption|image|picture|example|user|human)\s?\d{0,3}\s?:", re.I
 )
-_PREFIX = re.compile(
-    r"(?:[\s*#]*(?:final answer|answer|assistant|response|reply|label|activity|output|prediction)[\s*]*:[\s*]*)+", re.I
-)
+_NAME: Final = "(?:final answer|answer|assistant|response|reply|label|activity|output|prediction)"
+_PREFIX = re.compile(rf"(?:[\s*#-]*{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I)
 _LABEL: Final = r"(?:explanation|reason|reasoning|rationale|justification)"
 _EXPLICIT = re.compile(
     r"(?:^|[\s,;:.(\"'*-]{1,9})because\b(?:\*\*)?[\s,:;]*"
-    rf"|(?:^|[\s,;.(*#]{{1,9}}){_LABEL}[\s*]{{0,9}}:(?:\*\*)?\s*",
-    re.I,
+    rf"|(?:^|[\s,;.(*#-]{{1,9}}){_LABEL}[\s*]{{0,9}}:(?:\*\*)?\s*|^[#*][#* ]{{0,9}}{_LABEL}[* ]{{0,9}}\n\s*",
+    re.I | re.M,
 )
 _AFTER_COMMA = re.compile(r"(?P<by>,\s*(?:since|as|given that|due to)\s+)", re.I)
 _AFTER_TWO_WORDS = re.compile(r"\S+(?:\s\S+)?(?P<by>\s(?:since|due to)\s+)", re.I)
@@ -61,6 +61,8 @@ def take_apart(reply: Reply) -> Parts | Answer:
     text = "" if reply.status else _own_words(held.answer)
     if not text:
         return reply.without_answer()
+    if named := labelled(text):
+        text, held = named.answer, named._replace(explanation=held.explanation or named.explanation)
     parts = split(text)
     if held.explanation and not (parts.explicit and parts.rationale):
         parts = _parts(*_beside(parts.head, held.explanation), "wrapper", explicit=True)

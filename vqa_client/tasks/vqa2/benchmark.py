@@ -21,6 +21,7 @@ from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import in_ascii, normalised
+from vqa_client.scoring.wrappers import labelled
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.vqa2.combined import combine
@@ -206,7 +207,7 @@ def _read(reply: Reply, question: Question) -> Answer:
 
 def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
-    said = reply.text
+    said = (labelled(reply.text) or reply.unwrapped).answer
     if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
         return reply.without_answer()
     if reply.cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
