@@ -9,7 +9,7 @@ from vqa_client.scoring.labels import WORDS, excluded, stands
 from vqa_client.scoring.paraphrase import paraphrased
 from vqa_client.scoring.plain import EMPHASIS
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reading import ChoiceReply, Found
 
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""
@@ -24,14 +24,14 @@ SHORT: Final = 700
 """Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
 
 
-def exact_text(reply: Reply) -> Found | None:
+def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
     return Found(labels=labels, rule="exact text") if labels and not _WORD.search(text, end) else None
 
 
-def leading_label(reply: Reply) -> Found | None:
+def leading_label(reply: ChoiceReply) -> Found | None:
     """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
     if not lines or _lists(reply, reply.after_own_text(lines[0].end(), reply.label(lines[0]))):
@@ -47,7 +47,7 @@ def leading_label(reply: Reply) -> Found | None:
     return None
 
 
-def _lists(reply: Reply, start: int) -> bool:
+def _lists(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
@@ -59,19 +59,19 @@ def _lists(reply: Reply, start: int) -> bool:
     )
 
 
-def _precedes(reply: Reply, label: str, other: str) -> bool:
+def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
     """Whether `label` is not after `other` in the question: a list that starts with `label` cannot begin at `other`."""
     order = reply.texts.labels
     return order.index(label) <= order.index(other)
 
 
-def _is_choice(reply: Reply, line: re.Match[str]) -> bool:
+def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether the last line is a label with the text of its choice and nothing else."""
     rest = folded(reply.text[line.end() :])
     return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.label(line)]
 
 
-def _separated(reply: Reply, line: re.Match[str]) -> bool:
+def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
     end, own = line.end("label"), reply.texts.own[reply.label(line)]
     rest = reply.lower[end : end + 40 + len(own)]
@@ -81,17 +81,17 @@ def _separated(reply: Reply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def emphasised(reply: Reply) -> Found | None:
+def emphasised(reply: ChoiceReply) -> Found | None:
     """The one label in bold or italic type: "I'd go with **C** here." """
     return _only(reply, _EMPHASISED, "emphasis")
 
 
-def bracketed(reply: Reply) -> Found | None:
+def bracketed(reply: ChoiceReply) -> Found | None:
     """The one label in brackets at the end of a clause: "The sign says 1995 (C)." """
     return _only(reply, _BRACKETED, "brackets")
 
 
-def _only(reply: Reply, around: re.Pattern[str], rule: str) -> Found | None:
+def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
     """The one label that is set apart in this way and not excluded by its sentence."""
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
@@ -110,7 +110,7 @@ def _alone(text: str, found: re.Match[str]) -> bool:
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
-def predicate(reply: Reply) -> Found | None:
+def predicate(reply: ChoiceReply) -> Found | None:
     """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
     text, labels = reply.text, reply.patterns.labels
     found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in labels.written]
@@ -119,14 +119,14 @@ def predicate(reply: Reply) -> Found | None:
     return Found(labels=tuple(distinct), rule="predicate") if committed else None
 
 
-def ticked(reply: Reply) -> Found | None:
+def ticked(reply: ChoiceReply) -> Found | None:
     """The one label with a tick or a cross in its box."""
     ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
     labels = dict.fromkeys(reply.patterns.labels.of(tick["label"] or tick["before"]) for tick in ticks)
     return Found(labels=tuple(labels), rule="tick") if labels else None
 
 
-def leading_text(reply: Reply) -> Found | None:
+def leading_text(reply: ChoiceReply) -> Found | None:
     """The reply opens with the text of a choice: "No, the car is red." """
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
@@ -137,7 +137,7 @@ def leading_text(reply: Reply) -> Found | None:
     return Found(labels=labels, rule="leading text")
 
 
-def contained_text(reply: Reply) -> Found | None:
+def contained_text(reply: ChoiceReply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
     whole = text = spaced(folded(reply.text))
     if reply.texts.letters:
@@ -162,7 +162,7 @@ def contained_text(reply: Reply) -> Found | None:
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
-def said_otherwise(reply: Reply) -> Found | None:
+def said_otherwise(reply: ChoiceReply) -> Found | None:
     """The choice that the reply says in its own words, where no choice's text stands in it."""
     found = paraphrased(reply)
     return found if found and _concludes(folded(reply.text)) else None
@@ -205,7 +205,7 @@ def _states(text: str, start: int, end: int) -> bool:
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
-def mentioned(reply: Reply) -> set[str]:
+def mentioned(reply: ChoiceReply) -> set[str]:
     """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
     text = reply.text[-MENTIONS_READ:]
     return {
