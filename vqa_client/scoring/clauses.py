@@ -12,8 +12,14 @@ from typing import Final
 
 from vqa_client.scoring import denials
 
+_TAG = re.compile(
+    r",? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
+)
+"""A question only in form, which asks for agreement."""
 _REACH: Final = 160
 """Characters around a mention that are looked at; keeps the time for one mention constant."""
+_NEXT: Final = 60
+"""Characters before a mention that speak of it at once."""
 _FOLLOWING: Final = 3
 """Clauses after a mention that may withdraw it."""
 _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
@@ -51,6 +57,16 @@ _SUBJECT = re.compile(
     r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
+_CONCEDES = re.compile(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
+_POSSIBLE = re.compile(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
+_MENTIONS = re.compile(r"\b(?:mentions?|mentioned|refers? to|discuss\w*|talks? about)\b")
+_ONLY_MENTIONED = re.compile(
+    r"[\"')]* (?:(?:is|was|are|were|gets|does) )?(?:\w+ly |also )?"
+    r"(?:mention|nam|list|cit|discuss|describ|refer|show|appear|occur)\w*"
+)
+MEDIUM: Final = "pages?|scans?|print|ink|text|images?|document|handwriting|resolution|quality|picture|photo|context|writing|rest"
+_GIVES_WAY = re.compile(r"\W*(?:but|however|yet|whereas|while)\b")
+_OF_LEGIBILITY = re.compile(rf"\W*\w+,? (?:(?:the|its|this|that) (?:{MEDIUM})|only|i)\b")
 _BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 
 
@@ -59,7 +75,10 @@ class Clauses:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lower = lower if len(lower := text.lower()) == len(text) else text
+        lower = text.lower()
+        if "?" in lower:
+            lower = _TAG.sub(lambda tag: ".".ljust(len(tag[0])), lower)
+        self._lower = lower if len(lower) == len(text) else text
         self._starts = [0]
         self._ends: list[int] = []
         for found in _BREAK.finditer(self._lower):
@@ -80,7 +99,8 @@ class Clauses:
             or _supposes(before)
             or self._depends(start, end, before)
             or denials.LENT.search(before)
-            or denials.LENT_NEXT.search(before)
+            or denials.LENT_NEXT.search(before, max(0, len(before) - _NEXT))
+            or self._yields(start, end, before, after, stated)
             or _denies_before(after, declared)
             or self._asks(end)
             or self._withdraws(end, until, stated)
@@ -122,12 +142,26 @@ class Clauses:
         """Whether the mention is one under a condition that its sentence has before or after it."""
         if not denials.DEPENDS[0].search(before):
             return False
+        rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._rest(end)
+        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+
+    def _yields(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:
+        """Whether what is only mentioned, conceded or possible gives way to what another clause has."""
+        if not stated and _CONCEDES.match(before):
+            return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest(end)
+        stop = self._stop(end)
+        if not _GIVES_WAY.match(self._lower, stop):
+            return False
+        if _POSSIBLE.search(before):
+            return True
+        mentioned = not stated and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
+        return bool(mentioned) and not _OF_LEGIBILITY.match(self._lower, stop)
+
+    def _rest(self, end: int) -> str:
+        """What follows in the sentence."""
         found = bisect_left(self._ends, end)
         stop = self._ends[found] if found < len(self._ends) else len(self._lower)
-        rest = (
-            self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
-        )
-        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+        return self._lower[end : min(stop, end + _REACH)]
 
     def _withdraws(self, end: int, until: int, stated: bool) -> bool:
         at = self._stop(end)

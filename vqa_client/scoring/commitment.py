@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from vqa_client.scoring import denials
-from vqa_client.scoring.clauses import Clauses, denies, says_plainly
+from vqa_client.scoring.clauses import MEDIUM, Clauses, denies, says_plainly
 from vqa_client.scoring.number_roles import answering, within
 from vqa_client.scoring.numbers import Number
 
@@ -60,24 +60,29 @@ _POINTS_BACK = re.compile(
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
     rf",? \(?(?:or|nor|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
-    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
+    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
     rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?"
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\b(?:either|between|both)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?|\w ?[/|] ?"
     rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )
-_BETWEEN = (
-    re.compile(rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", re.IGNORECASE),
-    re.compile(rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$", re.IGNORECASE),
+_AROUND: Final = tuple(
+    (re.compile(before, re.IGNORECASE), re.compile(after, re.IGNORECASE))
+    for before, after in (
+        (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
+        (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
+        (r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$", r"(?:'s|(?<=s)') (?!(?:the|an?|my|what|where|in|on|at|\w+ly|\w+ed)\b)\w"),
+    )
 )
+"""What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
 _DECLARES = re.compile(
     r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
-    r"|\b(?:but|now) (?:it(?:'s| is| was)|the \w+ is)(?: (?:really|actually|in fact|now))?"
+    rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
     r"|\b(?:wait|actually|sorry|i mean|make that|correction)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
 )
@@ -210,7 +215,7 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
     after = text[end : end + _READ].replace('"', "")
     if _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
         return True
-    return _BETWEEN[0].search(before) is not None and _BETWEEN[1].match(after) is not None
+    return any(right.match(after) and left.search(before) for left, right in _AROUND)
 
 
 def _declares_others(clauses: Clauses, given: list[tuple[int, int]]) -> bool:

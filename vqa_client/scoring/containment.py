@@ -40,7 +40,7 @@ _FOLDED: Final = {
 _STRICTLY: Final = {
     **{ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     **str.maketrans({"٬": ",", "٫": ".", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}),
-    **str.maketrans({"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
+    **str.maketrans({"№": "#", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
 }
 """Only the strict reading; of powers because NFKC makes "10²" the number 102."""
 _ACCENT = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
@@ -112,6 +112,7 @@ def folded(text: str, *, case_sensitive: bool = False) -> str:
 
 def read(text: str, *, case_sensitive: bool) -> str:
     """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
+    text = text.replace("!=", "≠")
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)

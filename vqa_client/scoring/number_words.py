@@ -14,7 +14,9 @@ _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_0
 _WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
 _SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:^|[:=]|\b(?:is|was|are|equals|answer))[\s\"'(]*$", re.IGNORECASE)
+_APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
+_NOT_DIGIT = re.compile(r"\D+")
 DIGITS: Final = 12
 """Numbers of more digits are not looked for in words."""
 
@@ -25,14 +27,17 @@ def value_of(words: str) -> str | None:
 
 
 def with_digits(text: str, wanted: str) -> str:
-    """Write the number `wanted` in digits where the text spells it; other numbers in words stay words."""
+    """Write the number `wanted` as one where the text spells it or sets its digits apart; other numbers in words stay words."""
 
     def digits(found: re.Match[str]) -> str:
         if found[0].lower() == "one" and not _PRONOUN.search(text, max(0, found.start() - 12), found.start()):
             return found[0]
         return wanted if value_of(found[0]) == wanted else found[0]
 
-    return _SPELLED.sub(digits, text) if wanted.isdecimal() and len(wanted) <= DIGITS else text
+    if not wanted.isdecimal() or len(wanted) > DIGITS:
+        return text
+    text = _APART.sub(lambda found: wanted if _NOT_DIGIT.sub("", found[0]) == wanted else found[0], text)
+    return _SPELLED.sub(digits, text)
 
 
 def _value(words: list[str]) -> str | None:
