@@ -24,6 +24,8 @@ CUES_READ: Final = 500
 DECLARATIONS_READ: Final = 50
 _CONNECTION: Final = re.compile(CONNECTION)
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]")
+_CLAUSE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
+_CLOSES: Final = re.compile(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = re.compile(f"{JOINER}*")
 _HYPOTHETICAL = re.compile(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
@@ -79,7 +81,7 @@ class Declaration:
 def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     found = sorted(
-        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply)),
+        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply), *_fitting(reply)),
         key=lambda declaration: declaration.at,
     )
     kept: list[Declaration] = []
@@ -95,6 +97,16 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
     if judged := judged_right(reply):
         label, end = judged
         yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
+
+
+def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
+    """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
+    for found in deque(reply.patterns.fitting.finditer(reply.text), maxlen=DECLARATIONS_READ):
+        if not refuted(sentence_before(reply.text, found.start()), found[0]):
+            rule = "fit" if found["only"] else "hedge"
+            yield Declaration(
+                at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True
+            )
 
 
 def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
@@ -168,12 +180,17 @@ def _linked(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
 
 def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | None:
     found = reply.patterns.bare.match(reply.text, end) if cue.bare else None
-    if found and not found["label"].islower() and reply.means(found, alone=True):
+    spoken = found and found["label"].islower() and reply.text[found.start("label") - 1] != "("
+    if found and not spoken and reply.means(found, alone=True):
         return _run(reply, found, cue.name)
     for link in _links(reply.lower, end, cue) if cue.text else ():
-        labels, length = reply.texts.at_start(folded(reply.lower[link : link + reply.texts.longest + 40]))
+        said = folded(reply.lower[link : link + reply.texts.longest + 40])
+        labels, length = reply.texts.at_start(said)
+        if labels and cue.alone and not _CLOSES.match(said, length):
+            continue
+        labels = labels or reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
         if labels and not _denied(reply, end, link):
-            return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text")
+            return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
     colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)

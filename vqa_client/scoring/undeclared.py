@@ -18,6 +18,7 @@ MENTIONS_READ: Final = 4000
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
 LABEL_READ: Final = 12
+LINES_READ: Final = 20
 LOOP: Final = 30
 """Characters at the end of a reply that occur again and again where it went round in circles."""
 SHORT: Final = 700
@@ -28,7 +29,9 @@ def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
-    return Found(labels=labels, rule="exact text") if labels and not _WORD.search(text, end) else None
+    if not labels or _WORD.search(text, end):
+        labels = reply.texts.of_value(text)
+    return Found(labels=labels, rule="exact text") if labels else None
 
 
 def leading_label(reply: ChoiceReply) -> Found | None:
@@ -134,7 +137,14 @@ def leading_text(reply: ChoiceReply) -> Found | None:
         _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
     ):
         return None
-    return Found(labels=labels, rule="leading text")
+    return None if _lists_texts(reply, text, end) else Found(labels=labels, rule="leading text")
+
+
+def _lists_texts(reply: ChoiceReply, text: str, end: int) -> bool:
+    """Whether a further line opens with the text of a choice as the first one does, which ends at `end`."""
+    sign, lines = text[end : end + 1], text[end:].split("\n")[1 : LINES_READ + 1]
+    ends = (line[reply.texts.at_start(line)[1] :][:1] or "\n" for line in lines if reply.texts.at_start(line)[0])
+    return sign in (":", "\n") and sign in ends
 
 
 def contained_text(reply: ChoiceReply) -> Found | None:
@@ -159,7 +169,15 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         if _states(text, start, end) and start not in denied
         for label in owners
     }
+    if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
+        labels = {*_predicated(text, found)} or labels
     return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def _predicated(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The labels of the text to which one sentence with several leads up: "the pupil of Matisse is Albers"."""
+    start, end, labels = max(found)
+    return labels if _LEADS_UP.search(text[max(0, start - SENTENCE_READ) : start]) and _CLAUSE_END.match(text, end) else ()
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
@@ -248,6 +266,7 @@ _NONE_FITS = re.compile(
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
+_LEADS_UP = re.compile(r"\b(?:is|was) (?:the |an? )?$")
 _JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
@@ -256,9 +275,9 @@ _LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = re.compile(r"[=≈] ?[$]?$")
-_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: \d+ and)? $")
+_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+%? (?:and|(?:up |down )?to))? $")
 _STATED = re.compile(
-    r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
+    r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
 )
 """A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
