@@ -64,7 +64,9 @@ _ONLY_MENTIONED = re.compile(
     r"[\"')]* (?:(?:is|was|are|were|gets|does) )?(?:\w+ly |also )?"
     r"(?:mention|nam|list|cit|discuss|describ|refer|show|appear|occur)\w*"
 )
-MEDIUM: Final = "pages?|scans?|print|ink|text|images?|document|handwriting|resolution|quality|picture|photo|context|writing|rest"
+MEDIUM: Final = (
+    "pages?|scans?|print|ink|text|images?|document|handwriting|resolution|quality|picture|photo|context|writing|rest"
+)
 _GIVES_WAY = re.compile(r"\W*(?:but|however|yet|whereas|while)\b")
 _OF_LEGIBILITY = re.compile(rf"\W*\w+,? (?:(?:the|its|this|that) (?:{MEDIUM})|only|i)\b")
 _BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
@@ -97,7 +99,7 @@ class Clauses:
         return not (
             denies(before)
             or _supposes(before)
-            or self._depends(start, end, before)
+            or self._depends(start, end, before, after)
             or denials.LENT.search(before)
             or denials.LENT_NEXT.search(before, max(0, len(before) - _NEXT))
             or self._yields(start, end, before, after, stated)
@@ -138,9 +140,9 @@ class Clauses:
         stop = self._ends[found] if found < len(self._ends) else 0
         return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
 
-    def _depends(self, start: int, end: int, before: str) -> bool:
+    def _depends(self, start: int, end: int, before: str, after: str) -> bool:
         """Whether the mention is one under a condition that its sentence has before or after it."""
-        if not denials.DEPENDS[0].search(before):
+        if not (denials.DEPENDS[0].search(before) or denials.DEPENDS[0].search(after)):
             return False
         rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._rest(end)
         return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None

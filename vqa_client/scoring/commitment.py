@@ -33,7 +33,7 @@ _WORDS: Final = 3
 _SHORT: Final = 5
 _MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
 _ANSWER_WORDS = (
-    "answers?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
+    "answers?|secret(?:[ _](?:number|word|code|value|name))?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
     "|ответ|答案|答え|回答|正解|정답|답"
 )
 _ANSWER_LINE = re.compile(
@@ -50,7 +50,7 @@ _LISTED = re.compile(
 )
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _POINTS_BACK = re.compile(
-    r"\b(?P<asked>(?:secret|correct|right|hidden)(?: one| number)? is )?"
+    r"\b(?P<asked>(?:(?:secret|correct|right|hidden)(?: one| number)?|it) is |it's )?"
     r"the (?:(?P<first>first|former|earlier)|second|last|latter|later)"
     r"(?: one| number| of (?:these|those|them|the two))?"
     r"(?(asked)\b| (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b)",
@@ -59,14 +59,14 @@ _POINTS_BACK = re.compile(
 
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
-    rf",? \(?(?:or|nor|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
+    rf",? \(?(?:or|nor|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
     rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
     rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
-    rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\b(?:either|between|both)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?|\w ?[/|] ?"
+    rf"(?:\w,? (?:or|oder|ou|o|eller|lub|czy|veya|или|або|als auch)(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\b(?:either|between|both|entweder|sowohl)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?|\w ?[/|] ?"
     rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )
@@ -75,7 +75,10 @@ _AROUND: Final = tuple(
     for before, after in (
         (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
         (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
-        (r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$", r"(?:'s|(?<=s)') (?!(?:the|an?|my|what|where|in|on|at|\w+ly|\w+ed)\b)\w"),
+        (
+            r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$",
+            r"(?:'s|(?<=s)') (?!(?:the|an?|my|what|where|in|on|at|\w+ly|\w+ed)\b)\w",
+        ),
     )
 )
 """What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""

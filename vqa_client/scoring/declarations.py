@@ -101,12 +101,13 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
 
 def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
     """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
-    for found in deque(reply.patterns.fitting.finditer(reply.text), maxlen=DECLARATIONS_READ):
-        if not refuted(sentence_before(reply.text, found.start()), found[0]):
+    text = reply.text
+    if not ("ption " in text or "hoice " in text or "nly " in text):
+        return
+    for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
+        if not refuted(sentence_before(text, found.start()), found[0]):
             rule = "fit" if found["only"] else "hedge"
-            yield Declaration(
-                at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True
-            )
+            yield Declaration(at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True)
 
 
 def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
@@ -186,9 +187,10 @@ def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | 
     for link in _links(reply.lower, end, cue) if cue.text else ():
         said = folded(reply.lower[link : link + reply.texts.longest + 40])
         labels, length = reply.texts.at_start(said)
-        if labels and cue.alone and not _CLOSES.match(said, length):
-            continue
-        labels = labels or reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
+        if cue.alone:
+            labels = labels if _CLOSES.match(said, length) else ()
+        elif not labels:
+            labels = reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
         if labels and not _denied(reply, end, link):
             return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
     colon = _COLON.match(reply.text, end) if cue.bare else None

@@ -46,6 +46,7 @@ _NEGATORS: Final = {
     "Russian, Bulgarian": "не ни нет никогда нигде никак никакого никакой отсутствует отсутствуют няма",
     "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
     "Greek": "δεν οχι ποτε πουθενα ουτε",
+    "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
     "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
@@ -110,7 +111,7 @@ _INSTEAD = r"""
     anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che|ander\w* dan|annat an
     andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van|i stallet for|istallet for
     i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
-    кроме|tod[oa]s? menos|tud[oa] menos
+    plutot que|mas bien que|piuttosto che|anziche|eerder dan|кроме|tod[oa]s? menos|tud[oa] menos
     """
 REVERSERS: Final = re.compile(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
 """Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
@@ -121,7 +122,7 @@ DENIES_BEFORE: Final = re.compile(
     (?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|cannot\b|can't\b|nowhere\b|neither\b|no longer\b
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
-    out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b
+    out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
     (?:only|just|merely) (?:mentioned|named|cited)\b|was (?:my|our|the|an?) (?:initial|first|original|earlier|old)\b
     (?:only|just|merely) (?:an?|my) (?:example|guess)\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
     (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
@@ -150,7 +151,7 @@ SUPPOSES: Final = re.compile(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
     (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
-    (?:might|could|would|may|should|i'd) have \w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо|αν
+    (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо|αν
     إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
     """)
@@ -180,6 +181,7 @@ LENT: Final = re.compile(
     at first(?!.* now )|initially(?!.* now )|originally(?!.* now )|formerly(?!.* now )|previously(?!.* now )
     used to be(?!.* now )|once was(?!.* now )|was once(?!.* now )|until \d{4}(?!.* now )|i (?:had )?first \w+
     we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
+    pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
     (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you
     """)
@@ -202,7 +204,7 @@ LENT_NEXT: Final = re.compile(
 
 _SUBJECT = r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| would| must| seems| can)?(?: be)?"
 _WRONG = _lines(r"""
-    (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|just kidding)\b
+    (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|just kidding|i (?:made|invented) (?:that|it))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
     (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b

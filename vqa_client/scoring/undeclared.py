@@ -177,7 +177,9 @@ def contained_text(reply: ChoiceReply) -> Found | None:
 def _predicated(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
     """The labels of the text to which one sentence with several leads up: "the pupil of Matisse is Albers"."""
     start, end, labels = max(found)
-    return labels if _LEADS_UP.search(text[max(0, start - SENTENCE_READ) : start]) and _CLAUSE_END.match(text, end) else ()
+    return (
+        labels if _LEADS_UP.search(text[max(0, start - SENTENCE_READ) : start]) and _CLAUSE_END.match(text, end) else ()
+    )
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
