@@ -12,10 +12,10 @@ from typing import Final
 
 from vqa_client.scoring import denials
 
-_TAG = re.compile(
-    r",? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
+_ASIDE = re.compile(
+    r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
 )
-"""A question only in form, which asks for agreement."""
+"""What others might think, and a question only in form, which asks for agreement."""
 _REACH: Final = 160
 """Characters around a mention that are looked at; keeps the time for one mention constant."""
 _NEXT: Final = 60
@@ -26,9 +26,9 @@ _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|c
 _BREAK = re.compile(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
     rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
-    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
+    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing|where|one|body)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
     rf"|(?P<contrast>{denials.CONTRASTS}"
-    rf"|\b(?:and|so) (?={_ANSWER}))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+    rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
 _CONTINUES = re.compile(
@@ -39,8 +39,12 @@ _SIGNS = re.compile(r"[\s\"'*:,()`]+")
 _PLAIN = """the a an is was it it's this that in of above context document text page answer final correct secret hidden
     number code word name city animal color colour flower fruit element planet instrument gemstone mentioned given"""
 _PLAIN_WORDS: Final = frozenset(_PLAIN.split())
+_MORE = re.compile(r"[^\W_]|[?❌✗✘✖🚫]")
 _ENCLOSING: Final = "([{\"'*_`$ "
-_AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
+_AGREES = re.compile(
+    r"\W*(?:yes|ye[ap]h?|absolutely|definitely|certainly|of course|no (?:question|doubt)|correct|exactly|indeed|ja|oui|si|sim|да|так|是"
+    r"|はい|네)\b(?! not)"
+)
 _VERB_FIRST = re.compile(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
 )
@@ -78,8 +82,8 @@ class Clauses:
     def __init__(self, text: str) -> None:
         self.text = text
         lower = text.lower()
-        if "?" in lower:
-            lower = _TAG.sub(lambda tag: ".".ljust(len(tag[0])), lower)
+        if "?" in lower or ", as " in lower:
+            lower = _ASIDE.sub(lambda aside: ("." if aside[0][-1] == "?" else " ").ljust(len(aside[0])), lower)
         self._lower = lower if len(lower) == len(text) else text
         self._starts = [0]
         self._ends: list[int] = []
@@ -192,7 +196,7 @@ class Clauses:
 
 def says_plainly(text: str, start: int, end: int) -> bool:
     """Whether the text says nothing but [start, end), as most replies do: "The secret number is 7421."."""
-    if len(text) > _REACH or any(map(str.isalnum, text[end:])) or text.find("?", end) >= 0:
+    if len(text) > _REACH or _MORE.search(text, end):
         return False
     return _PLAIN_WORDS.issuperset(_SIGNS.sub(" ", text[:start]).lower().split())
 

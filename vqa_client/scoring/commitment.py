@@ -33,7 +33,7 @@ _WORDS: Final = 3
 _SHORT: Final = 5
 _MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
 _ANSWER_WORDS = (
-    "answers?|secret(?:[ _](?:number|word|code|value|name))?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
+    "answers?|secret(?:[ _]\w+)?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
     "|ответ|答案|答え|回答|正解|정답|답"
 )
 _ANSWER_LINE = re.compile(
@@ -86,7 +86,7 @@ _DECLARES = re.compile(
     r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
     rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
-    r"|\b(?:wait|actually|sorry|i mean|make that|correction)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
+    r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
 )
 _OTHER_WORDS = re.compile(

@@ -85,6 +85,7 @@ HARMLESS: Final = re.compile(
     {_words(_WITHOUT)} {_words(_DOUBT)}|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק
     \b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\b(?:ne|n'est|n'etait) autres? que\b|\bno other\b
     \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
+    (?:\bcan't|\bcannot|\bcouldn't) (?:help|agree more|be clearer)\b|(?:\bnot|n't) (?:wrong|false|incorrect|untrue)\b
     \bnot (?:to mention|an? (?:coincidence|accident))\b
     \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
     不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
@@ -98,16 +99,16 @@ _DENYING = _lines(r"""
     doubt\w*|(?<!nor )den(?:y|ies|ied|ying)|fail(?:s|ed|ing)? to|lack\w*|missing|absent|false|untrue|wrong|incorrect\w*
     mistak\w+|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out
     exclud\w+|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to
-    as opposed to|crossed out|struck out|withdrawn|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
+    as opposed to|crossed out|struck out|withdr[ae]w\w*|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
     less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient|decoys?|distractors?|red herrings?|placeholders?
     removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
-    an? (?:lie|myth|fabrication|invention)|my invention|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
+    dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
     forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
     """)
 _INSTEAD = r"""
     (?:rather|other|less|better|more|fewer|greater|smaller|larger|higher|lower) than|instead of|in place of
     except(?: for)?|apart from|aside from|besides(?! it)|save (?:for|the)
-    (?:any|every|all)(?:thing)?(?: \w+)? but
+    (?:any|every|all)(?:thing|where|one|body)?(?: \w+)? but
     anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che|ander\w* dan|annat an
     andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van|i stallet for|istallet for
     i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
@@ -123,7 +124,7 @@ DENIES_BEFORE: Final = re.compile(
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
     out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
-    (?:only|just|merely) (?:mentioned|named|cited)\b|was (?:my|our|the|an?) (?:initial|first|original|earlier|old)\b
+    (?:only|just|merely) (?:mentioned|named|cited)\b|was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
     (?:only|just|merely) (?:an?|my) (?:example|guess)\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
     (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
     was (?:once|formerly|previously|originally)\b|mis(?:reading|print|take)s?\b
@@ -132,7 +133,7 @@ DENIES_BEFORE: Final = re.compile(
     """)
     + "|"
     + _lines(r"""
-    ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|^ ?until\b|n't\b
+    ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|^ ?until\b|^ never\b|n't\b|^ ?[❌✗✘✖🚫]
     ^ (?:reversed|backwards|minus|plus|my foot|or (?:thereabouts|so|nothing|more|less|higher|above)|and counting)\b
     ^ (?:is|was) (?:half|twice|double|one|more|less|\w+er)\b
     ^只是|错误|错(?!过)|間違|違い|틀렸|틀립
@@ -183,7 +184,7 @@ LENT: Final = re.compile(
     we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
-    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you
+    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
@@ -198,7 +199,7 @@ LENT_NEXT: Final = re.compile(
     (?:number|code|word|name|one|letter|line|page) (?:before|after|following|preceding|above|below|beside|next to)
     twinned with|same \w+ as
     """)
-    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|\w ?(?:≠|<>|[<>≤≥])=? ?$"
+    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|(?:\w ?(?:≠|<>|[<>≤≥])=?|[❌✗✘✖🚫]) ?$"
 )
 """The same, only of what follows at once."""
 
