@@ -17,7 +17,8 @@ _UNIT = re.compile(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit, which replies write apart or together whatever the choice does."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _VALUE = re.compile(
-    r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?\d{1,15}(?:\.\d{1,15})?) ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
+    r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
+    r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
 _CONTINUED = re.compile(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
@@ -129,7 +130,8 @@ class _Folded(dict[str, str]):
 
 def _equal(own: re.Match[str], said: re.Match[str]) -> bool:
     units = (own["unit"], said["unit"])
-    return float(own["number"]) == float(said["number"]) and (units[0] == units[1] or None in units != (None, "%"))
+    numbers = (float(value["number"].replace(",", "")) for value in (own, said))
+    return len({*numbers}) == 1 and (units[0] == units[1] or None in units != (None, "%"))
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,8 @@ from typing import Final
 from vqa_client.scoring import denials
 
 _ASIDE = re.compile(
-    r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
+    r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},"
+    r"|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
 )
 """What others might think, and a question only in form, which asks for agreement."""
 _REACH: Final = 160
@@ -26,9 +27,11 @@ _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|c
 _BREAK = re.compile(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
     rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
-    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing|where|one|body)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
+    r"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing|where|one|body)?(?: \w+)?) but\b"
+    rf"(?! (?:{_ANSWER}|there\b)))"
     rf"|(?P<contrast>{denials.CONTRASTS}"
-    rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+    rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))"
+    rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
 _CONTINUES = re.compile(
@@ -42,8 +45,8 @@ _PLAIN_WORDS: Final = frozenset(_PLAIN.split())
 _MORE = re.compile(r"[^\W_]|[?❌✗✘✖🚫]")
 _ENCLOSING: Final = "([{\"'*_`$ "
 _AGREES = re.compile(
-    r"\W*(?:yes|ye[ap]h?|absolutely|definitely|certainly|of course|no (?:question|doubt)|correct|exactly|indeed|ja|oui|si|sim|да|так|是"
-    r"|はい|네)\b(?! not)"
+    r"\W*(?:yes|ye[ap]h?|absolutely|definitely|certainly|of course|no (?:question|doubt)|correct|exactly"
+    r"|indeed|ja|oui|si|sim|да|так|是|はい|네)\b(?! not)"
 )
 _VERB_FIRST = re.compile(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"

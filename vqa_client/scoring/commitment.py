@@ -33,8 +33,8 @@ _WORDS: Final = 3
 _SHORT: Final = 5
 _MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
 _ANSWER_WORDS = (
-    "answers?|secret(?:[ _]\w+)?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
-    "|ответ|答案|答え|回答|正解|정답|답"
+    r"answers?|secret(?:[ _]\w+)?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta"
+    "|risposta|antwoord|svar|odpowiedz|cevap|ответ|答案|答え|回答|正解|정답|답"
 )
 _ANSWER_LINE = re.compile(
     r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
@@ -57,16 +57,21 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 
+_OR = "or|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch"
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
-    rf",? \(?(?:or|nor|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf",? \(?(?:{_OR}|nor"
+    rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
+    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
+    rf"|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
     rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
-    rf"(?:\w,? (?:or|oder|ou|o|eller|lub|czy|veya|или|або|als auch)(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\b(?:either|between|both|entweder|sowohl)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?|\w ?[/|] ?"
+    rf"(?:\w,? (?:{_OR})(?: the| an?| maybe| perhaps)?"
+    rf"|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\w ?[/|] ?"
+    rf"|\b(?:either|between|both|entweder|sowohl)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?"
     rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )

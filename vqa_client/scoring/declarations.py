@@ -189,7 +189,7 @@ def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | 
         labels, length = reply.texts.at_start(said)
         if cue.alone:
             labels = labels if _CLOSES.match(said, length) else ()
-        elif not labels:
+        elif not labels and any(map(str.isdecimal, said[:8])):
             labels = reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
         if labels and not _denied(reply, end, link):
             return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)

@@ -100,9 +100,11 @@ _DENYING = _lines(r"""
     mistak\w+|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out
     exclud\w+|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to
     as opposed to|crossed out|struck out|withdr[ae]w\w*|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
-    less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient|decoys?|distractors?|red herrings?|placeholders?
+    less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
+    decoys?|distractors?|red herrings?|placeholders?
     removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
-    dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
+    dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
+    falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
     forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
     """)
 _INSTEAD = r"""
@@ -124,7 +126,8 @@ DENIES_BEFORE: Final = re.compile(
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
     out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
-    (?:only|just|merely) (?:mentioned|named|cited)\b|was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
+    (?:only|just|merely) (?:mentioned|named|cited)\b
+    was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
     (?:only|just|merely) (?:an?|my) (?:example|guess)\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
     (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
     was (?:once|formerly|previously|originally)\b|mis(?:reading|print|take)s?\b
@@ -142,9 +145,9 @@ DENIES_BEFORE: Final = re.compile(
 """What denies the words before it in its clause, in English; `FOLLOWING` has the other languages."""
 
 CONTRASTS: Final = _words("""
-    but|however|though|although|whereas|while|yet|instead|despite|in spite of|therefore|thus|hence|because|aber|sondern|doch|mais|sino|pero
-    mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن|ولكن|אלא|melainkan
-    tetapi
+    but|however|though|although|whereas|while|yet|instead|despite|in spite of|therefore|thus|hence|because|aber|sondern
+    doch|mais|sino|pero|mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن
+    ولكن|אלא|melainkan|tetapi
     """)
 UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고")
 
@@ -152,8 +155,8 @@ SUPPOSES: Final = re.compile(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
     (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
-    (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо|αν
-    إذا|לו|אם
+    (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо
+    αν|إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
     """)
     + r"|^\W*(?:were|had|should) \w|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
@@ -184,7 +187,8 @@ LENT: Final = re.compile(
     we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
-    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|it (?:is|was) (?:claimed|alleged|rumou?red)
+    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you
+    it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
@@ -205,12 +209,14 @@ LENT_NEXT: Final = re.compile(
 
 _SUBJECT = r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| would| must| seems| can)?(?: be)?"
 _WRONG = _lines(r"""
-    (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|just kidding|i (?:made|invented) (?:that|it))\b
+    (?:wrong|incorrect|false|untrue|mistaken|just kidding
+    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
     (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
     错|不对|不對|違います|틀렸
-    (?:crossed|struck|ruled|voted|turned) (?:out|through|down)\b|(?:rejected|deprecated|obsolete|outdated|expired|superseded|invalid|excluded|not found|not it|nope?|never)\W*$
+    (?:crossed|struck|ruled|voted|turned) (?:out|through|down)\b
+    (?:rejected|deprecated|obsolete|outdated|expired|superseded|invalid|excluded|not found|not it|nope?|never)\W*$
     """)
 WITHDRAWS: Final = re.compile(
     r"\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"

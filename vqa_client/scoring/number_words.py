@@ -27,7 +27,7 @@ def value_of(words: str) -> str | None:
 
 
 def with_digits(text: str, wanted: str) -> str:
-    """Write the number `wanted` as one where the text spells it or sets its digits apart; other numbers in words stay words."""
+    """Write the number `wanted` in digits where the text spells it or sets its digits apart; others stay so."""
 
     def digits(found: re.Match[str]) -> str:
         if found[0].lower() == "one" and not _PRONOUN.search(text, max(0, found.start() - 12), found.start()):

@@ -25,13 +25,16 @@ _COUNTED: Final = (
     r"\b(?:none|neither|no|not one|all|any|each|every|one|two|three|some|both|ningun\w*|aucun\w*|kein\w*|alle|tod\w+)\b"
 )
 _IS: Final = (
-    r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|looks|to be|remains|ist|wäre|sind|est|sont|es|son"
-    rf"|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
+    r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|looks|to be|remains|ist|wäre|sind|est|sont"
+    rf"|es|son|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
 )
 _UNSPACED_IS: Final = (
     r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
 )
-_FITS: Final = "satisf(?:y|ies)|fits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?|illustrates?|depicts?|it is"
+_FITS: Final = (
+    "satisf(?:y|ies)|fits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
+    "|illustrates?|depicts?|it is"
+)
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
 SAYS_RIGHT: Final = "correct|true|right"

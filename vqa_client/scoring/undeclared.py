@@ -176,10 +176,8 @@ def contained_text(reply: ChoiceReply) -> Found | None:
 
 def _predicated(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
     """The labels of the text to which one sentence with several leads up: "the pupil of Matisse is Albers"."""
-    start, end, labels = max(found)
-    return (
-        labels if _LEADS_UP.search(text[max(0, start - SENTENCE_READ) : start]) and _CLAUSE_END.match(text, end) else ()
-    )
+    led_up = [each for each in found if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
+    return led_up[0][2] if led_up == [max(found)] and _CLAUSE_END.match(text, led_up[0][1]) else ()
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
