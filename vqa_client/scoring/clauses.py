@@ -3,7 +3,7 @@
 A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421
 appears nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant if
 its clause asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to
-be 7421"). Which words do that is in `denials`.
+be 7421"). What is only mentioned, conceded or possible gives way to a "but". Which words do that is in `denials`.
 """
 
 import re

@@ -103,7 +103,7 @@ _DENYING = _lines(r"""
     less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
     decoys?|distractors?|red herrings?|placeholders?
     removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
-    dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
+    silent|dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
     falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
     forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
     """)
@@ -187,7 +187,7 @@ LENT: Final = re.compile(
     we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
-    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you
+    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|only \d+% \w+
     it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
@@ -201,9 +201,9 @@ LENT_NEXT: Final = re.compile(
     half(?: of)?|twice|double|triple|at (?:least|most)|up to|away from|not far from|resembl\w+|rhymes? with|similar to
     (?:sum|square|half|digits?|anagram|synonym|behalf|successor|predecessor|north|south|east|west|outside) of
     (?:number|code|word|name|one|letter|line|page) (?:before|after|following|preceding|above|below|beside|next to)
-    twinned with|same \w+ as
+    twinned with|same \w+ as|as likely \w+ as|that looks? like|near
     """)
-    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|(?:\w ?(?:≠|<>|[<>≤≥])=?|[❌✗✘✖🚫]) ?$"
+    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were) $"
 )
 """The same, only of what follows at once."""
 
@@ -224,7 +224,7 @@ WITHDRAWS: Final = re.compile(
 )
 """A clause without an answer that takes back the one before it."""
 _SHOWN = r"""(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv
-    there|locat|readable|ha(?=s\b|ve\b))\w*"""
+    there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = re.compile(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$

@@ -29,8 +29,7 @@ _BREAK = re.compile(
     rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
     rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
     r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:"
-    r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] )?(?:what|which|who|where|when|how)\b[^\n]{4,300}\?(?=[^\w\n]*$)"
-    r"|(?<=\n)\d{1,3}[\x03]?[.)] [^\n]{4,300}\?(?=[^\w\n]*$)",
+    r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )
 _ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)

@@ -137,14 +137,18 @@ def leading_text(reply: ChoiceReply) -> Found | None:
         _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
     ):
         return None
-    return None if _lists_texts(reply, text, end) else Found(labels=labels, rule="leading text")
+    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
 
-def _lists_texts(reply: ChoiceReply, text: str, end: int) -> bool:
-    """Whether a further line opens with the text of a choice as the first one does, which ends at `end`."""
-    sign, lines = text[end : end + 1], text[end:].split("\n")[1 : LINES_READ + 1]
-    ends = (line[reply.texts.at_start(line)[1] :][:1] or "\n" for line in lines if reply.texts.at_start(line)[0])
-    return sign in (":", "\n") and sign in ends
+def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
+    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
+    if rest[:1] not in (":", "\n"):
+        return False
+    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
+    found = [reply.texts.at_start(line) for line in lines]
+    return any(
+        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
+    )
 
 
 def contained_text(reply: ChoiceReply) -> Found | None:
