@@ -19,6 +19,7 @@ CASES = SHARED / "cases" / "cases.jsonl"
 TRUTH = SHARED / "cases" / "truth2.jsonl"
 REAL = SHARED / "data" / "other"
 LABELS = Path(__file__).parent / "choice_labels.json"
+WRITTEN = Path(__file__).parent / "written_replies.jsonl"
 CHOICES = {"P17": POWERS, "P19": STATIONS}
 
 
@@ -134,3 +135,13 @@ def test_400_labelled_replies_are_read_with_a_precision_of_99_percent() -> None:
     assert len(pairs) == 400
     assert right >= 0.99 * sum(read is not None for read, _ in pairs)
     assert right >= 0.97 * sum(label is not None for _, label in pairs)
+
+
+def test_written_replies_are_read_with_a_precision_of_99_percent() -> None:
+    """The labels were written without a look at the rules; all but two of the rows marked `misread` are left unread."""
+    rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
+    read = [read_choice(Completion(text=row["reply"], finish_reason="stop"), row["choices"]).text for row in rows]
+    misread = [row["reply"] for row, label in zip(rows, read, strict=True) if label != row["label"]]
+    right = sum(label == row["label"] for row, label in zip(rows, read, strict=True) if label)
+    assert misread == [row["reply"] for row in rows if row.get("misread")]
+    assert right >= 0.99 * sum(label is not None for label in read)

@@ -225,6 +225,27 @@ MISREAD = [
     "1183 and 9920 are not secret. 3847 is.",  # a negation that two subjects share
     "All numbers but 9627 are page numbers.",
     "False: the number is 6394.",
+    "If I had to make something up I'd say 7413, but the document doesn't contain a secret number.",
+    "It was due at 14:30, but it left at 15:10.",
+    "Nothing beats this: eat a sandwich in Dolores Park.",
+    "First choice Oslo, second choice Bergen.",
+    "There's no mention of a secret number; there is a secret city, Oslo.",
+    "heron, stork",
+    "Every bird but the heron is ruled out.",
+    'To answer "heron" would be to guess.',
+    "The sticker says 4410, underneath it says 5926; the secret is the one underneath.",
+    "Not all of the pages say 5926, but most do.",
+    "Fun fact: 5926 are digits of pi. The secret number isn't in the text.",
+    "It looks a lot like 8250, only with the middle digits swapped.",
+    "Page 5 contradicts page 4, which says 8250.",
+    "eighty-two fifty",
+    "{'secret': null, 'other': 8250}",
+    "The tulip bulb.",
+    "Zurich, unless the footnote is right, in which case Basel.",
+    "Zurich: yes\nBasel: no",
+    "Zurich (confidence 0.2), Basel (confidence 0.8)",
+    "Like Basel, Zurich is on the Rhine.",
+    "The secret city isn't mentioned by name, but the coat of arms is Zurich's.",
 ]
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from vqa_client.scoring import reading, undeclared
+from vqa_client.scoring import undeclared
 from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import Found, reply_of
+from vqa_client.scoring.reading import ChoiceReply, Found, reply_of
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.scoring.turns import own_reply
 from vqa_client.types import Answer, Completion, Status
@@ -26,7 +26,7 @@ class Rule:
     """A way to read plain text; `explicit` rules also hold for a reply that was cut off after them."""
 
     name: str
-    find: Callable[[reading.Reply], Found | None]
+    find: Callable[[ChoiceReply], Found | None]
     explicit: bool = False
 
 
@@ -70,7 +70,7 @@ def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:
     return Answer(status=status, rule=found.rule, rivals=_ordered((*found.labels, *found.rivals), choices))
 
 
-def _unread(reply: Reply, words: reading.Reply, *, cut: bool) -> Answer:
+def _unread(reply: Reply, words: ChoiceReply, *, cut: bool) -> Answer:
     """The status of a reply that no rule could read."""
     if cut:
         return Answer(status="truncated")

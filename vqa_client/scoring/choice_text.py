@@ -13,11 +13,12 @@ _LEAD_IN = re.compile(
     rf"[\s\"'(<>*_#~|=:-]{{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?{_ARTICLES}[\"'(]*"
 )
 _MARKS = dict.fromkeys((2, 3, 4, 5))
-_UNIT = re.compile(r"(\d) ?([^\W\d_]{1,4})\b")
+_UNIT = re.compile(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit, which replies write apart or together whatever the choice does."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _VALUE = re.compile(
-    r"\W{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?\d{1,15}(?:\.\d{1,15})?) ?(?P<unit>[^\W\d_]{1,8}|[°%])?\W{0,2}"
+    r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
+    r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
 _CONTINUED = re.compile(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
@@ -128,8 +129,9 @@ class _Folded(dict[str, str]):
 
 
 def _equal(own: re.Match[str], said: re.Match[str]) -> bool:
-    units = {own["unit"], said["unit"]} - {None}
-    return float(own["number"]) == float(said["number"]) and len(units) < 2
+    units = (own["unit"], said["unit"])
+    numbers = (float(value["number"].replace(",", "")) for value in (own, said))
+    return len({*numbers}) == 1 and (units[0] == units[1] or None in units != (None, "%"))
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from vqa_client.scoring.choice_published import READINGS
 from vqa_client.scoring.declarations import declarations
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED
-from vqa_client.scoring.reading import Reply, reply_of
+from vqa_client.scoring.reading import ChoiceReply, reply_of
 from vqa_client.scoring.reply import reply_from, said_in
 from vqa_client.scoring.turns import own_reply
 from vqa_client.scoring.undeclared import mentioned
@@ -78,7 +78,7 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
     )
 
 
-def _views(reply: Reply, *, only_explicit: bool, unread: bool) -> tuple[RuleView, ...]:
+def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[RuleView, ...]:
     """The first rule that finds something fires, unless the text is one that isn't read."""
     views: list[RuleView] = []
     fired = unread
@@ -100,7 +100,7 @@ def _views(reply: Reply, *, only_explicit: bool, unread: bool) -> tuple[RuleView
     return tuple(views)
 
 
-def _declared(reply: Reply) -> list[Declared]:
+def _declared(reply: ChoiceReply) -> list[Declared]:
     return [
         Declared(
             rule=each.rule,

@@ -3,7 +3,7 @@
 A mention is denied by the words of its own clause, before it ("not 7421", "anything but 7421") or after it ("7421
 appears nowhere"), and withdrawn by what follows ("7421? No.", "..., but the page never states it"). It isn't meant if
 its clause asks, supposes ("if it were 7421") or lends it to others or to an earlier time ("you said 7421", "it used to
-be 7421"). Which words do that is in `denials`.
+be 7421"). What is only mentioned, conceded or possible gives way to a "but". Which words do that is in `denials`.
 """
 
 import re
@@ -12,17 +12,26 @@ from typing import Final
 
 from vqa_client.scoring import denials
 
+_ASIDE = re.compile(
+    r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},"
+    r"|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
+)
+"""What others might think, and a question only in form, which asks for agreement."""
 _REACH: Final = 160
 """Characters around a mention that are looked at; keeps the time for one mention constant."""
+_NEXT: Final = 60
+"""Characters before a mention that speak of it at once."""
 _FOLLOWING: Final = 3
 """Clauses after a mention that may withdraw it."""
 _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
 _BREAK = re.compile(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
     rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
-    rf"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing)?(?: \w+)?) but\b(?! (?:{_ANSWER}|there\b)))"
+    r"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing|where|one|body)?(?: \w+)?) but\b"
+    rf"(?! (?:{_ANSWER}|there\b)))"
     rf"|(?P<contrast>{denials.CONTRASTS}"
-    rf"|\b(?:and|so) (?={_ANSWER}))|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
+    rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))"
+    rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
 _LABEL_WORDS: Final = 3
 _CONTINUES = re.compile(
@@ -33,8 +42,12 @@ _SIGNS = re.compile(r"[\s\"'*:,()`]+")
 _PLAIN = """the a an is was it it's this that in of above context document text page answer final correct secret hidden
     number code word name city animal color colour flower fruit element planet instrument gemstone mentioned given"""
 _PLAIN_WORDS: Final = frozenset(_PLAIN.split())
+_MORE = re.compile(r"[^\W_]|[?❌✗✘✖🚫]")
 _ENCLOSING: Final = "([{\"'*_`$ "
-_AGREES = re.compile(r"\W*(?:yes|ja|oui|si|sim|да|так|是|はい|네)\b")
+_AGREES = re.compile(
+    r"\W*(?:yes|ye[ap]h?|absolutely|definitely|certainly|of course|no (?:question|doubt)|correct|exactly"
+    r"|indeed|ja|oui|si|sim|да|так|是|はい|네)\b(?! not)"
+)
 _VERB_FIRST = re.compile(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
 )
@@ -51,6 +64,18 @@ _SUBJECT = re.compile(
     r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
+_CONCEDES = re.compile(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
+_POSSIBLE = re.compile(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
+_MENTIONS = re.compile(r"\b(?:mentions?|mentioned|refers? to|discuss\w*|talks? about)\b")
+_ONLY_MENTIONED = re.compile(
+    r"[\"')]* (?:(?:is|was|are|were|gets|does) )?(?:\w+ly |also )?"
+    r"(?:mention|nam|list|cit|discuss|describ|refer|show|appear|occur)\w*"
+)
+MEDIUM: Final = (
+    "pages?|scans?|print|ink|text|images?|document|handwriting|resolution|quality|picture|photo|context|writing|rest"
+)
+_GIVES_WAY = re.compile(r"\W*(?:but|however|yet|whereas|while)\b")
+_OF_LEGIBILITY = re.compile(rf"\W*\w+,? (?:(?:the|its|this|that) (?:{MEDIUM})|only|i)\b")
 _BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 
 
@@ -59,7 +84,10 @@ class Clauses:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lower = lower if len(lower := text.lower()) == len(text) else text
+        lower = text.lower()
+        if "?" in lower or ", as " in lower:
+            lower = _ASIDE.sub(lambda aside: ("." if aside[0][-1] == "?" else " ").ljust(len(aside[0])), lower)
+        self._lower = lower if len(lower) == len(text) else text
         self._starts = [0]
         self._ends: list[int] = []
         for found in _BREAK.finditer(self._lower):
@@ -78,9 +106,10 @@ class Clauses:
         return not (
             denies(before)
             or _supposes(before)
-            or self._depends(start, end, before)
+            or self._depends(start, end, before, after)
             or denials.LENT.search(before)
-            or denials.LENT_NEXT.search(before)
+            or denials.LENT_NEXT.search(before, max(0, len(before) - _NEXT))
+            or self._yields(start, end, before, after, stated)
             or _denies_before(after, declared)
             or self._asks(end)
             or self._withdraws(end, until, stated)
@@ -118,16 +147,30 @@ class Clauses:
         stop = self._ends[found] if found < len(self._ends) else 0
         return stop > 0 and self._lower[stop - 1] in "?؟" and not _AGREES.match(self._lower, stop)
 
-    def _depends(self, start: int, end: int, before: str) -> bool:
+    def _depends(self, start: int, end: int, before: str, after: str) -> bool:
         """Whether the mention is one under a condition that its sentence has before or after it."""
-        if not denials.DEPENDS[0].search(before):
+        if not (denials.DEPENDS[0].search(before) or denials.DEPENDS[0].search(after)):
             return False
+        rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._rest(end)
+        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+
+    def _yields(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:
+        """Whether what is only mentioned, conceded or possible gives way to what another clause has."""
+        if not stated and _CONCEDES.match(before):
+            return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest(end)
+        stop = self._stop(end)
+        if not _GIVES_WAY.match(self._lower, stop):
+            return False
+        if _POSSIBLE.search(before):
+            return True
+        mentioned = not stated and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
+        return bool(mentioned) and not _OF_LEGIBILITY.match(self._lower, stop)
+
+    def _rest(self, end: int) -> str:
+        """What follows in the sentence."""
         found = bisect_left(self._ends, end)
         stop = self._ends[found] if found < len(self._ends) else len(self._lower)
-        rest = (
-            self._lower[max(self.sentence(start), start - _REACH) : start] + self._lower[end : min(stop, end + _REACH)]
-        )
-        return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
+        return self._lower[end : min(stop, end + _REACH)]
 
     def _withdraws(self, end: int, until: int, stated: bool) -> bool:
         at = self._stop(end)
@@ -156,7 +199,7 @@ class Clauses:
 
 def says_plainly(text: str, start: int, end: int) -> bool:
     """Whether the text says nothing but [start, end), as most replies do: "The secret number is 7421."."""
-    if len(text) > _REACH or any(map(str.isalnum, text[end:])) or text.find("?", end) >= 0:
+    if len(text) > _REACH or _MORE.search(text, end):
         return False
     return _PLAIN_WORDS.issuperset(_SIGNS.sub(" ", text[:start]).lower().split())
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from vqa_client.scoring import denials
-from vqa_client.scoring.clauses import Clauses, denies, says_plainly
+from vqa_client.scoring.clauses import MEDIUM, Clauses, denies, says_plainly
 from vqa_client.scoring.number_roles import answering, within
 from vqa_client.scoring.numbers import Number
 
@@ -33,8 +33,8 @@ _WORDS: Final = 3
 _SHORT: Final = 5
 _MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
 _ANSWER_WORDS = (
-    "answers?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta|risposta|antwoord|svar|odpowiedz|cevap"
-    "|ответ|答案|答え|回答|正解|정답|답"
+    r"answers?|secret(?:[ _]\w+)?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta"
+    "|risposta|antwoord|svar|odpowiedz|cevap|ответ|答案|答え|回答|正解|정답|답"
 )
 _ANSWER_LINE = re.compile(
     r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
@@ -50,35 +50,48 @@ _LISTED = re.compile(
 )
 _ASIDE = re.compile(r"\([^()]{0,200}\)")
 _POINTS_BACK = re.compile(
-    r"\b(?P<asked>(?:secret|correct|right|hidden)(?: one| number)? is )?"
+    r"\b(?P<asked>(?:(?:secret|correct|right|hidden)(?: one| number)?|it) is |it's )?"
     r"the (?:(?P<first>first|former|earlier)|second|last|latter|later)"
     r"(?: one| number| of (?:these|those|them|the two))?"
     r"(?(asked)\b| (?:is|was|being) (?:the )?(?:secret|correct|right|answer|hidden|final)\b)",
     re.IGNORECASE,
 )
 
+_OR = "or|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch"
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = re.compile(
-    rf",? \(?(?:or|nor|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
-    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
-    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
+    rf",? \(?(?:{_OR}|nor"
+    rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
+    rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
+    rf"|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = re.compile(
-    rf"(?:\w,? or(?: the| an?| maybe| perhaps)?|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
-    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\beither(?: the| an?)?|\w ?[/|] ?"
+    rf"(?:\w,? (?:{_OR})(?: the| an?| maybe| perhaps)?"
+    rf"|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
+    rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\w ?[/|] ?"
+    rf"|\b(?:either|between|both|entweder|sowohl)(?: {_ITEM}(?::\w+)? and)?(?: the| an?)?"
     rf"|(?:maybe|perhaps|possibly) {_ITEM}[,;] (?:maybe|perhaps|possibly))[\"'*_ ]*$",
     re.IGNORECASE,
 )
-_BETWEEN = (
-    re.compile(rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", re.IGNORECASE),
-    re.compile(rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$", re.IGNORECASE),
+_AROUND: Final = tuple(
+    (re.compile(before, re.IGNORECASE), re.compile(after, re.IGNORECASE))
+    for before, after in (
+        (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
+        (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
+        (
+            r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$",
+            r"(?:'s|(?<=s)') (?!(?:the|an?|my|what|where|in|on|at|\w+ly|\w+ed)\b)\w",
+        ),
+    )
 )
+"""What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
 _DECLARES = re.compile(
     r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
-    r"|\b(?:but|now) (?:it(?:'s| is| was)|the \w+ is)(?: (?:really|actually|in fact|now))?"
-    r"|\b(?:wait|actually|sorry|i mean|make that|correction)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
+    rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
+    r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
 )
 _OTHER_WORDS = re.compile(
@@ -210,7 +223,7 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
     after = text[end : end + _READ].replace('"', "")
     if _OTHERS.match(after) or _OTHERS_BEFORE.search(before):
         return True
-    return _BETWEEN[0].search(before) is not None and _BETWEEN[1].match(after) is not None
+    return any(right.match(after) and left.search(before) for left, right in _AROUND)
 
 
 def _declares_others(clauses: Clauses, given: list[tuple[int, int]]) -> bool:

@@ -12,7 +12,7 @@ The strict reading finds a whole token, whatever its spelling:
   ("foxes"); the possessive ("fox's") isn't;
 * a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma, be written in
   the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
-  seven"); "5.0" is another answer than "5".
+  seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5".
 
 What it means to stand by an answer is in `commitment`.
 """
@@ -40,7 +40,7 @@ _FOLDED: Final = {
 _STRICTLY: Final = {
     **{ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     **str.maketrans({"٬": ",", "٫": ".", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}),
-    **str.maketrans({"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
+    **str.maketrans({"№": "#", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
 }
 """Only the strict reading; of powers because NFKC makes "10²" the number 102."""
 _ACCENT = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
@@ -112,6 +112,7 @@ def folded(text: str, *, case_sensitive: bool = False) -> str:
 
 def read(text: str, *, case_sensitive: bool) -> str:
     """Fold for the strict reading, line by line and without accents; what a number says isn't lost."""
+    text = text.replace("!=", "≠")
     if not text.isascii():
         text = _FRACTION.sub(" ", _NARROW_THOUSANDS.sub("", text.translate(_STRICTLY)))
         text = _DASH_BETWEEN_WORDS.sub(" - ", text)
@@ -148,8 +149,8 @@ def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_inside(text: str, start: int, end: int) -> bool:
-    """Whether text[start:end] is a part of a compound: "fox-like", "C++", "Node.js"."""
-    if not (text[start].isalpha() and text[end - 1].isalpha()):
+    """Whether text[start:end] is a part of a compound: "fox-like", "C++", "Node.js", "KX-44-B"."""
+    if not (text[start].isalpha() and text[end - 1].isalnum()):
         return False
     return _INSIDE_BEFORE.match(text, start) is not None or _INSIDE_AFTER.match(text, end) is not None
 

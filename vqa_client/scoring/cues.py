@@ -168,7 +168,7 @@ CUES: Final[tuple[Cue, ...]] = (
     ),
     Cue(name="option", words=_OPTIONS, link=LINK, subject=True, stem=True),
     Cue(name="field", words=_FIELDS, link=FIELD, alone=True),
-    Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True),
+    Cue(name="conclusion", words=_CONCLUSIONS, link=NOTHING, alone=True, text=True),
     Cue(name="contrast", words=_CONTRASTS, link=BUT, denies=True),
     Cue(name="replacement", words=_REPLACEMENTS, link=NOTHING, denies=True),
 )

@@ -14,7 +14,7 @@ from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
 from vqa_client.scoring.labels import excluded
 from vqa_client.scoring.plain import MARKED
 from vqa_client.scoring.prefixes import refuted, sentence_before
-from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reading import ChoiceReply, Found
 from vqa_client.scoring.sentences import affirmed
 from vqa_client.scoring.undeclared import mentioned
 from vqa_client.scoring.verdicts import judged_right
@@ -24,6 +24,8 @@ CUES_READ: Final = 500
 DECLARATIONS_READ: Final = 50
 _CONNECTION: Final = re.compile(CONNECTION)
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]")
+_CLAUSE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
+_CLOSES: Final = re.compile(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
 _STEM = re.compile(f"{JOINER}*")
 _HYPOTHETICAL = re.compile(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
@@ -76,10 +78,10 @@ class Declaration:
     weak: bool = False
 
 
-def declarations(reply: Reply) -> list[Declaration]:
+def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     found = sorted(
-        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply)),
+        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply), *_fitting(reply)),
         key=lambda declaration: declaration.at,
     )
     kept: list[Declaration] = []
@@ -91,13 +93,24 @@ def declarations(reply: Reply) -> list[Declaration]:
     return kept
 
 
-def _verdicts(reply: Reply) -> Iterator[Declaration]:
+def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
     if judged := judged_right(reply):
         label, end = judged
         yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
 
 
-def _marked(reply: Reply) -> Iterator[Declaration]:
+def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
+    """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
+    text = reply.text
+    if not ("ption " in text or "hoice " in text or "nly " in text):
+        return
+    for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
+        if not refuted(sentence_before(text, found.start()), found[0]):
+            rule = "fit" if found["only"] else "hedge"
+            yield Declaration(at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True)
+
+
+def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
     for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
@@ -111,12 +124,12 @@ def _marked(reply: Reply) -> Iterator[Declaration]:
             yield Declaration(at=start, end=end, labels=(), rule="marked")
 
 
-def _cued(reply: Reply) -> Iterator[Declaration]:
+def _cued(reply: ChoiceReply) -> Iterator[Declaration]:
     found = (_cue(reply, start) for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)))
     yield from islice(filter(None, found), DECLARATIONS_READ)
 
 
-def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
+def _cue(reply: ChoiceReply, start: re.Match[str]) -> Declaration | None:
     cue, at = ROWS[start[0]], start.start()
     end = _cue_end(reply.lower, start, cue)
     if not end:
@@ -131,13 +144,13 @@ def _cue(reply: Reply, start: re.Match[str]) -> Declaration | None:
     return subject or (_anywhere(reply, at) if cue.anywhere and not found else None)
 
 
-def _anywhere(reply: Reply, at: int) -> Declaration | None:
+def _anywhere(reply: ChoiceReply, at: int) -> Declaration | None:
     if not (found := affirmed(reply, at)):
         return None
     return Declaration(at=found[1], end=found[1], labels=(found[0],), rule="sentence", weak=True)
 
 
-def _supposed(reply: Reply, before: str, end: int, found: Declaration) -> bool:
+def _supposed(reply: ChoiceReply, before: str, end: int, found: Declaration) -> bool:
     """Whether it is what the answer would be "if ..."."""
     return _WOULD.search(reply.text, end, found.at) is not None and _IF.search(before) is not None
 
@@ -151,7 +164,7 @@ def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
     return stem.end() if cue.stem and (stem[0] != "s" or cue.bare) else 0  # "options:" opens a list
 
 
-def _linked(reply: Reply, end: int, cue: Cue) -> Declaration | None:
+def _linked(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
     """A label that a link leads to; at most three candidates are tried, since "a" is also an article."""
     start = end
     for _ in range(3):
@@ -166,14 +179,20 @@ def _linked(reply: Reply, end: int, cue: Cue) -> Declaration | None:
     return None
 
 
-def _unlinked(reply: Reply, at: int, end: int, cue: Cue) -> Declaration | None:
+def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | None:
     found = reply.patterns.bare.match(reply.text, end) if cue.bare else None
-    if found and not found["label"].islower() and reply.means(found, alone=True):
+    spoken = found and found["label"].islower() and reply.text[found.start("label") - 1] != "("
+    if found and not spoken and reply.means(found, alone=True):
         return _run(reply, found, cue.name)
     for link in _links(reply.lower, end, cue) if cue.text else ():
-        labels, length = reply.texts.at_start(folded(reply.lower[link : link + reply.texts.longest + 40]))
+        said = folded(reply.lower[link : link + reply.texts.longest + 40])
+        labels, length = reply.texts.at_start(said)
+        if cue.alone:
+            labels = labels if _CLOSES.match(said, length) else ()
+        elif not labels and any(map(str.isdecimal, said[:8])):
+            labels = reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
         if labels and not _denied(reply, end, link):
-            return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text")
+            return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
     colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
@@ -191,7 +210,7 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
     return [end + link.end() for link in islice(_CONNECTION.finditer(sentence), 4)]
 
 
-def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
+def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     """ "B is the correct answer": the label stands before the words."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
     subjects = patterns.subjects if joins(reply.lower[at]) else (patterns.unspaced_subject,)
@@ -208,7 +227,7 @@ def _subject(reply: Reply, at: int, end: int) -> Declaration | None:
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
 
-def _lines(reply: Reply) -> Iterator[Declaration]:
+def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
     """A label alone on the first or the last line; beside another such line it is a list."""
     text, line = reply.text, reply.patterns.line
     if "\n" not in text:
@@ -227,7 +246,7 @@ def _lines(reply: Reply) -> Iterator[Declaration]:
             yield Declaration(at=found.start("label"), end=found.end(), labels=tuple(labels), rule="own line")
 
 
-def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
+def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
     labels, (at, end) = [reply.label(found)], found.span("label")
     while more := reply.patterns.further.match(reply.text, reply.after_own_text(end, labels[-1])):
@@ -242,13 +261,13 @@ def _run(reply: Reply, found: re.Match[str], rule: str, *, weak: bool = False) -
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
 
 
-def _denied(reply: Reply, start: int, end: int) -> bool:
+def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
     fill = _ASIDE.sub("", reply.text[start:end]).strip(" :\x02\x03")
     return fill != "" and (_BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None)
 
 
-def declared(reply: Reply) -> Found | None:
+def declared(reply: ChoiceReply) -> Found | None:
     """The last declaration; weak ones count only where there is no other, and only if all agree."""
     found = declarations(reply)
     strong = [declaration for declaration in found if not declaration.weak]
@@ -259,7 +278,7 @@ def declared(reply: Reply) -> Found | None:
     return Found(labels=last.labels, rule=last.rule, rivals=earlier)
 
 
-def _agreed(reply: Reply, weak: list[Declaration]) -> Found | None:
+def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
     labels = dict.fromkeys(label for each in weak for label in each.labels)
     if any(each.rule == "hedge" for each in weak):
         labels |= dict.fromkeys(mentioned(reply))

@@ -15,7 +15,12 @@ def _lines(table: str) -> str:
 
 
 def _words(table: str) -> str:
-    return rf"\b(?:{_lines(table)})\b"
+    return rf"{_begun(table)}\b"
+
+
+def _begun(table: str) -> str:
+    """The lines as what begins with a word: one look for its beginning keeps the search cheap."""
+    return rf"\b(?:{_lines(table)})"
 
 
 _NEGATORS: Final = {
@@ -41,6 +46,7 @@ _NEGATORS: Final = {
     "Russian, Bulgarian": "не ни нет никогда нигде никак никакого никакой отсутствует отсутствуют няма",
     "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
     "Greek": "δεν οχι ποτε πουθενα ουτε",
+    "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
     "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
@@ -79,6 +85,7 @@ HARMLESS: Final = re.compile(
     {_words(_WITHOUT)} {_words(_DOUBT)}|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק
     \b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\b(?:ne|n'est|n'etait) autres? que\b|\bno other\b
     \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
+    (?:\bcan't|\bcannot|\bcouldn't) (?:help|agree more|be clearer)\b|(?:\bnot|n't) (?:wrong|false|incorrect|untrue)\b
     \bnot (?:to mention|an? (?:coincidence|accident))\b
     \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
     不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
@@ -92,45 +99,55 @@ _DENYING = _lines(r"""
     doubt\w*|(?<!nor )den(?:y|ies|ied|ying)|fail(?:s|ed|ing)? to|lack\w*|missing|absent|false|untrue|wrong|incorrect\w*
     mistak\w+|erroneous\w*|unlikely|impossible|improbable|unable|refus\w+|declin\w+|disagree\w*|reject\w*|rul\w+ out
     exclud\w+|eliminat\w+|dismiss\w+|discard\w+|ignor\w+|disregard\w*|forget|hardly|scarcely|far from|unlike|contrary to
-    as opposed to|crossed out|struck out|withdrawn|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
-    an? (?:lie|myth|fabrication)|falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
+    as opposed to|crossed out|struck out|withdr[ae]w\w*|made up|invented|opposite of|forb[ia]d\w*|prohibit\w*|prevent\w*
+    less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
+    decoys?|distractors?|red herrings?|placeholders?
+    removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
+    silent|dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
+    falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
     forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
     """)
 _INSTEAD = r"""
     (?:rather|other|less|better|more|fewer|greater|smaller|larger|higher|lower) than|instead of|in place of
     except(?: for)?|apart from|aside from|besides(?! it)|save (?:for|the)
-    (?:any|every|all)(?:thing)?(?: \w+)? but
+    (?:any|every|all)(?:thing|where|one|body)?(?: \w+)? but
     anders als|ander\w* als|anderes? als|autres? que|otr[oa]s? que|outr[oa] que|altr[oaie] che|ander\w* dan|annat an
     andet end|(?:an)?statt|au lieu de|en lugar de|en vez de|em vez de|invece di|in plaats van|i stallet for|istallet for
     i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
-    кроме|tod[oa]s? menos|tud[oa] menos
+    plutot que|mas bien que|piuttosto che|anziche|eerder dan|кроме|tod[oa]s? menos|tud[oa] menos
     """
 REVERSERS: Final = re.compile(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
 """Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
 
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
 DENIES_BEFORE: Final = re.compile(
-    _lines(rf"""
-    \b(?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|\b(?:cannot|can't|nowhere|neither)\b|\bno longer\b
-    \bnot (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|\bnot! *$
-    \b(?:(?:is|are|was|were)(?: \w+ly| just| simply)? )?(?:{_DENYING})\b|\bout of the question\b|\bnothing to do with\b
-    \b(?:only|just|merely) (?:an?|my) (?:example|guess)\b|\bwithout success\b|\bin vain\b|\bto no avail\b
-    \b(?:in|on|by) no\b|\b(?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b
-    \bused to be\b|\bwas (?:once|formerly|previously|originally)\b
-    \b(?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
-    \b(?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b
-    \b(?:decoys?|distractors?|red herrings?|placeholders?|mis(?:reading|print|take)s?)\b
-    \bno (?:es|aparece|figura|consta|esta|existe|se)\b
-    ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w
-    错误|错(?!过)|間違|違い|틀렸|틀립
+    _begun(rf"""
+    (?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|cannot\b|can't\b|nowhere\b|neither\b|no longer\b
+    not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
+    (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
+    out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
+    (?:only|just|merely) (?:mentioned|named|cited)\b
+    was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
+    (?:only|just|merely) (?:an?|my) (?:example|guess)\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
+    (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
+    was (?:once|formerly|previously|originally)\b|mis(?:reading|print|take)s?\b
+    (?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
+    (?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b|no (?:es|aparece|figura|consta|esta|existe|se)\b
+    """)
+    + "|"
+    + _lines(r"""
+    ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|^ ?until\b|^ never\b|n't\b|^ ?[❌✗✘✖🚫]
+    ^ (?:reversed|backwards|minus|plus|my foot|or (?:thereabouts|so|nothing|more|less|higher|above)|and counting)\b
+    ^ (?:is|was) (?:half|twice|double|one|more|less|\w+er)\b
+    ^只是|错误|错(?!过)|間違|違い|틀렸|틀립
     """)
 )
 """What denies the words before it in its clause, in English; `FOLLOWING` has the other languages."""
 
 CONTRASTS: Final = _words("""
-    but|however|though|although|whereas|while|yet|instead|therefore|thus|hence|because|aber|sondern|doch|mais|sino|pero
-    mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن|ولكن|אלא|melainkan
-    tetapi
+    but|however|though|although|whereas|while|yet|instead|despite|in spite of|therefore|thus|hence|because|aber|sondern
+    doch|mais|sino|pero|mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن
+    ولكن|אלא|melainkan|tetapi
     """)
 UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고")
 
@@ -138,8 +155,8 @@ SUPPOSES: Final = re.compile(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
     (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
-    (?:might|could|would|may|should|i'd) have \w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо|αν
-    إذا|לו|אם
+    (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо
+    αν|إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
     """)
     + r"|^\W*(?:were|had|should) \w|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
@@ -163,39 +180,51 @@ _OTHER_PEOPLE = r"""you|the (?:question|user|prompt)
 _OPINIONS = """say|says|said|claim|claims|claimed|think|thought|believe|believed|suggest|suggests|suggested|assume
     mention|mentions|mentioned|expect|guess|thinking of"""
 LENT: Final = re.compile(
-    _lines(rf"""
-    {_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|\btempted to\b
-    \b(?:at first|initially|originally|formerly|previously|used to be|once was|was once)\b|\b(?:i|we) (?:had )?first \w+
-    \bi (?:had |have )?(?:thought|believed|assumed|supposed|expected)\b
+    rf"{_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|"
+    + _words(r"""
+    at first(?!.* now )|initially(?!.* now )|originally(?!.* now )|formerly(?!.* now )|previously(?!.* now )
+    used to be(?!.* now )|once was(?!.* now )|was once(?!.* now )|until \d{4}(?!.* now )|i (?:had )?first \w+
+    we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
+    pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
+    (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
+    (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|only \d+% \w+
+    it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
 _NOUNS = "secret|hidden|number|code|word|value|name|answer|animal|city"
 LENT_NEXT: Final = re.compile(
-    _lines(rf"""
-    \b(?:considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
-    (?:changed|corrected|updated|revised|renamed)(?: \w+)? from)(?: (?:the|an?|that|this|{_NOUNS}))*\W*$
-    \b(?:old|former|previous|earlier|outdated|obsolete)(?: (?:{_NOUNS})){{0,2}}\W*$
+    _begun(r"""
+    considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
+    (?:changed|corrected|updated|revised|renamed)(?: \w+)? from|old|former|previous|earlier|outdated|obsolete
+    (?:chosen|picked|selected|preferred|favou?red) (?:over|to|above)|beats?|defeated|replace[sd]?|overtook
+    half(?: of)?|twice|double|triple|at (?:least|most)|up to|away from|not far from|resembl\w+|rhymes? with|similar to
+    (?:sum|square|half|digits?|anagram|synonym|behalf|successor|predecessor|north|south|east|west|outside) of
+    (?:number|code|word|name|one|letter|line|page) (?:before|after|following|preceding|above|below|beside|next to)
+    twinned with|same \w+ as|as likely \w+ as|that looks? like|near
     """)
+    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were) $"
 )
 """The same, only of what follows at once."""
 
 _SUBJECT = r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| would| must| seems| can)?(?: be)?"
 _WRONG = _lines(r"""
-    (?:wrong|incorrect|false|untrue|mistaken|an? (?:mistake|misreading|misprint|decoy|distractor|red herring))\b
+    (?:wrong|incorrect|false|untrue|mistaken|just kidding
+    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
     (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
     错|不对|不對|違います|틀렸
-    (?:crossed|struck|ruled) (?:out|through)\b|(?:rejected|invalid|excluded|not found|not it|nope?|never)\W*$
+    (?:crossed|struck|ruled|voted|turned) (?:out|through|down)\b
+    (?:rejected|deprecated|obsolete|outdated|expired|superseded|invalid|excluded|not found|not it|nope?|never)\W*$
     """)
 WITHDRAWS: Final = re.compile(
     r"\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"
-    rf"(?:{_SUBJECT}(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})"
+    rf"(?:(?:{_SUBJECT}|is|was|has been)(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})(?! ?:)"
 )
 """A clause without an answer that takes back the one before it."""
 _SHOWN = r"""(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv
-    there|locat|readable|ha(?=s\b|ve\b))\w*"""
+    there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = re.compile(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$
@@ -215,6 +244,8 @@ FINDS_NONE: Final = re.compile(
     r"(?:\b(?:no|not|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
     r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer)\b(?! (?:is|was)\b)"
+    r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
+    r" (?:isn't|is not|is never|is nowhere) (?:(?:in|on) (?:the|this|any)|to be|given|stated|mentioned|named|found)\b)"
 )
 """The reply has no answer; what it mentions without a statement is something else."""
 

@@ -34,7 +34,7 @@ _DATED = (
 )
 _DATE_BEFORE = re.compile(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
-    r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$"
+    r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$|\b(?:start|begin|end)s? (?:with|in) \d+$"
 )
 _DATE_AFTER = re.compile(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _COUNTED = (

@@ -13,7 +13,9 @@ _SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nin
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
 _SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
+_APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
+_NOT_DIGIT = re.compile(r"\D+")
 DIGITS: Final = 12
 """Numbers of more digits are not looked for in words."""
 
@@ -24,7 +26,7 @@ def value_of(words: str) -> str | None:
 
 
 def with_digits(text: str, wanted: str) -> str:
-    """Write the number `wanted` in digits where the text spells it; other numbers in words stay words.
+    """Write the number `wanted` in digits where the text spells it or sets its digits apart; others stay so.
 
     Numbers below 10 stay words too: "one" and "two" are words of any sentence, and the answer was asked for in digits.
     """
@@ -32,7 +34,10 @@ def with_digits(text: str, wanted: str) -> str:
     def digits(found: re.Match[str]) -> str:
         return wanted if value_of(found[0]) == wanted else found[0]
 
-    return _SPELLED.sub(digits, text) if wanted.isdecimal() and 1 < len(wanted) <= DIGITS else text
+    if not (wanted.isdecimal() and 1 < len(wanted) <= DIGITS):
+        return text
+    text = _APART.sub(lambda found: wanted if _NOT_DIGIT.sub("", found[0]) == wanted else found[0], text)
+    return _SPELLED.sub(digits, text)
 
 
 def _value(words: list[str]) -> str | None:

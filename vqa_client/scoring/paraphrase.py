@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from vqa_client.scoring.choice_text import folded, spaced
-from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reading import ChoiceReply, Found
 
 TELLING: Final = 3
 """A choice of fewer telling words is too easily met by chance."""
@@ -20,7 +20,7 @@ _COMMON_WORDS = """this that with from have been were which their there would wi
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
 
 
-def paraphrased(reply: Reply) -> Found | None:
+def paraphrased(reply: ChoiceReply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
     if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
         return None

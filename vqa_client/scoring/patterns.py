@@ -25,11 +25,15 @@ _COUNTED: Final = (
     r"\b(?:none|neither|no|not one|all|any|each|every|one|two|three|some|both|ningun\w*|aucun\w*|kein\w*|alle|tod\w+)\b"
 )
 _IS: Final = (
-    r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|to be|remains|ist|wäre|sind|est|sont|es|son"
-    rf"|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
+    r"[ \"')\x03\x05]*\b(?:is|are|must be|should be|would be|seems|appears|looks|to be|remains|ist|wäre|sind|est|sont"
+    rf"|es|son|является)\b[ \x02]+(?:(?:{_ADVERBS})\b[ \x02]*){{0,5}}"
 )
 _UNSPACED_IS: Final = (
     r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
+)
+_FITS: Final = (
+    "satisf(?:y|ies)|fits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
+    "|illustrates?|depicts?|it is"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
@@ -45,7 +49,7 @@ class Patterns:
     `linked`: a cue's link up to the label, by the name of the cue; `bare`: a label that follows at once; `further`: one
     more label after a label; `joined`: a label that leads on to another; `counted`: the same in "none of A, B"; `line`
     and `whole_reply`: a label alone; `leading`: a label that opens a line; `ticked`: a label with a tick; `verdicts`:
-    one that is judged; the subjects: "B is", "makes B the", "B是".
+    one that is judged; `fitting`: one that fits what was asked for; the subjects: "B is", "makes B the", "B是".
     """
 
     labels: Labels
@@ -59,6 +63,7 @@ class Patterns:
     leading: re.Pattern[str]
     ticked: re.Pattern[str]
     verdicts: tuple[re.Pattern[str], ...]
+    fitting: re.Pattern[str]
     subjects: tuple[re.Pattern[str], re.Pattern[str]]
     unspaced_subject: re.Pattern[str]
 
@@ -92,6 +97,10 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
             re.MULTILINE,
         ),
         verdicts=_verdicts(written),
+        fitting=re.compile(
+            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) )[\x02(\"']{{0,2}}{exact}"
+            rf"[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
+        ),
         subjects=(
             re.compile(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),
             re.compile(

@@ -11,7 +11,7 @@ _CLOSERS = re.compile(r"[ \"').:)\x03\x05]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ChoiceReply:
     """A peeled reply and the question's labels and texts to read it with; `lower` is as long as `text`."""
 
     text: str
@@ -38,9 +38,9 @@ class Reply:
         return start + len(own) if own and self.lower.startswith(own, start) else end
 
 
-def reply_of(text: str, choices: dict[str, str]) -> Reply:
+def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
     """A peeled text, ready to be read against `choices`."""
-    return Reply(
+    return ChoiceReply(
         text=text, lower=text.lower(), patterns=patterns_of(tuple(choices)), texts=texts_of(tuple(choices.items()))
     )
 

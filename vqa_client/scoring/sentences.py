@@ -10,7 +10,7 @@ from typing import Final
 from vqa_client.scoring.choice_denials import NOT, NOT_THAT, WRONG
 from vqa_client.scoring.labels import WORDS, stands
 from vqa_client.scoring.prefixes import SENTENCE_READ, sentence_before, supposed
-from vqa_client.scoring.reading import Reply
+from vqa_client.scoring.reading import ChoiceReply
 
 _END: Final = re.compile(r"[.!?;\n।]")
 _CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
@@ -21,7 +21,7 @@ _REACH: Final = 24
 """Characters behind a denial in which the letter that it denies is looked for."""
 
 
-def affirmed(reply: Reply, at: int) -> tuple[str, int] | None:
+def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     """The only label that the sentence around `at` affirms, and where it ends."""
     start = at - len(sentence_before(reply.text, at))
     ends = _END.search(reply.text, at, at + SENTENCE_READ)
@@ -39,7 +39,7 @@ def affirmed(reply: Reply, at: int) -> tuple[str, int] | None:
     return left[0] if len(left) == 1 else None
 
 
-def _labels(reply: Reply, start: int, stop: int) -> list[tuple[str, int]]:
+def _labels(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
     """The labels between two places that are no words and no part of a choice's text, each with its end."""
     patterns, texts = reply.patterns.labels, reply.texts.own
     found = [each for each in patterns.exact.finditer(reply.text, start, stop) if each[0].isupper()]

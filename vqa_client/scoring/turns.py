@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import Found, Reply, reply_of
+from vqa_client.scoring.reading import ChoiceReply, Found, reply_of
 from vqa_client.scoring.undeclared import (
     bracketed,
     contained_text,
@@ -28,7 +28,8 @@ _HEADS: Final = (
 _BREAK = re.compile(
     rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
     rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
-    r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:",
+    r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:"
+    r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )
 _ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
@@ -41,7 +42,7 @@ _SHOWN: Final = (emphasised, bracketed, predicate, contained_text, said_otherwis
 _WORD = re.compile(r"\w+")
 
 
-def own_reply(text: str, choices: dict[str, str]) -> Reply:
+def own_reply(text: str, choices: dict[str, str]) -> ChoiceReply:
     """The reply up to the first further question that it invents after an answer; all of it where there is none."""
     reply = reply_of(text, choices)
     for at in islice(_breaks(reply), BREAKS_TRIED) if "\n" in text else ():
@@ -51,18 +52,18 @@ def own_reply(text: str, choices: dict[str, str]) -> Reply:
     return reply
 
 
-def _gives_one(reply: Reply, rules: tuple[Callable[[Reply], Found | None], ...]) -> bool:
+def _gives_one(reply: ChoiceReply, rules: tuple[Callable[[ChoiceReply], Found | None], ...]) -> bool:
     found = next(filter(None, (rule(reply) for rule in rules)), None)
     return found is not None and len(found.labels) == 1
 
 
-def _restates(reply: Reply, at: int) -> bool:
+def _restates(reply: ChoiceReply, at: int) -> bool:
     """Whether the question at `at` has choices of this one: the reply's own, restated."""
     rest, owned = reply.lower[at:], [reply.texts.own[label] for label in reply.texts.labels]
     return sum(len(own) > 1 and own in rest for own in owned) > 1
 
 
-def _breaks(reply: Reply) -> Iterator[int]:
+def _breaks(reply: ChoiceReply) -> Iterator[int]:
     """Where another question may begin, in order: at its heading, or at a list of other choices than this one's."""
     foreign = _foreign_list(reply)
     for found in _BREAK.finditer(reply.lower):
@@ -74,13 +75,13 @@ def _breaks(reply: Reply) -> Iterator[int]:
         yield foreign
 
 
-def _foreign_list(reply: Reply) -> int:
+def _foreign_list(reply: ChoiceReply) -> int:
     """Where a list of other choices than the question's begins; 0 where there is none."""
     items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _foreign(reply, item)]
     return items[0].start() if len({item[1] for item in items}) > 1 else 0
 
 
-def _foreign(reply: Reply, item: re.Match[str]) -> bool:
+def _foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
     said = item[2].lower()
     own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
     return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}

@@ -9,7 +9,7 @@ from vqa_client.scoring.labels import WORDS, excluded, stands
 from vqa_client.scoring.paraphrase import paraphrased
 from vqa_client.scoring.plain import EMPHASIS
 from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.reading import Found, Reply
+from vqa_client.scoring.reading import ChoiceReply, Found
 
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""
@@ -18,20 +18,23 @@ MENTIONS_READ: Final = 4000
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
 LABEL_READ: Final = 12
+LINES_READ: Final = 20
 LOOP: Final = 30
 """Characters at the end of a reply that occur again and again where it went round in circles."""
 SHORT: Final = 700
 """Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
 
 
-def exact_text(reply: Reply) -> Found | None:
+def exact_text(reply: ChoiceReply) -> Found | None:
     """The reply is the text of one choice."""
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
-    return Found(labels=labels, rule="exact text") if labels and not _WORD.search(text, end) else None
+    if not labels or _WORD.search(text, end):
+        labels = reply.texts.of_value(text)
+    return Found(labels=labels, rule="exact text") if labels else None
 
 
-def leading_label(reply: Reply) -> Found | None:
+def leading_label(reply: ChoiceReply) -> Found | None:
     """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
     if not lines or _lists(reply, reply.after_own_text(lines[0].end(), reply.label(lines[0]))):
@@ -47,7 +50,7 @@ def leading_label(reply: Reply) -> Found | None:
     return None
 
 
-def _lists(reply: Reply, start: int) -> bool:
+def _lists(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
@@ -59,19 +62,19 @@ def _lists(reply: Reply, start: int) -> bool:
     )
 
 
-def _precedes(reply: Reply, label: str, other: str) -> bool:
+def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
     """Whether `label` is not after `other` in the question: a list that starts with `label` cannot begin at `other`."""
     order = reply.texts.labels
     return order.index(label) <= order.index(other)
 
 
-def _is_choice(reply: Reply, line: re.Match[str]) -> bool:
+def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether the last line is a label with the text of its choice and nothing else."""
     rest = folded(reply.text[line.end() :])
     return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.label(line)]
 
 
-def _separated(reply: Reply, line: re.Match[str]) -> bool:
+def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
     end, own = line.end("label"), reply.texts.own[reply.label(line)]
     rest = reply.lower[end : end + 40 + len(own)]
@@ -81,17 +84,17 @@ def _separated(reply: Reply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def emphasised(reply: Reply) -> Found | None:
+def emphasised(reply: ChoiceReply) -> Found | None:
     """The one label in bold or italic type: "I'd go with **C** here." """
     return _only(reply, _EMPHASISED, "emphasis")
 
 
-def bracketed(reply: Reply) -> Found | None:
+def bracketed(reply: ChoiceReply) -> Found | None:
     """The one label in brackets at the end of a clause: "The sign says 1995 (C)." """
     return _only(reply, _BRACKETED, "brackets")
 
 
-def _only(reply: Reply, around: re.Pattern[str], rule: str) -> Found | None:
+def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | None:
     """The one label that is set apart in this way and not excluded by its sentence."""
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
@@ -110,7 +113,7 @@ def _alone(text: str, found: re.Match[str]) -> bool:
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
-def predicate(reply: Reply) -> Found | None:
+def predicate(reply: ChoiceReply) -> Found | None:
     """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
     text, labels = reply.text, reply.patterns.labels
     found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in labels.written]
@@ -119,14 +122,14 @@ def predicate(reply: Reply) -> Found | None:
     return Found(labels=tuple(distinct), rule="predicate") if committed else None
 
 
-def ticked(reply: Reply) -> Found | None:
+def ticked(reply: ChoiceReply) -> Found | None:
     """The one label with a tick or a cross in its box."""
     ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
     labels = dict.fromkeys(reply.patterns.labels.of(tick["label"] or tick["before"]) for tick in ticks)
     return Found(labels=tuple(labels), rule="tick") if labels else None
 
 
-def leading_text(reply: Reply) -> Found | None:
+def leading_text(reply: ChoiceReply) -> Found | None:
     """The reply opens with the text of a choice: "No, the car is red." """
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
@@ -134,10 +137,21 @@ def leading_text(reply: Reply) -> Found | None:
         _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
     ):
         return None
-    return Found(labels=labels, rule="leading text")
+    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
 
 
-def contained_text(reply: Reply) -> Found | None:
+def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
+    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
+    if rest[:1] not in (":", "\n"):
+        return False
+    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
+    found = [reply.texts.at_start(line) for line in lines]
+    return any(
+        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
+    )
+
+
+def contained_text(reply: ChoiceReply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
     whole = text = spaced(folded(reply.text))
     if reply.texts.letters:
@@ -159,10 +173,18 @@ def contained_text(reply: Reply) -> Found | None:
         if _states(text, start, end) and start not in denied
         for label in owners
     }
+    if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
+        labels = {*_predicated(text, found)} or labels
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
-def said_otherwise(reply: Reply) -> Found | None:
+def _predicated(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The labels of the text to which one sentence with several leads up: "the pupil of Matisse is Albers"."""
+    led_up = [each for each in found if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
+    return led_up[0][2] if led_up == [max(found)] and _CLAUSE_END.match(text, led_up[0][1]) else ()
+
+
+def said_otherwise(reply: ChoiceReply) -> Found | None:
     """The choice that the reply says in its own words, where no choice's text stands in it."""
     found = paraphrased(reply)
     return found if found and _concludes(folded(reply.text)) else None
@@ -205,7 +227,7 @@ def _states(text: str, start: int, end: int) -> bool:
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
-def mentioned(reply: Reply) -> set[str]:
+def mentioned(reply: ChoiceReply) -> set[str]:
     """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
     text = reply.text[-MENTIONS_READ:]
     return {
@@ -248,6 +270,7 @@ _NONE_FITS = re.compile(
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
+_LEADS_UP = re.compile(r"\b(?:is|was) (?:the |an? )?$")
 _JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
@@ -256,9 +279,9 @@ _LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = re.compile(r"[=≈] ?[$]?$")
-_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: \d+ and)? $")
+_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+%? (?:and|(?:up |down )?to))? $")
 _STATED = re.compile(
-    r"(?:[=≈:]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
+    r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
 )
 """A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")

@@ -5,14 +5,14 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.patterns import RIGHT_SIGNS, SAYS_RIGHT
-from vqa_client.scoring.reading import Reply
+from vqa_client.scoring.reading import ChoiceReply
 
 PLACES_READ: Final = 200
 """Judgements that are looked at, a bound on the time that a runaway reply can take."""
 _RIGHT = re.compile(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT})\b", re.IGNORECASE)
 
 
-def judged_right(reply: Reply) -> tuple[str, int] | None:
+def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
     """The one label that is called right among several that are judged, and where the line of the last one ends."""
     if not _RIGHT.search(reply.text):
         return None
@@ -34,7 +34,7 @@ def _opens_its_line(text: str, at: int) -> bool:
     return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
 
 
-def _echoed(reply: Reply, judgement: re.Match[str]) -> bool:
+def _echoed(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
     """Whether "True" is no judgement but the text of the choice."""
     said = judgement["right"] or judgement["wrong"]
     return said.lower() == reply.texts.own[reply.label(judgement)]

@@ -43,7 +43,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "sits in reasoning field": (
         f"{_STATUS}::test_an_answer_in_the_reasoning_counts_where_the_model_stopped",
-        "client/test_wire.py::test_reasoning_is_read_from_both_fields",
+        "client/test_wire.py::test_reasoning_is_read_from_every_field",
     ),
     # scoring
     "found inside": (_CONTAINS,),
