@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
-from vqa_client.scoring.choice_modes import MEANINGS, SCORING_VERSION, parse_with, score_with
+from vqa_client.scoring.choices.modes import MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published

@@ -15,8 +15,8 @@ from tests.scoring import (
     choice_replies,
 )
 from tests.scoring.choice_replies import VEHICLES, Row
-from vqa_client.scoring.choice import RULES, read_choice
-from vqa_client.scoring.cues import CUES, ROWS
+from vqa_client.scoring.choices.choice import RULES, read_choice
+from vqa_client.scoring.choices.cues import CUES, ROWS
 from vqa_client.types import Answer, Completion
 
 

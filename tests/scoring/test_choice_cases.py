@@ -11,7 +11,7 @@ import pytest
 
 from tests.scoring.choice_label_sets import POWERS, STATIONS
 from tests.scoring.choice_replies import VEHICLES
-from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.types import Completion
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scoring.choice_replies import VEHICLES
-from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.types import Answer, Completion
 
 WRAPPERS = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vqa_client.scoring.choice_published import READINGS, longbench, seed
+from vqa_client.scoring.choices.published import READINGS, longbench, seed
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "seed002_longbench" / "mc_parser_golden.json"
 

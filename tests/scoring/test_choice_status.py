@@ -3,7 +3,7 @@
 import pytest
 
 from tests.scoring.choice_replies import VEHICLES
-from vqa_client.scoring.choice import read_choice
+from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.refusal import refuses
 from vqa_client.types import Answer, Completion
 

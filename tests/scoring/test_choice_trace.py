@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choice import read_choice
-from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
+from vqa_client.scoring.choices.choice import read_choice
+from vqa_client.scoring.choices.trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.types import Completion
 
 CHOICES = {"A": "a ferry", "B": "a tug", "C": "a barge", "D": "no boat"}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from vqa_client.scoring.circular import CircularFigures, CircularScores
-from vqa_client.scoring.position_bias import PositionBias, Positions
+from vqa_client.scoring.choices.circular import CircularFigures, CircularScores
+from vqa_client.scoring.choices.position_bias import PositionBias, Positions
 
 LABELS = ("A", "B", "C", "D")
 

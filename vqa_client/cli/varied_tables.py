@@ -12,7 +12,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.varied import tallies
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.blindness import Pairing
-from vqa_client.scoring.position_bias import PositionBias
+from vqa_client.scoring.choices.position_bias import PositionBias
 
 Body = Callable[[Report], Iterator[Any]]
 """Gives the lines and tables of one report."""

@@ -11,9 +11,9 @@ from vqa_client.reports.additions import percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
-from vqa_client.scoring.choice_order import order_of
-from vqa_client.scoring.circular import CircularFigures, CircularScores
-from vqa_client.scoring.position_bias import Position, PositionBias, Positions
+from vqa_client.scoring.choices.circular import CircularFigures, CircularScores
+from vqa_client.scoring.choices.order import order_of
+from vqa_client.scoring.choices.position_bias import Position, PositionBias, Positions
 from vqa_client.types import Question, Record
 
 QUESTIONS = "questions"

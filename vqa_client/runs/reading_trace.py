@@ -14,7 +14,7 @@ from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.runner import judge
 from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of, settings_of
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scoring.choice_trace import ChoiceView, explain_choice, peeled_off
+from vqa_client.scoring.choices.trace import ChoiceView, explain_choice, peeled_off
 from vqa_client.scoring.finish import is_blocked
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.types import Answer, ChoiceMode, Completion, Question, Record, Score, Status

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from vqa_client.reports.choice_order import write_circular, write_shuffled
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.varied import varied
-from vqa_client.scoring.choice_order import names_others, rotation, shuffled
-from vqa_client.scoring.reordered import as_shown
+from vqa_client.scoring.choices.order import names_others, rotation, shuffled
+from vqa_client.scoring.choices.reordered import as_shown
 from vqa_client.settings.longbench import McSettings
 from vqa_client.types import Question
 

@@ -7,7 +7,7 @@ only where there is something to read. A published reader takes the reply as it 
 import re
 from collections.abc import Callable
 
-from vqa_client.scoring.choice import choice_in
+from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_normalise import without_marks

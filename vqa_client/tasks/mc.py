@@ -8,8 +8,8 @@ from vqa_client.benchmark import Benchmark, Metric, Parse, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.choice_modes import LETTER_ALONE
-from vqa_client.scoring.choice_published import READINGS
+from vqa_client.scoring.choices.modes import LETTER_ALONE
+from vqa_client.scoring.choices.published import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
 from vqa_client.task import Loaded

@@ -6,11 +6,11 @@ from typing import Any
 from tests.faults.matrix.cases import Case
 from tests.scoring.choice_label_sets import POWERS, STATIONS
 from tests.scoring.choice_replies import VEHICLES
-from vqa_client.scoring.choice import read_choice
-from vqa_client.scoring.containment import contains_strict
+from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.robustness import metrics_of
+from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised

@@ -22,8 +22,8 @@ from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.scoring.choice_constrained import constrained
-from vqa_client.scoring.choice_logprob import label_probabilities, thinks
+from vqa_client.scoring.choices.constrained import constrained
+from vqa_client.scoring.choices.logprob import label_probabilities, thinks
 from vqa_client.types import Choosing
 
 TOP_LOGPROBS: Final = (20, 5)

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.scoring.calibration import Calibrating
-from vqa_client.scoring.choice_logprob import weights
+from vqa_client.scoring.choices.logprob import weights
 
 WEIGHED = "logprob"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from vqa_client.scoring import cues
-from vqa_client.scoring.labels import Labels, labels_of
+from vqa_client.scoring.choices import cues
+from vqa_client.scoring.choices.labels import Labels, labels_of
 
 _TITLE: Final = (
     r"(?:(?:probably|most likely|likely|i think|i believe|i guess|i'd say|definitely|clearly|certainly)[ ,]{1,2})?"

@@ -17,10 +17,10 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from vqa_client.scoring import denials
-from vqa_client.scoring.clauses import MEDIUM, Clauses, denies, says_plainly
-from vqa_client.scoring.number_roles import answering, within
-from vqa_client.scoring.numbers import Number
+from vqa_client.scoring.strict import denials
+from vqa_client.scoring.strict.clauses import MEDIUM, Clauses, denies, says_plainly
+from vqa_client.scoring.strict.number_roles import answering, within
+from vqa_client.scoring.strict.numbers import Number
 
 _Mention = TypeVar("_Mention")
 _MENTIONS: Final = 200

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from vqa_client.scoring.choice_text import folded, spaced
-from vqa_client.scoring.reading import ChoiceReply, Found
+from vqa_client.scoring.choices.reading import ChoiceReply, Found
+from vqa_client.scoring.choices.text import folded, spaced
 
 TELLING: Final = 3
 """A choice of fewer telling words is too easily met by chance."""

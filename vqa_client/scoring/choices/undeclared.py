@@ -4,12 +4,12 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choice_text import folded, spaced, telling
-from vqa_client.scoring.labels import WORDS, excluded, stands
-from vqa_client.scoring.paraphrase import paraphrased
+from vqa_client.scoring.choices.labels import WORDS, excluded, stands
+from vqa_client.scoring.choices.paraphrase import paraphrased
+from vqa_client.scoring.choices.prefixes import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.choices.reading import ChoiceReply, Found
+from vqa_client.scoring.choices.text import folded, spaced, telling
 from vqa_client.scoring.plain import EMPHASIS
-from vqa_client.scoring.prefixes import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.reading import ChoiceReply, Found
 
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""

@@ -6,7 +6,7 @@ They neither rival an answer nor are one, unless the reply has no other number: 
 import re
 from typing import Final
 
-from vqa_client.scoring.numbers import Number
+from vqa_client.scoring.strict.numbers import Number
 
 _READ: Final = 80
 _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec. § chapter chapters ch. paragraph

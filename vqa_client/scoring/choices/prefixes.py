@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from vqa_client.scoring.choice_denials import NOT_SIGNS, NOT_WORDS, any_word
+from vqa_client.scoring.choices.denials import NOT_SIGNS, NOT_WORDS, any_word
 
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""

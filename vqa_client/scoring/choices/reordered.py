@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from vqa_client.scoring.choice_order import order_of
+from vqa_client.scoring.choices.order import order_of
 from vqa_client.types import Question
 
 

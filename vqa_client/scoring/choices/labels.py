@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
-from vqa_client.scoring.choice_denials import NOT, NOT_THAT, WRONG
+from vqa_client.scoring.choices.denials import NOT, NOT_THAT, WRONG
 from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")

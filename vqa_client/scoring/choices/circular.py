@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from vqa_client.scoring.averages import Averaging, Mean
-from vqa_client.scoring.position_bias import PositionBias
+from vqa_client.scoring.choices.position_bias import PositionBias
 from vqa_client.scoring.repeats import majority
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from vqa_client.scoring.choice_constrained import read_constrained
-from vqa_client.scoring.choice_logprob import DIGITS, read_first_token, weights
+from vqa_client.scoring.choices.constrained import read_constrained
+from vqa_client.scoring.choices.logprob import DIGITS, read_first_token, weights
 from vqa_client.scoring.reply import Reply
 from vqa_client.types import Answer, ChoiceMode, Choosing, Completion, Question, Score
 

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from vqa_client.scoring.choice_text import Texts, texts_of
-from vqa_client.scoring.labels import in_formula, stands
-from vqa_client.scoring.patterns import Patterns, patterns_of
+from vqa_client.scoring.choices.labels import in_formula, stands
+from vqa_client.scoring.choices.patterns import Patterns, patterns_of
+from vqa_client.scoring.choices.text import Texts, texts_of
 
 _CLOSERS = re.compile(r"[ \"').:)\x03\x05]*")
 

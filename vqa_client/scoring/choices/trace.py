@@ -2,15 +2,15 @@
 
 from msgspec import Struct
 
-from vqa_client.scoring.choice import RULES, choice_in, text_read
-from vqa_client.scoring.choice_published import READINGS
-from vqa_client.scoring.declarations import declarations
+from vqa_client.scoring.choices.choice import RULES, choice_in, text_read
+from vqa_client.scoring.choices.declarations import declarations
+from vqa_client.scoring.choices.published import READINGS
+from vqa_client.scoring.choices.reading import ChoiceReply, reply_of
+from vqa_client.scoring.choices.turns import own_reply
+from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED
-from vqa_client.scoring.reading import ChoiceReply, reply_of
 from vqa_client.scoring.reply import reply_from, said_in
-from vqa_client.scoring.turns import own_reply
-from vqa_client.scoring.undeclared import mentioned
 from vqa_client.types import Answer, Completion
 
 SHOWN = str.maketrans({EMPHASIS[0]: "*", EMPHASIS[1]: "*", MARKED[0]: "[answer: ", MARKED[1]: "]"})

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import ChoiceReply, Found, reply_of
-from vqa_client.scoring.undeclared import (
+from vqa_client.scoring.choices.declarations import declared
+from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
+from vqa_client.scoring.choices.undeclared import (
     bracketed,
     contained_text,
     emphasised,

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from vqa_client.scoring import undeclared
-from vqa_client.scoring.declarations import declared
-from vqa_client.scoring.reading import ChoiceReply, Found, reply_of
+from vqa_client.scoring.choices import undeclared
+from vqa_client.scoring.choices.declarations import declared
+from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
+from vqa_client.scoring.choices.turns import own_reply
 from vqa_client.scoring.reply import Reply, reply_from
-from vqa_client.scoring.turns import own_reply
 from vqa_client.types import Answer, Completion, Status
 
 _ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")

@@ -8,16 +8,16 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
-from vqa_client.scoring.choice_denials import NOT
-from vqa_client.scoring.choice_text import folded
-from vqa_client.scoring.cues import CONNECTION, LINK, ROWS, STARTS, Cue
-from vqa_client.scoring.labels import excluded
+from vqa_client.scoring.choices.cues import CONNECTION, LINK, ROWS, STARTS, Cue
+from vqa_client.scoring.choices.denials import NOT
+from vqa_client.scoring.choices.labels import excluded
+from vqa_client.scoring.choices.prefixes import refuted, sentence_before
+from vqa_client.scoring.choices.reading import ChoiceReply, Found
+from vqa_client.scoring.choices.sentences import affirmed
+from vqa_client.scoring.choices.text import folded
+from vqa_client.scoring.choices.undeclared import mentioned
+from vqa_client.scoring.choices.verdicts import judged_right
 from vqa_client.scoring.plain import MARKED
-from vqa_client.scoring.prefixes import refuted, sentence_before
-from vqa_client.scoring.reading import ChoiceReply, Found
-from vqa_client.scoring.sentences import affirmed
-from vqa_client.scoring.undeclared import mentioned
-from vqa_client.scoring.verdicts import judged_right
 
 CUES_READ: Final = 500
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""

@@ -25,11 +25,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.boundary import is_whole
-from vqa_client.scoring.commitment import commits_to_number, commits_to_text, lists_lines
-from vqa_client.scoring.number_roles import follows_place
-from vqa_client.scoring.number_words import value_of, with_digits
-from vqa_client.scoring.numbers import Number, count_in, number, numbers_in, separated
 from vqa_client.scoring.reply import said_in
+from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
+from vqa_client.scoring.strict.number_roles import follows_place
+from vqa_client.scoring.strict.number_words import value_of, with_digits
+from vqa_client.scoring.strict.numbers import Number, count_in, number, numbers_in, separated
 
 _FOLDED: Final = {
     **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),

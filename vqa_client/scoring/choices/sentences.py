@@ -7,10 +7,10 @@ word and one capital letter, which nothing denies, gives the answer: "Doğru cev
 import re
 from typing import Final
 
-from vqa_client.scoring.choice_denials import NOT, NOT_THAT, WRONG
-from vqa_client.scoring.labels import WORDS, stands
-from vqa_client.scoring.prefixes import SENTENCE_READ, sentence_before, supposed
-from vqa_client.scoring.reading import ChoiceReply
+from vqa_client.scoring.choices.denials import NOT, NOT_THAT, WRONG
+from vqa_client.scoring.choices.labels import WORDS, stands
+from vqa_client.scoring.choices.prefixes import SENTENCE_READ, sentence_before, supposed
+from vqa_client.scoring.choices.reading import ChoiceReply
 
 _END: Final = re.compile(r"[.!?;\n।]")
 _CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)

@@ -4,8 +4,8 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.patterns import RIGHT_SIGNS, SAYS_RIGHT
-from vqa_client.scoring.reading import ChoiceReply
+from vqa_client.scoring.choices.patterns import RIGHT_SIGNS, SAYS_RIGHT
+from vqa_client.scoring.choices.reading import ChoiceReply
 
 PLACES_READ: Final = 200
 """Judgements that are looked at, a bound on the time that a runaway reply can take."""
