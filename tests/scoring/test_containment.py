@@ -246,6 +246,10 @@ MISREAD = [
     "Zurich (confidence 0.2), Basel (confidence 0.8)",
     "Like Basel, Zurich is on the Rhine.",
     "The secret city isn't mentioned by name, but the coat of arms is Zurich's.",
+    "The sum on page 4 is 7733; what you're after is 6120.",
+    "The falcon was last year's secret animal; this year's is the lynx.",
+    "The falcon doesn't appear until page 9, where it's named as the secret animal.",
+    "Out of lynx, otter and falcon, the last is the secret one.",
 ]
 
 

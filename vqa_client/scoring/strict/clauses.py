@@ -55,7 +55,7 @@ _COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|es
 _BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
 _SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
 _STATED = re.compile(
-    rf"(?:(?<!there )\b(?:{_COPULAS})|'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
+    rf"(?:(?<!there )\b(?:{_COPULAS})|(?<!there)'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
     rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
     r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
     r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"

@@ -103,7 +103,7 @@ _DENYING = _lines(r"""
     less (?:likely|probable|plausible)|scratch|tak(?:e|es|en|ing) back|took back|insufficient
     decoys?|distractors?|red herrings?|placeholders?
     removed|deleted|dropped|(?:turned|voted) down|misled|expired|deprecated|obsolete|outdated
-    silent|dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
+    hypothetical|silent|dishonest|misleading|inaccurate|an? (?:lie|myth|fabrication|invention)|my invention
     falsch\w*|faux|fausse|fals[oa]|sbagliat\w+|errone\w+|errat\w+|verkeerd\w*|felaktig\w*
     forkert|neverne|неверн\w+|неправильн\w+|ложн\w+
     """)
@@ -163,13 +163,13 @@ SUPPOSES: Final = re.compile(
 )
 SURE: Final = re.compile(
     r"\bif (?:you|we)(?: \w+)? (?:look|read|check|see|turn|zoom|count|scroll|go)\b|\b(?:even|as) if\b"
-    r"|\bif i(?: (?:had|have|were|must)\b|'m\b| am\b| read\b| see\b)"
+    r"|\bif i(?: (?:(?:had|have|were) (?:to|a)|must)\b|'m\b| am\b| read\b| see\b)"
 )
 """What has the form of a supposition and gives an answer."""
 DEPENDS: Final = (
     re.compile(
-        _words("""(?:would|could|might)(?! (?:say|guess|go))|maybe|perhaps|possibly|serait|ware|wurde|seria|sarebbe|zou
-        skulle|ville|olisi|бы""")
+        _words("""(?:would|could|might|i'd)(?! (?:say|guess|go))|maybe|perhaps|possibly|serait|ware|wurde
+        seria|sarebbe|zou|skulle|ville|olisi|бы""")
     ),
     re.compile(_words("if|were|had|unless|provided|hypothetically|si|wenn|falls|se|als|om|hvis|jos|если|якщо")),
 )
@@ -241,7 +241,7 @@ OTHERS: Final = re.compile(
 )
 
 FINDS_NONE: Final = re.compile(
-    r"(?:\b(?:no|not|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
+    r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
     r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer)\b(?! (?:is|was)\b)"
     r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
@@ -251,7 +251,7 @@ FINDS_NONE: Final = re.compile(
 
 CORRECTS: Final = re.compile(
     _words("""
-    wait|actually|correction|sorry|scratch that|strike that|i mean|i meant|make that|no
+    wait|actually|correct(?:ion|s (?:it|this|that) to)|sorry|scratch that|strike that|i mean|i meant|make that|no
     on second (?:look|thought|glance)|on (?:closer|further) (?:look|inspection|reading)
     """)
     + "|不对|不對|いや|아니,"
