@@ -80,13 +80,13 @@ def test_prompts_parsers_and_settings_that_differ_are_warned_of(tmp_path: Path) 
     model = {"model": {"model_name": "org/two", "max_tokens": 5, "temperature": 0.7}}
     found, said = matched(
         tmp_path,
-        [record("1"), record("2")],
-        [record("1", prompt="Short?"), failed("2")],
+        [record("1"), record("2"), record("3")],
+        [record("1", prompt="Short?"), failed("2"), record("3", prompt="")],
         scoring={"parser": "seed"},
         identity=model,
     )
-    assert len(found.pairs) == 2
-    assert "warning: the prompts of 1 of 2 questions differ" in said
+    assert len(found.pairs) == 3
+    assert "warning: the prompts of 1 of 3 questions differ" in said
     assert any("replies are read or scored otherwise" in line and "parser: not set and 'seed'" in line for line in said)
     assert "what else was set otherwise: model.temperature: 0.0 and 0.7" in said
     assert "org/two: 1 question without a reply, counted as wrong" in said

@@ -87,7 +87,7 @@ def _reply(label: str, record: Record, images: str, prompt: str) -> Markup:
         images,
         tag("pre", _cut(said)),
         tag("details", tag("summary", "another prompt"), tag("pre", _cut(record.prompt)))
-        if record.prompt != prompt
+        if record.prompt and record.prompt != prompt
         else "",
     )
 

@@ -25,6 +25,11 @@ class Pair(Struct, frozen=True, gc=False):
     cluster: str
 
     @property
+    def other_prompt(self) -> bool:
+        """Whether both are known and differ: answers from a file come without their prompts."""
+        return bool(self.a.prompt and self.b.prompt) and self.a.prompt != self.b.prompt
+
+    @property
     def gap(self) -> float:
         """How much more the second side scores."""
         return self.b.score - self.a.score
@@ -100,7 +105,7 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
         return
     lines = [f"  data_sha256: {_digests(a)} and {_digests(b)}"] if other_data else []
     lines += list(_told_keys(other_key))
-    prompts = sum(pair.a.prompt != pair.b.prompt for pair in pairs)
+    prompts = sum(pair.other_prompt for pair in pairs)
     lines.append(f"  of {len(pairs):,} matched questions {len(other_key):,} have another right answer,")
     lines.append(
         f"  {prompts:,} another prompt; {len(a.kept) - len(pairs):,} and {len(b.kept) - len(pairs):,} no match"
@@ -144,7 +149,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
             said.append(f"only in {side.label}, and not compared: {_count(len(only))}: {_named(only)}")
     if matched.by_id:
         said.append(f"matched by question id alone: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
-    if prompts := sum(pair.a.prompt != pair.b.prompt for pair in matched.pairs):
+    if prompts := sum(pair.other_prompt for pair in matched.pairs):
         said.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
     if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):
         said.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")

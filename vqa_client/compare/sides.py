@@ -18,7 +18,7 @@ _ENDINGS = (LOG_ENDING, ".run.json", ".json", ".csv")
 
 
 class Kept(Struct, frozen=True, gc=False):
-    """A record without prompt and reply; `prompt` is the prompt's hash in this process.
+    """A record without prompt and reply; `prompt` is the prompt's hash in this process, 0 where there is none.
 
     `published` is what the published script scores it, None where that is no score beside the headline.
     """
@@ -149,7 +149,7 @@ def _add(run: LoggedRun, side: Side) -> list[str]:
             shared.references(record.references),
             shared.groups(record.groups),
             record.cluster,
-            hash(record.prompt),
+            hash(record.prompt),  # of "", which answers from a file have, it is 0
             record.parts.get("published"),
         )
     name, unreadable = run.log.name, run.records.unreadable
