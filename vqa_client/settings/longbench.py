@@ -19,7 +19,9 @@ class McSettings(OneModelSettings):
         Path | None,
         Parameter(group=DATA, help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders."),
     ] = None
-    output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json.")]
+    output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json.")] = Path(
+        "results"
+    )
     blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
     text_only: Annotated[
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
@@ -76,7 +78,7 @@ class NiahSettings(OneModelSettings):
     ] = None
     output: Annotated[
         Path, Parameter(alias="-o", group=DATA, help="The report FILE.json; with several image folders, a folder.")
-    ]
+    ] = Path("results")
     blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
     text_only: Annotated[
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")

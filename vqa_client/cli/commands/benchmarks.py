@@ -11,6 +11,7 @@ from vqa_client.settings.vqa2 import Vqa2Settings
 
 _VQA2 = Vqa2Settings()
 _EXPLAIN = ExplainSettings()
+_NIAH = NiahSettings()
 
 
 _Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
@@ -41,7 +42,7 @@ def mc(settings: Annotated[McSettings, Parameter(name="*")]) -> int:
     return evaluate(settings)
 
 
-def niah(settings: Annotated[NiahSettings, Parameter(name="*")]) -> int:
+def niah(settings: Annotated[NiahSettings, Parameter(name="*")] = _NIAH) -> int:
     from vqa_client.cli.evaluate import evaluate
 
     return evaluate(settings)

@@ -1,17 +1,15 @@
 """`vqa-client robustness run`: any benchmark, asked clean and under each corruption and level."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from cyclopts import App
 
-from vqa_client.cli.benchmark import settings_command
+from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.robustness.tables import as_robustness_tables
 from vqa_client.errors import UsageError
 from vqa_client.settings.corrupted import RobustnessRun
-from vqa_client.settings.run import RunSettings
 from vqa_client.tasks import registry
 
 ALIASES = {"explain": "vqax"}
@@ -23,7 +21,9 @@ def run(benchmark: str | None, options: Sequence[str], corrupted: RobustnessRun)
     if benchmark is None:
         raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
     name = ALIASES.get(benchmark, benchmark)
-    settings = cast(RunSettings, _command(name)(list(options), result_action="return_value"))
+    settings = taken(_command(name), options)
+    if settings is None:
+        return EXIT_OK
     return evaluate(settings.named(name), as_robustness_tables, corrupted=corrupted)
 
 
