@@ -19,7 +19,7 @@ from tests.soak.watched import Watch
 
 ENDINGS: dict[str, tuple[float, frozenset[int]]] = {
     "kill": (60, frozenset({-signal.SIGKILL})),
-    "SIGTERM": (12, frozenset({128 + signal.SIGTERM})),
+    "SIGTERM": (12, frozenset({128 + signal.SIGTERM, -signal.SIGTERM})),  # the latter once the report is written
     "SIGINT twice": (8, frozenset({128 + signal.SIGINT})),
     "full disk": (10, frozenset({2})),
     "server restart": (10, frozenset({-signal.SIGKILL})),
