@@ -31,12 +31,13 @@ from vqa_client.scorefiles.annotations import read_annotations
 from vqa_client.scorefiles.predictions import read_predictions
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.choices.trace import explain_choice
+from vqa_client.scoring.containment import contains
 from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.explained_answer.lettered import read_reason, read_two_letters
 from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentence
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import reply_from
-from vqa_client.scoring.strict.containment import contains, contains_strict, count_numbers
+from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.tasks.longbench.data_file import read_index

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from vqa_client.scoring.strict.containment import contains, contains_strict, count_numbers
+from vqa_client.scoring.containment import contains
+from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 
 GIVEN = [
     ("5", "There are 5."),

@@ -14,7 +14,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.pages.needle_values import VALUES
-from vqa_client.scoring.strict.containment import folded
+from vqa_client.scoring.containment import folded
 from vqa_client.tasks import longbench
 from vqa_client.tasks.longbench.data_file import DataFile, read_index
 

@@ -9,7 +9,7 @@ place ("on the right").
 import re
 from typing import Final, Literal
 
-from vqa_client.scoring.strict.containment import folded
+from vqa_client.scoring.containment import folded
 
 Polarity = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"

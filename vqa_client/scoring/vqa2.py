@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from vqa_client.scoring.containment import folded
 from vqa_client.scoring.polarity import polarity
-from vqa_client.scoring.strict.containment import folded
 
 VERSION: Final = "vqa2_enhanced_v1.2"
 _YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")

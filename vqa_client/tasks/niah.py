@@ -10,7 +10,8 @@ from vqa_client.benchmark import Benchmark, Metric, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.strict.containment import contains, contains_strict, count_numbers, folded
+from vqa_client.scoring.containment import contains, folded
+from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import NiahSettings
 from vqa_client.task import Loaded

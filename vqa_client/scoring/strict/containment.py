@@ -1,10 +1,6 @@
-"""Does a reply contain the gold answer: as the published script asks, and as a careful reader would.
+"""Does a reply give the gold answer as a careful reader would take it: as a whole token, whatever its spelling.
 
-Both readings fold the two sides alike (`folded`): Unicode compatibility forms, quotes, dashes and spaces, and upper
-case unless case counts. An empty gold answer is in no reply, and folding never strips words, so "the", "A" and "?" are
-looked for as they are. All time is linear in the length of the reply.
-
-The strict reading finds a whole token, whatever its spelling:
+Both sides are folded alike, as for plain containment, and:
 
 * accents on Latin and Greek letters don't count ("cafe" gives "café"), nor do ø, ł, đ and æ, œ against o, l, d, ae, oe;
 * hyphens, spaces and underscores between the words of an answer are the same ("New-York" gives "New York"), but a word
@@ -14,7 +10,7 @@ The strict reading finds a whole token, whatever its spelling:
   the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
   seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5".
 
-What it means to stand by an answer is in `commitment`.
+What it means to stand by an answer is in `commitment`. All time is linear in the length of the reply.
 """
 
 import json
@@ -25,18 +21,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.boundary import is_whole
+from vqa_client.scoring.containment import folded
 from vqa_client.scoring.reply import said_in
 from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
 from vqa_client.scoring.strict.number_roles import follows_place
 from vqa_client.scoring.strict.number_words import value_of, with_digits
 from vqa_client.scoring.strict.numbers import Number, count_in, number, numbers_in, separated
 
-_FOLDED: Final = {
-    **dict.fromkeys(map(ord, "‘’‚‛`´ʼ＇′"), "'"),
-    **dict.fromkeys(map(ord, "“”„‟«»″〝〞＂"), '"'),
-    **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
-    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0e\ufe0f"), None),
-}
 _STRICTLY: Final = {
     **{ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     **str.maketrans({"٬": ",", "٫": ".", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}),
@@ -67,12 +58,6 @@ LONGEST: Final = 16_000
 """Of a longer reply only the beginning and the end, half of this each, are read strictly."""
 
 
-def contains(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
-    """Whether `gold` is a substring of `reply`, the published measure; blind to tokens: "5" is in "15"."""
-    wanted = folded(gold, case_sensitive=case_sensitive)
-    return bool(wanted) and wanted in folded(reply, case_sensitive=case_sensitive)
-
-
 def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
     """Whether `reply` gives `gold` as a whole token and stands by it.
 
@@ -98,16 +83,6 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
 def count_numbers(reply: str) -> int:
     """How many numbers a reply writes; a date, a time or a range is one, digits inside a word are none."""
     return count_in(read(reply, case_sensitive=True))
-
-
-def folded(text: str, *, case_sensitive: bool = False) -> str:
-    """The form in which two texts are compared; newlines become spaces."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_FOLDED))
-    text = " ".join(text.replace("`", "'").split())
-    if case_sensitive:
-        return text
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text.casefold())
 
 
 def read(text: str, *, case_sensitive: bool) -> str:
