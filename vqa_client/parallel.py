@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import multiprocessing
+import os
 import pickle
 import reprlib
 import signal
@@ -246,6 +247,8 @@ def _serve(work: Callable[[Any], Any], wire: Connection) -> None:
 
 
 def _leave(_number: int, _frame: Any) -> None:
+    """End in order; a callback of the interpreter, where the signal may arrive, would print the exit and swallow it."""
+    sys.unraisablehook = lambda _: os._exit(0)
     sys.exit()
 
 
