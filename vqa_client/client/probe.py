@@ -36,6 +36,15 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     instead: str = ""
 
 
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One server: the bases that its address may mean, and what it serves; `lost` says why it serves nothing yet."""
+
+    endpoint: Endpoint
+    bases: list[httpx2.URL]
+    served: Served
+    lost: str = ""
+
+
 async def wait_for_server(
     endpoint: Endpoint,
     bases: list[httpx2.URL],

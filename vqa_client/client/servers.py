@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx2
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
 from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage
-from vqa_client.client.probe import Served, wait_for_server
+from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.url import candidates, without_secrets
@@ -22,15 +21,6 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
 Note = Callable[[str], None]
-
-
-class Found(Struct, frozen=True, kw_only=True):
-    """One server: the bases that its address may mean, and what it serves; `lost` says why it serves nothing yet."""
-
-    endpoint: Endpoint
-    bases: list[httpx2.URL]
-    served: Served
-    lost: str = ""
 
 
 @asynccontextmanager

@@ -10,8 +10,9 @@ from msgspec import Struct
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.probe import Found
 from vqa_client.client.routes import Routes
-from vqa_client.client.servers import Found, open_routes, open_servers
+from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from cyclopts import Group, Parameter
 
-from vqa_client.settings.asked import check_asked
+from vqa_client.errors import UsageError
 from vqa_client.settings.retried import EVERY_FAILURE, retried
 from vqa_client.settings.validation import check
 from vqa_client.types import Status
@@ -199,7 +199,22 @@ class RunSettings:
             object.__setattr__(self, "endpoint", (self.endpoint,))
         check(self)
         retried(self.retry)
-        check_asked(self)
+        self._check_asked()
+
+    def _check_asked(self) -> None:
+        """Raise UsageError where two of the options that say what is asked contradict each other."""
+        if len(self.variations) > 1:
+            raise UsageError(
+                f"{' and '.join(self.variations)} can't be combined", hint="one run each, with an --output each"
+            )
+        if self.sample is not None and self.draws:
+            raise UsageError(
+                f"--sample and {self.draws[0]} both say which questions are asked", hint="give one of them"
+            )
+        if self.by and self.sample is None:
+            raise UsageError("--by says how --sample draws, and there is no --sample", hint="--sample 500 --by FIELD")
+        if self.rate is not None and not self.dry_run:
+            raise UsageError("--rate is of a dry run", hint="add --dry_run")
 
     @property
     def benchmark(self) -> str:

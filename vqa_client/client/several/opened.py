@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 
 from vqa_client.client.check.short import ShortCheck
 from vqa_client.client.limits import Outage
-from vqa_client.client.probe import wait_for_server
+from vqa_client.client.probe import Found, wait_for_server
 from vqa_client.client.routes import Route, Routes
-from vqa_client.client.servers import Found
 from vqa_client.client.several.alike import Nature, difference, nature_of
 from vqa_client.client.several.recovery import Recovery
 from vqa_client.errors import ServerUnusable

@@ -14,7 +14,7 @@ from vqa_client.client.check.features import found_uuid, uuid_asks
 from vqa_client.client.check.pictures import square
 from vqa_client.client.check.sight import PROMPT
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.servers import Found
+from vqa_client.client.probe import Found
 from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.client.uploading.held_images import HeldImages
 from vqa_client.client.uploading.uploads import Uploads
