@@ -17,6 +17,7 @@ from vqa_client.scorefiles.explanations.predictions import read_predictions as r
 from vqa_client.scorefiles.predictions import read_predictions
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.explain.loading import read_questions
+from vqa_client.tasks.explain.vqax import VQAX_TASK
 from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.rows import AnnotationRow
 
@@ -28,7 +29,7 @@ def annotations(path: Path) -> None:
 
 
 def explained(path: Path) -> None:
-    read_questions("vqax", path)
+    read_questions(VQAX_TASK, path)
 
 
 def choices(path: Path) -> None:

@@ -93,7 +93,8 @@ class ExplainSample:
         return ExplainSettings(**(given | changes))
 
     def questions(self, vcr_mode: str = "free", n_samples: int | None = None) -> list[Question]:
-        return list(explain.load(self.task, self.split, self.root, vcr_mode=vcr_mode, n_samples=n_samples).questions)
+        dataset = explain.dataset_of(self.task, vcr_mode)
+        return list(explain.load(dataset, self.split, self.root, n_samples=n_samples).questions)
 
     def oracle(
         self, says: Callable[[int, Question], Play], *, vcr_mode: str = "free", n_samples: int | None = None

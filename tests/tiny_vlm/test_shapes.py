@@ -17,6 +17,7 @@ from vqa_client.images.find import PageIndex
 from vqa_client.shipped import shipped
 from vqa_client.tasks import mc
 from vqa_client.tasks.explain import loading
+from vqa_client.tasks.explain.vqax import VQAX_TASK
 from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.files import find_files
 
@@ -114,7 +115,7 @@ def test_every_benchmark_finds_all_of_its_questions_and_pictures() -> None:
     loaded = [
         vqa2.load(find_files(FOLDER / "vqa2"), num_questions=None),
         mc.load(FOLDER / "mc" / "data.json", pages=PageIndex(FOLDER / "mc/clean/images").pages),
-        loading.load("vqax", "val", FOLDER / "explain"),
+        loading.load(VQAX_TASK, "val", FOLDER / "explain"),
     ]
     assert [each.count for each in loaded] == [72, 24, 24]
     assert not any(any(each.left_out.values()) for each in loaded)

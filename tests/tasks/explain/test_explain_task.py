@@ -5,13 +5,14 @@ import pytest
 from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax, vqax_root
 from vqa_client.errors import UsageError
+from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.types import Question
 
 
 def question(tmp_path: Path) -> Question:
-    return only(explain.load("vqax", "val", vqax_root(tmp_path)).questions)
+    return only(explain.load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path)).questions)
 
 
 def parts(asked: Question, reply: str, *, name: str = "vqax", parsing: str = "robust") -> dict[str, float]:
@@ -46,20 +47,20 @@ def test_there_is_no_soft_accuracy_where_too_few_answers_keep_it_below_1(
     tmp_path: Path, answers: tuple[str, ...]
 ) -> None:
     root = put(tmp_path, "vqax", "val", {"1": vqax(*answers)}, images=("val2014/COCO_val2014_000000000007.jpg",))
-    got = parts(only(explain.load("vqax", "val", root).questions), "kettle because it steams")
+    got = parts(only(explain.load(explain.dataset_of("vqax"), "val", root).questions), "kettle because it steams")
     assert "soft_vqa" not in got
     assert got["any_of_ten"] == got["value"] == 1.0
 
 
 def test_an_answer_in_another_script_counts_softly_too(tmp_path: Path) -> None:
     root = put(tmp_path, "vqax", "val", {"1": vqax(*["寿司"] * 10)}, images=("val2014/COCO_val2014_000000000007.jpg",))
-    got = parts(only(explain.load("vqax", "val", root).questions), "寿司 because it is on rice")
+    got = parts(only(explain.load(explain.dataset_of("vqax"), "val", root).questions), "寿司 because it is on rice")
     assert got["soft_vqa"] == got["value"] == 1.0
 
 
 def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_path: Path) -> None:
     root = put(tmp_path, "actx", "test", {"1": actx()}, images=("mpi/015601864.jpg",))
-    asked = only(explain.load("actx", "test", root).questions)
+    asked = only(explain.load(explain.dataset_of("actx"), "test", root).questions)
     reply = "playing guitar because he strums"
     assert parts(asked, reply, name="actx") == {
         "robust": 1.0,
@@ -99,7 +100,7 @@ def test_whether_there_is_an_explanation_is_a_metric_of_its_own(tmp_path: Path) 
 
 def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
     root = put(tmp_path, "esnlive", "test", [esnlive()], images=("flickr30k/3416050.jpg",))
-    asked = only(explain.load("esnlive", "test", root).questions)
+    asked = only(explain.load(explain.dataset_of("esnlive"), "test", root).questions)
     got = parts(asked, "This is not an entailment; neutral because unknown", name="esnlive")
     assert (got["robust"], got["seed"], got["seed_head"]) == (1.0, 0.0, 0.0)
 
@@ -120,13 +121,18 @@ def test_a_prompt_mode_shows_that_many_examples(tmp_path: Path, name: str, mode:
 
 
 def test_only_visual_entailment_has_examples_by_default() -> None:
-    assert {name: explain.prompt_mode_of(name, None) for name in explain.EXPLAIN_TASKS} == {
+    assert {name: explain.dataset_of(name).prompt_mode for name in explain.EXPLAIN_TASKS} == {
         "vqax": "zero",
         "actx": "zero",
         "esnlive": "3shot",
         "vcr": "zero",
     }
-    assert explain.prompt_mode_of("esnlive", "zero") == "zero"
+    modes = {mode: ExplainSettings(task="esnlive", prompt_mode=mode) for mode in (None, "zero")}
+    asked = {mode: explain.declared(settings, explain.dataset_of("esnlive")) for mode, settings in modes.items()}
+    assert {mode: benchmark.identity["prompt_mode"] for mode, benchmark in asked.items()} == {
+        None: "3shot",
+        "zero": "zero",
+    }
 
 
 @pytest.mark.parametrize("name", ["vqax", "actx", "esnlive"])
@@ -142,7 +148,9 @@ def test_the_replies_of_vcrs_examples_are_read_in_every_mode(tmp_path: Path, mod
     images = ("vcr1images/lsmdc_1/x@0.jpg",)
     asked = only(
         explain.load(
-            "vcr", "val", put(tmp_path, "vcr", "val", [vcr_own()], file="VCR/val.jsonl", images=images), vcr_mode=mode
+            explain.dataset_of("vcr", mode),
+            "val",
+            put(tmp_path, "vcr", "val", [vcr_own()], file="VCR/val.jsonl", images=images),
         ).questions
     )
     for _, reply in VCR_TASKS[mode].wording.examples:

@@ -25,7 +25,7 @@ def real(tmp_path: Path, name: str, split: str, folder: str) -> list[Question]:
     images.mkdir(parents=True)
     for image in {record["image_name"] for record in json.loads(path.read_bytes()).values()}:
         (images / image).touch()
-    loaded = explain.load("vqax" if "VQA-X" in name else "esnlive", split, tmp_path)
+    loaded = explain.load(explain.dataset_of("vqax" if "VQA-X" in name else "esnlive"), split, tmp_path)
     questions = list(loaded.questions)
     assert loaded.left_out == {}
     assert loaded.count == len(questions) == len({question.id for question in questions})

@@ -18,8 +18,6 @@ from vqa_client.tasks.explain import (
     dataset_of,
     find_file,
     read_questions,
-    said_of_split,
-    split_read,
 )
 from vqa_client.types import Question
 
@@ -72,18 +70,17 @@ def source_of(settings: ScoreExplanationsSettings) -> Source:
     split = settings.split or (named[2] if named else None)
     mode = _MODE.search(conditions)
     vcr_mode = settings.vcr_mode or (mode[1] if mode and task == "vcr" else FREE)
-    if task:
-        dataset_of(task, vcr_mode)  # an impossible pair is told before any file is read
+    dataset = dataset_of(task, vcr_mode) if task else None  # an impossible pair is told before any file is read
     if settings.references:
         return Source(path=settings.references, task=task, split=split or "val", vcr_mode=vcr_mode)
-    if not task or not split:
+    if not dataset or not split:
         raise UsageError(
             f"nothing says what {settings.predictions} is compared with",
             hint="give --task and --split with --data_root, or a file with --references",
         )
-    path = find_file(task, split, settings.data_root, vcr_mode=vcr_mode)
+    path = find_file(dataset, split, settings.data_root)
     return Source(
-        path=path, task=task, split=split_read(task, split), vcr_mode=vcr_mode, note=said_of_split(task, split)
+        path=path, task=task, split=dataset.split_read(split), vcr_mode=vcr_mode, note=dataset.said_of_split(split)
     )
 
 
@@ -101,7 +98,7 @@ def read_references(source: Source) -> References:
     if source.task is None:
         hint = "give --task: vqax, actx, esnlive or vcr"
         raise UsageError(f"nothing says of which benchmark {source.path} is", hint=hint)
-    questions, unusable = read_questions(source.task, source.path, split=source.split, vcr_mode=source.vcr_mode)
+    questions, unusable = read_questions(dataset_of(source.task, source.vcr_mode), source.path, split=source.split)
     return References(path=str(source.path), by_id={question.id: question for question in questions}, unusable=unusable)
 
 

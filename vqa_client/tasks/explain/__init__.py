@@ -1,8 +1,9 @@
 """Benchmarks whose answers come with an explanation: `<answer> because <explanation>`."""
 
-from vqa_client.tasks.explain.declared import declared, prompt_mode_of
+from vqa_client.tasks.explain.dataset import FREE
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.loading import find_file, load, read_questions
-from vqa_client.tasks.explain.table import EXPLAIN_TASKS, FREE, dataset_of, said_of_split, split_read
+from vqa_client.tasks.explain.table import EXPLAIN_TASKS, dataset_of
 
 __all__ = [
     "EXPLAIN_TASKS",
@@ -11,8 +12,5 @@ __all__ = [
     "declared",
     "find_file",
     "load",
-    "prompt_mode_of",
     "read_questions",
-    "said_of_split",
-    "split_read",
 ]

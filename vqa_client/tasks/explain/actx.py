@@ -5,6 +5,7 @@ import os
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.phrase import read_phrase
 from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import ACTX
@@ -66,6 +67,4 @@ ACTX_TASK = Dataset(
 
 def benchmark(options: ExplainSettings) -> Benchmark:
     """The declaration, which all datasets of this folder share."""
-    from vqa_client.tasks.explain.declared import declared  # which imports this module
-
-    return declared(options)
+    return declared(options, ACTX_TASK)

@@ -1,16 +1,19 @@
 """What a dataset of answers with explanations is: its files, its questions, and how its replies are read."""
 
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
 from vqa_client.benchmark import Metric
+from vqa_client.errors import UsageError
 from vqa_client.scoring.reply import Reply
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.types import Answer, Question
 
+FREE: Final = "free"
+"""The mode of VCR without choices, and of all other datasets."""
 AnyRow = TypeVar("AnyRow", bound=NleRow)
 
 
@@ -46,3 +49,18 @@ class Dataset(Struct, Generic[AnyRow], frozen=True, kw_only=True):
     lacking: Mapping[str, tuple[str, str]] = {}
     prompt_mode: str = "zero"
     published: bool = True
+
+    def split_read(self, split: str) -> str:
+        """Give the split whose file is read: test stands in for a val that a benchmark does not have."""
+        return split if split in self.files or split != "val" else "test"
+
+    def said_of_split(self, split: str) -> str:
+        """What a user should know where another split's file is read than the one asked for, else ""."""
+        read = self.split_read(split)
+        return "" if read == split else f"{self.title} has no {split} split: {read} stands in for it"
+
+
+def check_mode(task: str, vcr_mode: str) -> None:
+    """Raise UsageError for a mode of VCR that is given to another benchmark."""
+    if task != "vcr" and vcr_mode != FREE:
+        raise UsageError(f"--vcr_mode {vcr_mode} is for --task vcr, not {task}", hint="leave it out")

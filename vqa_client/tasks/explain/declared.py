@@ -17,11 +17,10 @@ from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.explain import accuracy_grid, explain_csv
-from vqa_client.tasks.explain.dataset import Dataset
+from vqa_client.tasks.explain.dataset import Dataset, check_mode
 from vqa_client.tasks.explain.explanations import ExplainSummary, export_captions, judge_explanations, write_scores
 from vqa_client.tasks.explain.loading import find_file, load, read_questions
 from vqa_client.tasks.explain.prompts import prompt
-from vqa_client.tasks.explain.table import dataset_of, said_of_split, split_read
 from vqa_client.types import Answer, Question
 
 SCORING_VERSION = "2"
@@ -31,22 +30,17 @@ _SAYS: Final = {
 }
 
 
-def prompt_mode_of(task: str, prompt_mode: str | None) -> str:
-    """Give the prompt mode, by default the published one: examples for e-SNLI-VE, none for the others."""
-    return prompt_mode or dataset_of(task).prompt_mode
-
-
-def declared(options: ExplainSettings) -> Benchmark:
-    """The benchmark that `task` names; raises UsageError for an unknown name, parsing or mode."""
+def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
+    """A dataset's benchmark; raises UsageError for a parsing or a mode that it doesn't have."""
     name, mode = options.task, options.vcr_mode
-    dataset = dataset_of(name, mode)
+    check_mode(name, mode)
     if options.parsing != "robust" and not dataset.published:
         raise UsageError(f"--parsing {options.parsing} has no reading of --vcr_mode {mode}", hint="leave --parsing out")
-    shots = prompt_mode_of(name, options.prompt_mode)
+    shots = options.prompt_mode or dataset.prompt_mode
     readings = {reading: _published(dataset, reading) for reading in READINGS if dataset.published}
     return Benchmark(
         name=name,
-        load=_loader(options),
+        load=_loader(options, dataset),
         prompt=lambda question: prompt(question, dataset.wording, shots),
         text_first=True,
         parse=_robust(dataset),
@@ -74,32 +68,29 @@ def declared(options: ExplainSettings) -> Benchmark:
             split=options.split,
             conditions=options.conditions,
         ),
-        write=_writer(options),
+        write=_writer(options, dataset),
         identity={"prompt_mode": shots, "vcr_mode": mode},
         scoring={"benchmark": name, "parsing": options.parsing, "vcr_mode": mode},
         version=SCORING_VERSION,
     )
 
 
-def _loader(options: ExplainSettings) -> Callable[[Source], list[Part]]:
-    task, mode = options.task, options.vcr_mode
-
+def _loader(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Source], list[Part]]:
     def parts(source: Source) -> list[Part]:
-        path = find_file(task, options.split, options.data_root, vcr_mode=mode)
+        path = find_file(dataset, options.split, options.data_root)
         if not source.finds_images:
-            questions, _ = read_questions(task, path, split=split_read(task, options.split), vcr_mode=mode)
+            questions, _ = read_questions(dataset, path, split=dataset.split_read(options.split))
             loaded = Loaded(questions=questions, count=len(questions), data_sha256=sha256_of(path))
         else:
             accuracy_grid.read_tables(options.results_dir)  # a file that is no grid is told before anything is asked
-            if instead := said_of_split(task, options.split):
+            if instead := dataset.said_of_split(options.split):
                 source.notify(instead)
             loaded = load(
-                task,
+                dataset,
                 options.split,
                 options.data_root,
                 n_samples=None if options.sample else _fewest(options.n_samples, options.limit),
                 require_images=options.require_images,
-                vcr_mode=mode,
             )
         return [Part(name=options.split, loaded=loaded, data_path=path, images_dir=options.data_root / "images")]
 
@@ -143,7 +134,7 @@ def _right_text(answer: str, question: Question) -> float:
     return float(same(answer, question.extra.get("gold_text", question.extra["gold"])))
 
 
-def _writer(options: ExplainSettings) -> Callable[[Path, Run, Pairs], ExplainSummary]:
+def _writer(options: ExplainSettings, dataset: Dataset[Any]) -> Callable[[Path, Run, Pairs], ExplainSummary]:
     def write(path: Path, run: Run, pairs: Pairs) -> ExplainSummary:
         summary = explain_csv.write(path, options.task, pairs, csv_safe=options.csv_safe)
         complete = summary.overall.total >= run.expected
@@ -152,17 +143,17 @@ def _writer(options: ExplainSettings) -> Callable[[Path, Run, Pairs], ExplainSum
             write_scores(path.with_suffix(".explanations.json"), run, judged)
             if options.coco_captions:
                 export_captions(path.with_suffix(""), pairs())
-            _into_grid(options, run, summary)
+            _into_grid(options, dataset, run, summary)
         return ExplainSummary(**asdict(summary), explanations=judged)
 
     return write
 
 
-def _into_grid(options: ExplainSettings, run: Run, summary: Summary) -> None:
+def _into_grid(options: ExplainSettings, dataset: Dataset[Any], run: Run, summary: Summary) -> None:
     entry = accuracy_grid.entry_of(
         run,
         summary,
-        title=dataset_of(options.task).title,
+        title=dataset.title,
         model=options.model_label,
         split=options.split,
         conditions=options.conditions,

@@ -6,6 +6,7 @@ import re
 from vqa_client.benchmark import Benchmark
 from vqa_client.scoring.explained_answer.entailment import LABELS, read_label
 from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import NleRow
 from vqa_client.tasks.explain.prompts import ESNLIVE
@@ -85,6 +86,4 @@ ESNLIVE_TASK = Dataset(
 
 def benchmark(options: ExplainSettings) -> Benchmark:
     """The declaration, which all datasets of this folder share."""
-    from vqa_client.tasks.explain.declared import declared  # which imports this module
-
-    return declared(options)
+    return declared(options, ESNLIVE_TASK)

@@ -12,7 +12,6 @@ from vqa_client.task import Loaded
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.image_files import ImageFiles
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
-from vqa_client.tasks.explain.table import FREE, dataset_of, split_read
 from vqa_client.types import Question
 
 _LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
@@ -42,10 +41,9 @@ class _Chosen:
         self.left_out.setdefault(reason, []).append(sample_id)
 
 
-def find_file(task: str, split: str, data_root: str | os.PathLike[str], *, vcr_mode: str = FREE) -> Path:
+def find_file(dataset: Dataset[Any], split: str, data_root: str | os.PathLike[str]) -> Path:
     """Find the file of a split below nle_data/; raises DataError that names the places looked at."""
-    dataset = dataset_of(task, vcr_mode)
-    names = dataset.files.get(split_read(task, split), ())
+    names = dataset.files.get(dataset.split_read(split), ())
     places = [Path(data_root, "nle_data", folder, name) for name in names for folder in dataset.folders]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
@@ -55,13 +53,12 @@ def find_file(task: str, split: str, data_root: str | os.PathLike[str], *, vcr_m
 
 
 def load(
-    task: str,
+    dataset: Dataset[Any],
     split: str,
     data_root: str | os.PathLike[str],
     *,
     n_samples: int | None = None,
     require_images: bool = False,
-    vcr_mode: str = FREE,
 ) -> Loaded:
     """Read a split and find its images; of the samples that have one, the first `n_samples` are asked.
 
@@ -69,11 +66,10 @@ def load(
     ("no_answer", "no_label") or no choices that the mode asks for. Raises DataError where no image is found, or one is
     missing and `require_images`; UsageError where the file has nothing that the mode asks for.
     """
-    dataset = dataset_of(task, vcr_mode)
-    path = find_file(task, split, data_root, vcr_mode=vcr_mode)
+    path = find_file(dataset, split, data_root)
     rows, sha256 = read_rows(path, dataset.row)
     images = Path(data_root, "images")
-    chosen = _choose(dataset, rows, split_read(task, split), ImageFiles(images), n_samples)
+    chosen = _choose(dataset, rows, dataset.split_read(split), ImageFiles(images), n_samples)
     _check_reasons(dataset, path, chosen)
     if chosen.missing and (require_images or not chosen.samples):
         looked_for = len(chosen.missing) + len(chosen.samples)
@@ -91,13 +87,12 @@ def load(
 
 
 def read_questions(
-    task: str, path: Path, *, split: str = "val", vcr_mode: str = FREE
+    dataset: Dataset[Any], path: Path, *, split: str = "val"
 ) -> tuple[list[Question], dict[str, list[str]]]:
     """Every question of an NLE file, whether its image is there or not, and by reason the ids that make none.
 
     Raises DataError where the file can't be read or makes no question.
     """
-    dataset = dataset_of(task, vcr_mode)
     questions: list[Question] = []
     left_out: dict[str, list[str]] = {}
     for sample_id, row in read_rows(path, dataset.row)[0]:

@@ -15,6 +15,7 @@ from vqa_client.scoring.explained_answer.lettered import read_letter, read_reaso
 from vqa_client.scoring.explained_answer.phrase import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.prompts import Wording
 from vqa_client.tasks.explain.vcr_prompts import FREE, Q2A, Q2AR, QA2R, lettered
@@ -156,6 +157,4 @@ VCR_TASKS: Final[Mapping[str, Dataset[VcrRow]]] = {
 
 def benchmark(options: ExplainSettings) -> Benchmark:
     """The declaration, which all datasets of this folder share."""
-    from vqa_client.tasks.explain.declared import declared  # which imports this module
-
-    return declared(options)
+    return declared(options, VCR_TASKS[options.vcr_mode])

@@ -12,6 +12,7 @@ from vqa_client.scoring.explanation_metrics.judged import SOFT
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.explain import ExplainSettings
+from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import Id, NleRow
 from vqa_client.tasks.explain.prompts import VQAX
@@ -113,6 +114,4 @@ VQAX_TASK = Dataset(
 
 def benchmark(options: ExplainSettings) -> Benchmark:
     """The declaration, which all datasets of this folder share."""
-    from vqa_client.tasks.explain.declared import declared  # which imports this module
-
-    return declared(options)
+    return declared(options, VQAX_TASK)
