@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from vqa_client.shipped import __version__
+
 __all__ = [
     "ExplainSettings",
     "McSettings",
@@ -11,6 +12,7 @@ __all__ = [
     "Report",
     "RobustnessRun",
     "Vqa2Settings",
+    "__version__",
     "arun",
     "run",
     "vqa_accuracy",

@@ -1,9 +1,11 @@
-"""Where the folders are that travel with the program: config/, data/ and serve/."""
+"""The version of the program, and where the folders are that travel with it: config/, data/ and serve/."""
 
 from pathlib import Path
 from typing import Literal
 
 from vqa_client.errors import UsageError
+
+__version__ = "0.1.0"
 
 
 def shipped(folder: Literal["config", "data", "serve"]) -> Path:

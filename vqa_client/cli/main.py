@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from cyclopts import App, CycloptsError
 
-from vqa_client import __version__
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
 from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
+from vqa_client.shipped import __version__
 
 COMMANDS = {
     "benchmarks": {

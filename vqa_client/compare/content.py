@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from vqa_client import __version__
 from vqa_client.compare.figures import Comparison
 from vqa_client.compare.matching import Matched, Pair
 from vqa_client.compare.sentence import sentence
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.shipped import __version__
 
 UNIT = "accuracies, scores, differences and intervals are shares in [0, 1]; a difference is b less a"
 _GROUP_HEAD = (

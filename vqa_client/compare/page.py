@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from vqa_client import __version__
 from vqa_client.compare.content import UNIT, Compared
 from vqa_client.compare.figures import EXACT, Comparison, Group
 from vqa_client.compare.flips import flips
@@ -23,6 +22,7 @@ from vqa_client.reports.logged_run import variant_words
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.paired_tests import POWER
 from vqa_client.scoring.statistics import Interval
+from vqa_client.shipped import __version__
 
 BAR_PX = 160
 MOST_OPEN = 20

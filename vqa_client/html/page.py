@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vqa_client import __version__
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.html import figures
@@ -18,6 +17,7 @@ from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
+from vqa_client.shipped import __version__
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 

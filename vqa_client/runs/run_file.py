@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from vqa_client import __version__
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings.run import RunSettings
+from vqa_client.shipped import __version__
 
 NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices"})
 """Model settings that change when a question fails, or what it costs, not what a model answers."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from vqa_client import __version__
 from vqa_client.files import write_json
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.robustness.found import FoundRun
@@ -18,6 +17,7 @@ from vqa_client.scoring.corrupted_scores import Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.robustness import METRICS
 from vqa_client.scoring.robustness_pool import Evaluation
+from vqa_client.shipped import __version__
 
 JSON_NAME = "robustness_evaluation.json"
 CSV_NAME = "robustness_evaluation.csv"

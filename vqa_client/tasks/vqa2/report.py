@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from vqa_client import __version__
+from vqa_client.shipped import __version__
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import SpooledList, place, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
