@@ -6,7 +6,7 @@ figure is computed again without each piece:
 
     variance = (g - 1) / g * sum((figure without piece - their mean)^2)        g pieces; t with g - 1 degrees of freedom
 
-Source: Kott, Journal of Official Statistics 17 (2001). A group that counts whole has to lie in one cluster.
+Source: Kott, Journal of Official Statistics 17 (2001). A group that counts as a whole must be within one cluster.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -111,7 +111,7 @@ class Running:
         self._state.add(scored, piece)
 
     def figure(self) -> Figure:
-        """The figure of all that was added; without an interval where it has no spread or can't be computed."""
+        """The total over all questions so far; it has no interval where none can be computed or nothing varies."""
         value = self._state.value(None)
         without = [self._state.value(piece) for piece in sorted(self._pieces)]
         known = [each for each in without if each is not None]

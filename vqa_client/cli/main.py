@@ -33,8 +33,8 @@ COMMANDS = {
         "demo": "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
     },
     "results": {
-        "score": "Score answers that lie in a file against VQA annotations, or as a benchmark does; needs no server.",
-        "score_explanations": "Score explanations that lie in a file against those of people; no server is needed.",
+        "score": "Score answers from a file against VQA annotations, or as a benchmark does; needs no server.",
+        "score_explanations": "Score explanations from a file against those of people; needs no server.",
         "compare": "Say whether one run is better than another, how surely, and on which questions.",
         "parse": "Show why an answer of a run was read as it was.",
         "rescore": "Read and score the kept replies of a run as today's parser and scorer do, without asking.",

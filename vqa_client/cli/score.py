@@ -55,7 +55,7 @@ def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]
 
 
 def _answers_and_data(kind: type[RunSettings]) -> type[Any]:
-    """A type of settings with both; there is no server, and nothing is sent."""
+    """A settings type with the fields of both, without those of a server."""
     hints = get_type_hints(kind, include_extras=True) | get_type_hints(AnswersSettings, include_extras=True)
     copies = [
         (each.name, hints[each.name], field(default=each.default, default_factory=each.default_factory))

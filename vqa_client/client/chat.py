@@ -208,8 +208,8 @@ class _Asking:
     async def _send(self, route: Route, body: Body) -> httpx2.Response:
         """One attempt within what is left of the question's time, which runs from its first byte sent.
 
-        What the server asked to wait, and its absence, are no time of the question's: a Retry-After loses none. Each
-        walk over the body is a request sent, whoever repeats it.
+        Time that the server asked to wait, and time that it was away, doesn't count against the question. Each pass
+        over the body counts as a request sent, whichever layer repeats it.
         """
         self._size_bytes = body.size_bytes
         left_s = self._chat.model.timeout_s - self._spent_s

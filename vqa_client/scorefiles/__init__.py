@@ -1,1 +1,1 @@
-"""Scores for answers that lie in files, whoever made them: read, match by question id, score, write."""
+"""Scores for answers in files, whoever made them: read, match by question id, score, write."""

@@ -1,1 +1,1 @@
-"""Explanations that lie in files, whoever made them: read, match with those of people, score, write."""
+"""Explanations in files, whoever made them: read, match with those of people, score, write."""
