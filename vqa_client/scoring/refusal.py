@@ -178,9 +178,10 @@ _OTHERS: Final[dict[str, str]] = {
         r"|그림)[를을은는]? ?(?:직접 )?(?:볼|확인할|분석할|열) 수(?:가|는)? 없"
     ),
 }
-"""By words of which one is in every refusal of the language: to look for a word is cheap."""
+"""By words of which one is in every refusal of the language: to look for a word is cheap, and a run meets few of them,
+so that a pattern is compiled (by `re`, which keeps it) when its word is met."""
 _ROWS: Final = tuple(
-    (hint, re.compile(unicodedata.normalize("NFKC", pattern)))
+    (hint, unicodedata.normalize("NFKC", pattern))
     for hints, pattern in _OTHERS.items()
     for hint in unicodedata.normalize("NFKC", hints).split("|")
 )
@@ -218,7 +219,7 @@ def refuses(text: str) -> bool:
     if any(refusal.search(head) for refusal in _REFUSALS):
         return True
     for hint, refusal in _ROWS:
-        found = refusal.search(head) if hint in head else None
+        found = re.search(refusal, head) if hint in head else None
         if found and not _SOURCES.search(_GIVEN.sub("", _sentence(head, found))):
             return True
     return False
