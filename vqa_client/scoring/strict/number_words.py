@@ -7,11 +7,12 @@ _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
+SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nineteen".split())} | {
     word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
 }
+"""The words of the numbers that have one, up to ninety."""
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_WORD = "|".join(sorted((*_SMALL, "hundred", *_LARGE), key=len, reverse=True))
+_WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
 _SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
 _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
@@ -41,8 +42,8 @@ def with_digits(text: str, wanted: str) -> str:
 
 
 def _value(words: list[str]) -> str | None:
-    if len(words) > 1 and all(_SMALL.get(word, 10) < 10 for word in words):
-        return "".join(str(_SMALL[word]) for word in words)
+    if len(words) > 1 and all(SMALL.get(word, 10) < 10 for word in words):
+        return "".join(str(SMALL[word]) for word in words)
     total = group = 0
     last = 0
     for word in words:
@@ -55,7 +56,7 @@ def _value(words: list[str]) -> str | None:
                 return None
             group, last = max(group, 1) * 100, 100
         else:
-            value = _SMALL[word]
+            value = SMALL[word]
             if group and not (last == 100 or (last >= 20 and 0 < value < 10)):
                 return None
             group, last = group + value, value

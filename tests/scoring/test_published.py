@@ -1,0 +1,217 @@
+"""The rules of published scorers and harnesses, against what these gave."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.scoring.published import anls, evalai, longdocurl, mm_niah, mmlongbench_doc, ocrbench, slidevqa
+from vqa_client.types import Question
+
+GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
+needs_goldens = pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
+Case = dict[str, Any]
+SOFT = "vqa_soft_textvqa_vizwiz_okvqa"
+
+
+def best(rule: Callable[[str, str], float]) -> Callable[[Case], float]:
+    return lambda case: max(rule(case["prediction"], reference) for reference in case["references"])
+
+
+def mp(rule: Callable[..., float]) -> Callable[[Case], float]:
+    """The best over the references; DUDE's rows say that there is no answer."""
+    return lambda case: max(
+        rule(case["prediction"], reference, answerable="answer_type" not in case) for reference in case["references"]
+    )
+
+
+def soft(normalise: Callable[[str], str]) -> Callable[[Case], float]:
+    of = evalai.soft(normalise)
+    return lambda case: of(case["prediction"], Question(id="1", text="", references=tuple(case["references"])))
+
+
+def by_format(rule: Callable[..., float]) -> Callable[[Case], float]:
+    return lambda case: rule(case["prediction"], case["reference"], case["answer_format"])
+
+
+def listed(case: Case) -> list[str]:
+    given = case["references"]
+    return [str(one) for one in (given if isinstance(given, list) else [given])]
+
+
+def v2(rule: Callable[..., float], **options: Any) -> Callable[[Case], float]:
+    return lambda case: rule(str(case["prediction"]), listed(case), **options)
+
+
+def v2_single(rule: Callable[..., float]) -> Callable[[Case], float]:
+    return lambda case: rule(str(case["prediction"]), listed(case), single=isinstance(case["references"], str))
+
+
+def ocr(rule: Callable[[str, str, str], float]) -> Callable[[Case], float]:
+    def of(case: Case) -> float:
+        answers = case["answers"] if isinstance(case["answers"], list) else [case["answers"]]
+        return max((rule(case["prediction"], answer, case["dataset_name"]) for answer in answers), default=0.0)
+
+    return of
+
+
+def qa(name: str) -> Callable[[Case], float]:
+    def of(case: Case) -> float:
+        found = slidevqa.answer_overlap(case["prediction"], case["reference"], case["question"])
+        value: float = getattr(found, name)
+        return value
+
+    return of
+
+
+def normalised(side: str) -> Callable[[Case], str]:
+    return lambda case: slidevqa.normalised(case[side], case["question"])
+
+
+def pair(rule: Callable[[str, str], float]) -> Callable[[Case], float]:
+    return lambda case: rule(case["prediction"], case["reference"])
+
+
+TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
+    ("anls", None, "lmms_eval_docvqa_anls", 125, best(anls.anls)),
+    ("anls", None, "vlmevalkit_anls", 125, best(anls.anls)),
+    ("anls", None, "mp_docvqa.anls", 130, mp(anls.anls_mp)),
+    ("anls", None, "mp_docvqa.accuracy", 130, mp(anls.exact_mp)),
+    ("anls", None, "lmms_eval_multidocvqa.anls", 125, mp(anls.anls_mp)),
+    ("anls", None, "lmms_eval_multidocvqa.accuracy", 125, mp(anls.exact_mp)),
+    ("anls", None, "mmf_anls", 124, best(anls.anls_mmf)),
+    ("mmlongbench_doc", "score", "expected", 287, by_format(mmlongbench_doc.score)),
+    ("mmlongbench_doc", "score", "vlmevalkit", 301, by_format(mmlongbench_doc.vlmevalkit)),
+    ("mmlongbench_doc", "score", "lmms_eval", 301, by_format(mmlongbench_doc.lmms_eval)),
+    ("longdocurl", "score", "expected", 152, by_format(longdocurl.score)),
+    ("longdocurl", "score", "vlmevalkit", 154, by_format(longdocurl.vlmevalkit)),
+    ("slidevqa", "qa", "expected.EM", 116, qa("em")),
+    ("slidevqa", "qa", "expected.F1", 116, qa("f1")),
+    ("slidevqa", "qa", "expected.precision", 116, qa("precision")),
+    ("slidevqa", "qa", "expected.recall", 116, qa("recall")),
+    ("slidevqa", "qa", "expected.normalized_prediction", 116, normalised("prediction")),
+    ("slidevqa", "qa", "expected.normalized_reference", 116, normalised("reference")),
+    ("slidevqa", "qa", "lmms_eval.anls", 116, pair(slidevqa.harness_anls)),
+    ("slidevqa", "qa", "lmms_eval.em", 116, pair(slidevqa.harness_em)),
+    ("slidevqa", "qa", "lmms_eval.f1", 116, pair(slidevqa.harness_f1)),
+    (
+        "vqa_soft_textvqa_vizwiz_okvqa",
+        None,
+        "normalized_prediction",
+        93,
+        lambda case: evalai.evalai(case["prediction"]),
+    ),
+    (SOFT, None, "expected", 93, soft(evalai.evalai)),
+    (SOFT, None, "lmms_eval", 93, soft(evalai.evalai)),
+    (SOFT, None, "vlmevalkit_textvqa", 93, soft(evalai.vlmevalkit)),
+    (SOFT, None, "vlmevalkit_vizwiz", 93, soft(evalai.vlmevalkit)),
+    ("ocrbench", None, "expected", 198, ocr(ocrbench.contains)),
+    ("ocrbench", None, "lmms_eval", 198, ocr(ocrbench.contains_half_width)),
+    ("ocrbench_v2_text", "vqa_evaluation", "expected", 18, v2(ocrbench.vqa)),
+    ("ocrbench_v2_text", "vqa_evaluation_case_sensitive", "expected", 26, v2_single(ocrbench.vqa_case_sensitive)),
+    ("ocrbench_v2_text", "cn_vqa_evaluation", "expected", 11, v2_single(ocrbench.vqa_chinese)),
+    (
+        "ocrbench_v2_text",
+        "counting_evaluation",
+        "expected",
+        48,
+        lambda case: v2(ocrbench.counting, regression=case["eval"] == "regression")(case),
+    ),
+    ("ocrbench_v2_text", "math_expression_evaluation", "expected", 6, v2(ocrbench.formula)),
+    ("ocrbench_v2_text", "cn_math_expression_evaluation", "expected", 7, v2(ocrbench.formula_chinese)),
+    ("mm_niah", "reply", "expected", 148, lambda case: mm_niah.score(case["prediction"], case["reference"])),
+]
+
+
+@needs_goldens
+@pytest.mark.parametrize(("file", "kind", "column", "rows", "rule"), TABLE)
+def test_a_rule_gives_what_its_source_gives(
+    file: str, kind: str | None, column: str, rows: int, rule: Callable[[Case], Any]
+) -> None:
+    compared, differ = 0, []
+    for line in (GOLDENS / f"{file}.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        wanted: Any = case if case.get("kind") == kind else None
+        for key in column.split("."):
+            wanted = wanted.get(key) if wanted else None
+        if wanted is not None:
+            compared += 1
+            found = rule(case)
+            if found != (wanted if isinstance(wanted, str) else pytest.approx(wanted, rel=1e-13)):
+                differ.append((case, found))
+    assert not differ, differ[:5]
+    assert compared == rows
+
+
+@needs_goldens
+def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
+    for line in (GOLDENS / "slidevqa.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if case["kind"] == "evidence":
+            found = slidevqa.overlap(case["prediction"], case["reference"])
+            assert found == tuple(case["expected"][name] for name in ("EM", "F1", "precision", "recall"))
+        if case["kind"] == "aggregate":
+            parts: dict[str, list[slidevqa.Overlap]] = {"QA": [], "ES": [], "Main": []}
+            for key, wanted in case["gts"].items():
+                said = case["preds"][key]
+                answers = slidevqa.answer_overlap(said["answer"], wanted["answer"], wanted["question"])
+                slides = slidevqa.overlap(said["evidence_pages"], wanted["evidence_pages"])
+                for name, one in (("QA", answers), ("ES", slides), ("Main", slidevqa.joint(answers, slides))):
+                    parts[name].append(one)
+            for name, all_of in parts.items():
+                means = {"EM": sum(one.em for one in all_of), "F1": sum(one.f1 for one in all_of)}
+                assert {key: value / len(all_of) for key, value in means.items()} == pytest.approx(
+                    case["expected"][name], rel=1e-13
+                )
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "score"),
+    [
+        (anls.anls, ("", ""), 1),
+        (anls.anls, ("abc def", "abc  DEF"), 1),
+        (anls.anls, ("ab", "abcd"), 0.5),
+        (anls.anls_doc, ("ab", "abcd"), 0),
+        (anls.anls, ("a" * 100_000, "b"), 0),
+        (anls.anls_mp, ("None", "none"), 0),
+        (anls.anls_mp, (" ", ""), 0),
+        (mmlongbench_doc.score, ("1" * 5000, "3", "Int"), 0),
+        (mmlongbench_doc.score, ("", "", "Int"), 1),
+        (mmlongbench_doc.lmms_eval, ("9" * 400, "3", "Int"), 0),
+        (mmlongbench_doc.score, ("[" * 5000, "['a']", "List"), 0),
+        (mmlongbench_doc.score, ("['\\d']", "['\\d']", "List"), 1),
+        (mmlongbench_doc.score, ("1" + " " * 50_000 + "(" * 50_000, "1", "Str"), 0),
+        (longdocurl.score, ("[3", [3], "List"), 0),
+        (longdocurl.score, ([{"a": 1, "b": "x"}], [{"c": 1, "d": "x"}], "List"), 1),
+        (mm_niah.score, ("[" * 5000, [1]), 0),
+        (mm_niah.score, ("1" * 5000, 1), 0),
+        (mm_niah.score, ("²", 2), 0),
+        (mm_niah.score, ("none of them", "None"), 1),
+        (mm_niah.score, ("[1, 2]", []), 0),
+        (partial(ocrbench.counting, regression=True), ("1" * 5000, ["5"]), 0),
+        (partial(ocrbench.counting, regression=True), ("5", ["five"]), 0),
+        (ocrbench.letters, ("答案：A、C", ["AC"]), 1),
+        (ocrbench.letters, ("C A", ["AC"]), 0),
+        (ocrbench.multiple_choice, ("B.", ["B"]), 1),
+        (ocrbench.multiple_choice, ("It is B", ["B"]), 0),
+    ],
+)
+def test_a_rule_takes_any_reply(rule: Callable[..., float], given: tuple[Any, ...], score: float) -> None:
+    assert rule(*given) == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("<concise_answer>10</concise_answer>\n<answer_format>Integer</answer_format>", 10),
+        ("<concise_answer>{'a'}</concise_answer> <answer_format>List</answer_format>", ["a"]),
+        ("<concise_answer>a b</concise_answer><answer_format>String</answer_format>", "a b"),
+        ("<concise_answer>10</concise_answer>", longdocurl.NOT_EXTRACTED),
+        ("10", longdocurl.NOT_EXTRACTED),
+    ],
+)
+def test_longdocurls_tags_are_read(reply: str, answer: Any) -> None:
+    assert longdocurl.extracted(reply) == answer

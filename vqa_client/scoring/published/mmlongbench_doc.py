@@ -1,0 +1,204 @@
+"""How MMLongBench-Doc scores an extracted answer, to the letter, and how lmms-eval scores a reply.
+
+The reference's format decides: Int, Float, Str, None (not answerable) or List. Where the published code stops with an
+error, as on a list that is none or on a reference of "3 million" that should be a number, the score is 0, as
+VLMEvalKit has it. It evaluates text as Python; here only literals are read. Source: Ma et al., MMLongBench-Doc
+(NeurIPS 2024), eval/eval_score.py.
+"""
+
+import ast
+import re
+import warnings
+from math import inf, isclose, isfinite
+from typing import Any, Final
+
+from vqa_client.scoring.published.anls import anls_doc
+
+NOT_ANSWERABLE: Final = "Not answerable"
+_ASIDE = re.compile(r"(?<!\s)\s*\([^)]*\)")
+_QUOTES = re.compile(r"^['\"]|['\"]$")
+_EXACT = re.compile(r"\b\d+(-\d+|\s\d+)?\b|\d{4}[-\s]\d{2}([-\s]\d{2})?|[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}")
+_FIRST_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
+_UNITS: Final = (" miles", " mile", " million")
+UNREADABLE: Final = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+
+
+def literal(text: str) -> Any:
+    """A Python literal's value; raises one of UNREADABLE."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.literal_eval(text)
+
+
+def score(answer: str, reference: str, answer_format: str) -> float:
+    """The published score in [0, 1] of an extracted answer."""
+    match answer_format:
+        case "Int":
+            return float(_as_int(answer, reference))
+        case "Float":
+            return float(_same_float(_number_or_text(answer, ""), _number_or_text(reference, reference)))
+        case "Str" | "None":
+            return text_score(clean(answer), clean(reference))
+    return _list_score(answer, reference)
+
+
+def vlmevalkit(answer: str, reference: str, answer_format: str) -> float:
+    """The same in VLMEvalKit, whose table has lost the format None: such a reference is taken for a list."""
+    return score(answer, reference, "List" if answer_format == "None" else answer_format)
+
+
+def clean(text: object) -> str:
+    """Lower case, without remarks in brackets, one quotation mark at each end, dollar and per cent signs."""
+    return without_quotes(without_asides(str(text).lower().strip())).lstrip("$").strip().rstrip("%").strip()
+
+
+def without_asides(text: str) -> str:
+    """A text without what is in brackets, in time that grows with its length only."""
+    before, last, after = text.rpartition(")")
+    return (_ASIDE.sub("", before + last) + after).strip()
+
+
+def without_quotes(text: str) -> str:
+    """A text without one quotation mark at each end."""
+    return _QUOTES.sub("", text).strip()
+
+
+def is_exact(reference: str, notebook: str = "ipynb") -> bool:
+    """Whether a cleaned reference has to be met exactly: an address, a file, a page, a whole number, a time, a date."""
+    return (
+        "https://" in reference
+        or reference.endswith((".py", notebook))
+        or reference.startswith("page")
+        or "a.m." in reference
+        or "p.m." in reference
+        or _EXACT.fullmatch(reference) is not None
+    )
+
+
+def text_score(answer: str, reference: str) -> float:
+    """Equality where the reference is exact, else ANLS; both texts are cleaned already."""
+    return float(answer == reference) if is_exact(reference) else anls_doc(answer, reference)
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def same_float(answer: object, reference: object) -> bool:
+    """A number within 1 %, or equal when rounded as the shorter one is; 100 times more or less counts too.
+
+    Raises ValueError for a reference that isn't a number.
+    """
+    wanted = float(str(reference).strip().rstrip("%"))
+    try:
+        said = float(str(answer).strip().rstrip("%"))
+    except ValueError:
+        return False
+    for target in (wanted / 100, wanted, wanted * 100):
+        places = max(2, min(_places(said), _places(target)))
+        if isclose(target, said, rel_tol=0.01) or round(said, places) == round(target, places):
+            return True
+    return False
+
+
+def lmms_eval(answer: str, reference: str, answer_format: str) -> float:
+    """lmms-eval's score of a reply: the first number found, units and extra spaces left out."""
+    match answer_format:
+        case "Int" | "Float":
+            said, wanted = _first_number(answer), _first_number(reference)
+            if said is None or wanted is None:
+                return 0.0
+            return float(int(said) == int(wanted) if answer_format == "Int" else same_float(said, wanted))
+        case "None":
+            return float(not lmms_eval_answerable(answer))
+        case "List":
+            given, items = sorted(map(_lmms_clean, _items(answer))), sorted(map(_lmms_clean, _items(reference)))
+            if len(given) != len(items):
+                return 0.0
+            if items and (_first_number(items[0]) is not None or _lmms_exact(items[0])):
+                return float(given == items)
+            return min(map(_lmms_anls, given, items), default=1.0)
+    said_text, wanted_text = _lmms_clean(answer), _lmms_clean(reference)
+    return float(said_text == wanted_text) if _lmms_exact(wanted_text) else _lmms_anls(said_text, wanted_text)
+
+
+def lmms_eval_answerable(text: str) -> bool:
+    """Whether lmms-eval takes a reply for an answer."""
+    return _lmms_clean(text) != NOT_ANSWERABLE.lower()
+
+
+def _as_int(answer: str, reference: str) -> bool:
+    try:
+        return int(reference) == int(float(answer))
+    except (ValueError, OverflowError):
+        return reference == ""
+
+
+def _number_or_text(text: str, otherwise: str) -> float | str:
+    try:
+        return float(clean(text))
+    except ValueError:
+        return otherwise
+
+
+def _same_float(answer: float | str, reference: float | str) -> bool:
+    try:
+        return same_float(answer, reference)
+    except ValueError:
+        return False
+
+
+def _places(number: float) -> int:
+    _, point, after = str(number).partition(".")
+    return len(after) if point else 3
+
+
+def _list_score(answer: str, reference: str) -> float:
+    try:
+        given, items = (sorted(map(clean, _published_items(text))) for text in (answer, reference))
+    except UNREADABLE:
+        return 0.0
+    if len(given) != len(items) or not items:
+        return 0.0
+    if is_number(items[0]) or is_exact(items[0]):
+        return float("-".join(given) == "-".join(items))
+    return min(map(anls_doc, given, items))
+
+
+def _published_items(text: str) -> list[Any]:
+    found = literal(text) if text.startswith("[") else text
+    return found if isinstance(found, list) else [found]
+
+
+def _items(text: str) -> list[Any]:
+    try:
+        found = literal(text)
+    except UNREADABLE:
+        found = text
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _first_number(text: str) -> float | None:
+    found = _FIRST_NUMBER.search(text.replace(",", ""))
+    number = float(found[0]) if found else inf
+    return number if isfinite(number) else None
+
+
+def _lmms_clean(text: object) -> str:
+    bare = clean(text)
+    for unit in _UNITS:
+        bare = bare.removesuffix(unit).strip()
+    return " ".join(bare.split())
+
+
+def _lmms_exact(reference: str) -> bool:
+    return "http://" in reference or is_exact(reference, ".ipynb")
+
+
+def _lmms_anls(answer: str, reference: str) -> float:
+    return anls_doc(answer, reference) if answer and reference else float(answer == reference)
