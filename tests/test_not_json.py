@@ -15,15 +15,15 @@ from vqa_client.not_json import fault, without_nan
 from vqa_client.scorefiles.annotations import read_annotations
 from vqa_client.scorefiles.explanations.predictions import read_predictions as read_explanations
 from vqa_client.scorefiles.predictions import read_predictions
+from vqa_client.tables.data_file import read_index
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.explain.loading import read_questions
 from vqa_client.tasks.explain.vqax import VQAX_TASK
-from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.rows import AnnotationRow
 
 
 def annotations(path: Path) -> None:
-    rows = read_records(path, "annotations").file
+    rows = read_index(path, "annotations")
     for index, record in rows.records():
         rows.decode(index, record, AnnotationRow)
 

@@ -5,19 +5,24 @@ from typing import Final
 
 _BYTE: Final = re.compile(r"\(byte (\d+)\)")
 _NOT_A_NUMBER: Final = re.compile(rb"NaN|Infinity")
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
 _EITHER: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:NaN|Infinity)', re.DOTALL)
 
 
 def fault(error: Exception, text: bytes | memoryview) -> str:
     """What msgspec says of `text`, or which item and field of it have NaN or an infinity instead of a value."""
-    found = _BYTE.search(str(error))
-    at = int(found[1]) if found else len(text)
+    at = byte_of(error, len(text))
     literal = _NOT_A_NUMBER.match(text, at)
     if literal is None:
         return str(error)
     sign = "-" if bytes(text[at - 1 : at]) == b"-" else ""
     return f"{sign}{literal[0].decode()} in {_place(text, at)}, which JSON doesn't have: write null, or an empty text"
+
+
+def byte_of(error: Exception, end: int) -> int:
+    """The place that an error of msgspec names; `end` where it names none."""
+    found = _BYTE.search(str(error))
+    return int(found[1]) if found else end
 
 
 def without_nan(text: bytes) -> bytes:
@@ -29,7 +34,7 @@ def _place(text: bytes | memoryview, at: int) -> str:
     """The item of a list, or of lines the record, and the field that begin before `at` and don't end there."""
     around: list[str | int] = []
     name, records = "", 0
-    for token in (found[0] for found in _TOKEN.finditer(text, 0, at)):
+    for token in (found[0] for found in TOKEN.finditer(text, 0, at)):
         if token in (b"{", b"["):
             if around and isinstance(around[-1], str):
                 around[-1] = name

@@ -40,8 +40,7 @@ from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
-from vqa_client.tasks.longbench.data_file import read_index
-from vqa_client.tasks.vqa2.records import read_records
+from vqa_client.tables.data_file import read_index
 from vqa_client.types import Answer, Completion, Record
 
 MOST_PIXELS = 1_000_000
@@ -154,7 +153,7 @@ def _data(data: bytes) -> None:
 
 def _vqa2(data: bytes) -> None:
     with _file(data, "questions.json") as path:
-        file = read_records(path, "questions").file
+        file = read_index(path, "questions")
         for index, record in file.records():
             file.decode(index, record, dict)
 

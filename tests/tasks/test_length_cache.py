@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.tasks.documents import mc_record, write_list
+from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks.longbench import length_cache, length_worker
-from vqa_client.tasks.longbench.data_file import DataFile, read_index
 
 SENTENCE = "The boats lay at the quay and nobody counted them. "
 LENGTHS = {0: 500, 1: 900, 2: 1_800, 3: 6_000, 4: 20_000}

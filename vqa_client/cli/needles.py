@@ -5,7 +5,7 @@ from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count
 from vqa_client.pages.needles import Hidden, write_needles
 from vqa_client.settings.perturb import NeedlesSettings
-from vqa_client.tasks.longbench.data_file import read_index
+from vqa_client.tables.data_file import read_index
 
 SHOWN_IDS = 5
 

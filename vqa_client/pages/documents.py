@@ -12,8 +12,8 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.pages.characters import is_blank
+from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks.longbench import Row
-from vqa_client.tasks.longbench.data_file import DataFile, read_index
 
 _LONGEST_ID_BYTES = 200
 _NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]|^[.~]|^$")

@@ -15,8 +15,8 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.pages.needle_values import VALUES
 from vqa_client.scoring.containment import folded
+from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks import longbench
-from vqa_client.tasks.longbench.data_file import DataFile, read_index
 
 NO_CONTEXT = "no_context"
 FEW_SENTENCES = "too_few_sentences"

@@ -11,7 +11,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
 from vqa_client.tasks.longbench.context_length import BUCKETS
-from vqa_client.tasks.longbench.data_file import DataFile
+from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.longbench.length_worker import Job, count, count_in_processes
 
 _PROCESS_BYTES = 8 << 20

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from vqa_client.errors import DataError
 from vqa_client.tasks.longbench import Pages, PathLike, Row, length_cache
 from vqa_client.tasks.longbench.context_length import BUCKETS, bucket_by_size
-from vqa_client.tasks.longbench.data_file import DataFile, read_index
+from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks.longbench.shown import ShownPages
 from vqa_client.types import UNKNOWN
 

@@ -23,10 +23,10 @@ from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import in_ascii, normalised
 from vqa_client.scoring.wrappers import labelled
 from vqa_client.settings.vqa2 import Vqa2Settings
+from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.tasks.vqa2.combined import combine
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files, find_files
-from vqa_client.tasks.vqa2.records import read_records
 from vqa_client.tasks.vqa2.report import Setup, model_name, writer
 from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of
 from vqa_client.tasks.vqa2.sample import SUBTYPE, make_sample
@@ -99,18 +99,18 @@ def load(
     Left out, by id, are "no_annotation", "no_question", "duplicate_question", "duplicate_annotation" and, of those
     drawn, "no_image" and "no_answer". Raises DataError, also where every drawn question lacks its image.
     """
-    questions = read_records(files.questions, "questions")
-    annotations = read_records(files.annotations, "annotations") if files.annotations else None
+    questions = read_index(files.questions, "questions")
+    annotations = read_index(files.annotations, "annotations") if files.annotations else None
     paired, left_out = pair(questions, annotations)
     drawn = paired.sample(num_questions, seed)
     drawn = drawn.picked(range(len(drawn))[:limit])
-    images = ImageFolders(files.image_roots, questions.subtype)
+    images = ImageFolders(files.image_roots, questions.texts.get("data_subtype", ""))
     asked, without = askable(drawn, images if finds_images else None)
     if "no_image" in without:
         _tell_lost(drawn, images, len(without["no_image"]), note)
     for oddity in oddities(asked):
         note(oddity)
-    digests = questions.file.sha256 + (annotations.file.sha256 if annotations else "")
+    digests = questions.sha256 + (annotations.sha256 if annotations else "")
     return Loaded(
         questions=_Questions(paired=asked, images=images, variant=variant),
         count=len(asked),

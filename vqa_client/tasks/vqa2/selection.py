@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS
+from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.vqa2.files import ImageFolders
-from vqa_client.tasks.vqa2.records import RecordList
 from vqa_client.tasks.vqa2.rows import AnnotationRow, Id, QuestionRow
 
 USUAL_ANSWERS = 10
@@ -29,8 +29,8 @@ class Pairing(Struct, frozen=True, kw_only=True):
     each of them has an id.
     """
 
-    questions: RecordList
-    annotations: RecordList | None
+    questions: DataFile
+    annotations: DataFile | None
     answers: bytes
     places: "array[int]"
     annotated: "array[int]"
@@ -41,13 +41,13 @@ class Pairing(Struct, frozen=True, kw_only=True):
     def rows(self) -> Iterator[tuple[QuestionRow, AnnotationRow | None]]:
         """Read each question and its annotation anew; raises DataError that names the record and the field."""
         annotations = self._annotation_rows()
-        for index, record in self.questions.file.picked(self.places):
-            row = self.questions.file.decode(index, record, QuestionRow, hint=_HINT)
+        for index, record in self.questions.picked(self.places):
+            row = self.questions.decode(index, record, QuestionRow, hint=_HINT)
             yield row, next(annotations, None)
 
     def _annotation_rows(self) -> Iterator[AnnotationRow]:
         if self.annotations is not None:
-            file = self.annotations.file
+            file = self.annotations
             for index, record in file.picked(self.annotated):
                 yield file.decode(index, record, AnnotationRow, hint=_HINT)
 
@@ -92,7 +92,7 @@ class _Question(Struct, gc=False):
     question: str
 
 
-def pair(questions: RecordList, annotations: RecordList | None) -> tuple[Pairing, Reasons]:
+def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Reasons]:
     """Join by id, in the order of the questions; of several records with one id the first counts.
 
     Left out are "no_annotation", "no_question", "duplicate_question" and "duplicate_annotation". Raises DataError.
@@ -100,8 +100,8 @@ def pair(questions: RecordList, annotations: RecordList | None) -> tuple[Pairing
     left: Reasons = {}
     where, answers = _by_id(annotations, left)
     places, annotated = array("q"), array("q")
-    for index, record in questions.file.records():
-        name = str(questions.file.decode(index, record, _Question, hint=_HINT).question_id)
+    for index, record in questions.records():
+        name = str(questions.decode(index, record, _Question, hint=_HINT).question_id)
         found = where.get(name, _NONE)
         where[name] = _TAKEN
         if found == _TAKEN:
@@ -118,12 +118,12 @@ def pair(questions: RecordList, annotations: RecordList | None) -> tuple[Pairing
     return paired, left
 
 
-def _by_id(annotations: RecordList | None, left: Reasons) -> tuple[dict[str, int], bytes]:
+def _by_id(annotations: DataFile | None, left: Reasons) -> tuple[dict[str, int], bytes]:
     where: dict[str, int] = {}
     answers = bytearray()
     if annotations is not None:
-        for index, record in annotations.file.records():
-            row = annotations.file.decode(index, record, _Annotation, hint=_HINT)
+        for index, record in annotations.records():
+            row = annotations.decode(index, record, _Annotation, hint=_HINT)
             name = str(row.question_id)
             answers.append(row.described())
             if where.setdefault(name, index) != index:
@@ -135,7 +135,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
     """Keep what has an image and an answer; left out are "no_image" (never without `images`) and "no_answer"."""
     left: Reasons = {}
     kept = array("q")
-    file = paired.questions.file
+    file = paired.questions
     for at, (index, record) in enumerate(file.picked(paired.places)):
         row = file.decode(index, record, _Question, hint=_HINT)
         reason = "" if images is None or images.path(row.image_id) else "no_image"
@@ -150,7 +150,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
 
 def lost(paired: Pairing, images: ImageFolders) -> str:
     """Name the first question without its image, and what was looked for; there has to be one."""
-    file = paired.questions.file
+    file = paired.questions
     rows = (file.decode(index, record, _Question, hint=_HINT) for index, record in file.picked(paired.places))
     row = next(row for row in rows if not images.path(row.image_id))
     return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
@@ -159,7 +159,7 @@ def lost(paired: Pairing, images: ImageFolders) -> str:
 def oddities(paired: Pairing) -> list[str]:
     """Say what the accuracy of the questions depends on and nobody can see in it."""
     if paired.annotations is None:
-        return [f"there are no annotations for {paired.questions.file.path}: replies are kept and not scored"]
+        return [f"there are no annotations for {paired.questions.path}: replies are kept and not scored"]
     found = [paired.answers[place] for place in paired.annotated]
     counts = [one & _MOST_ANSWERS for one in found]
     said = (

@@ -1,0 +1,223 @@
+"""The records of a JSON data file by their places: any of them is read again at the cost of a few bytes per record."""
+
+import functools
+import hashlib
+import mmap
+import os
+import re
+import stat
+from array import array
+from collections.abc import Iterable, Iterator
+from io import BufferedReader
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.files import FileState, state_of
+from vqa_client.not_json import TOKEN, byte_of, fault, without_nan
+
+_BOM = b"\xef\xbb\xbf"
+_BLANK = b" \t\r\n"
+_LOOKED_AT = 4096
+_LINE_END = re.compile(rb"\n")
+_BEFORE_VALUE = re.compile(rb'[ \t\r\n]*[{,][ \t\r\n]*"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
+
+_skipped = msgspec.json.Decoder(Raw).decode
+
+Row = TypeVar("Row")
+
+
+class DataFile(Struct, frozen=True, kw_only=True):
+    """Where each record of `path` begins and ends, in bytes, and the digest of the whole file.
+
+    `texts` are the texts beside the list in a file that is an object, such as `data_subtype`.
+    """
+
+    path: str
+    sha256: str
+    starts: "array[int]"
+    ends: "array[int]"
+    texts: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def records(self) -> Iterator[tuple[int, bytes]]:
+        """Give each record's index and bytes, in file order."""
+        return self.picked(range(len(self)))
+
+    def picked(self, indices: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """Give the records at `indices`; raises DataError when the file can no longer be read."""
+        with _opened(self.path) as file:
+            for index in indices:
+                file.seek(self.starts[index])
+                yield index, file.read(self.ends[index] - self.starts[index])
+
+    def decode(self, index: int, record: bytes, row_type: type[Row], *, hint: str = "") -> Row:
+        """Read one record as `row_type`; raises DataError that names the record and the field."""
+        try:
+            return msgspec.json.decode(record, type=row_type)
+        except UNDECODABLE as error:
+            raise DataError(f"{self.path}: record {index}{_named(record)}: {fault(error, record)}", hint=hint) from None
+
+
+class _AnyId(Struct):
+    id: str | int = msgspec.field(name="_id", default="")
+
+
+def _named(record: bytes) -> str:
+    try:
+        found = msgspec.json.decode(without_nan(record), type=_AnyId).id
+    except UNDECODABLE:
+        return ""
+    return f" (_id {found!r})" if found != "" else ""
+
+
+def _opened(path: str) -> BufferedReader:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise DataError(f"can't read {path}: {error.strerror or error}") from None
+
+
+def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
+    """Find the records of a file that is a JSON list, or else has one per line; a byte order mark may come first.
+
+    With `key` the file is a list, or an object with the list under that key. The last few files are remembered until
+    they change. Raises DataError when the file is missing, empty or of another form.
+    """
+    name = os.fspath(path)
+    try:
+        found = os.stat(name)
+    except OSError as error:
+        raise DataError(f"can't read {name}: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else 'not a file'}", hint=_hint(key))
+    return _read_index(name, key, state_of(found))
+
+
+def _hint(key: str) -> str:
+    """The forms that are read."""
+    if key:
+        return f'a file of this kind is a JSON object with a list of records, {{"{key}": [...]}}, in UTF-8'
+    return "a data file is a JSON list of records, or one JSON record per line, in UTF-8"
+
+
+@functools.lru_cache(maxsize=4)
+def _read_index(path: str, key: str, state: FileState) -> DataFile:
+    typecode = "I" if state[0] < 1 << 32 else "Q"
+    with _opened(path) as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    found = _Found(path=path, key=key, text=text, starts=array(typecode), ends=array(typecode))
+    found.look()
+    if not found.starts:
+        raise DataError(f"{path} has no record", hint=_hint(key))
+    return DataFile(path=path, sha256=sha256, starts=found.starts, ends=found.ends, texts=found.texts)
+
+
+class _Found(Struct, kw_only=True):
+    """The places of the records in a mapped file."""
+
+    path: str
+    key: str
+    text: mmap.mmap
+    starts: "array[int]"
+    ends: "array[int]"
+    texts: dict[str, str] = {}
+
+    def look(self) -> None:
+        begin = len(_BOM) if self.text[: len(_BOM)] == _BOM else 0
+        first = self.text[begin : begin + _LOOKED_AT].lstrip(_BLANK)[:1]
+        if first == b"{" and self.key:
+            self._in_object(begin)
+        elif first == b"{":
+            self._in_lines(begin)
+        elif first == b"[":
+            self._in_list(begin, self._decoded(begin, list[Raw]))
+        else:
+            near = self.text[begin : begin + 12]
+            raise DataError(f"{self.path} begins with {near!r}: not a list of records", hint=_hint(self.key))
+
+    def _in_object(self, begin: int) -> None:
+        members = self._decoded(begin, dict[str, Raw])
+        for name, value in members.items():
+            before = _BEFORE_VALUE.match(self.text, begin)
+            begin = before.end() if before else len(self.text)
+            if name == self.key:
+                break
+            begin += len(value)
+        if self.text[begin : begin + 1] != b"[":
+            raise DataError(f"{self.path} has no list `{self.key}`", hint=_hint(self.key))
+        self._in_list(begin, msgspec.json.decode(members[self.key], type=list[Raw]))
+        texts = {name: value for name, value in members.items() if bytes(memoryview(value)[:1]) == b'"'}
+        self.texts = {name: msgspec.json.decode(value, type=str) for name, value in texts.items()}
+
+    def _in_list(self, end: int, records: list[Raw]) -> None:
+        """The records of a list that begins at `end`: between them are commas and blanks alone."""
+        for record in records:
+            start = self.text.find(b"{", end)
+            if start < 0 or self.text[end:start].strip(_BLANK) != (b"," if self.starts else b"["):
+                raise self._broken(end + 1, "not an object")
+            end = start + len(record)
+            self.starts.append(start)
+            self.ends.append(end)
+
+    def _in_lines(self, end: int) -> None:
+        self.text.seek(end)
+        for line in iter(self.text.readline, b""):
+            start, end = end + len(line) - len(line.lstrip(_BLANK)), end + len(line)
+            if record := line.strip(_BLANK):
+                self._check(start, record)
+                self.starts.append(start)
+                self.ends.append(start + len(record))
+
+    def _decoded(self, begin: int, kind: type[Any]) -> Any:
+        text = memoryview(self.text)[begin:]
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except UNDECODABLE as error:
+            at, what = begin + byte_of(error, len(text)), fault(error, text)
+        if self.key and kind is not list[Raw]:
+            listed = re.compile(rb'"%b"\s*:\s*(?=\[)' % re.escape(self.key.encode())).search(self.text, begin, at)
+            begin = listed.end() if listed else at
+        for start, end in _by_brackets(self.text, begin):
+            if start >= at:
+                break
+            self._check(start, self.text[start:end])
+            self.starts.append(start)
+        raise self._broken(at, what)
+
+    def _check(self, start: int, record: bytes) -> None:
+        """Raise DataError for a record that is broken."""
+        try:
+            if record[:1] == b"{":
+                _skipped(record)
+                return
+            what = "not an object"
+        except UNDECODABLE as error:
+            what = fault(error, record)
+        raise self._broken(start, what, _named(record))
+
+    def _broken(self, at: int, what: str, named: str = "") -> DataError:
+        line = 1 + len(_LINE_END.findall(self.text, 0, at))
+        near = self.text[at : at + 40].split(b"\n")[0].decode("utf-8", "replace")
+        place = f"line {line}, at {repr(near) if near else 'the end of the file'}"
+        return DataError(f"{self.path}: record {len(self.starts)}{named}: {what}: {place}", hint=_hint(self.key))
+
+
+def _by_brackets(text: mmap.mmap, begin: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of each object of a list that no parser takes."""
+    depth = start = 0
+    for token in TOKEN.finditer(text, begin):
+        if token[0] in (b"{", b"["):
+            depth += 1
+            start = token.start() if depth == 2 else start
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+            if depth == 1:
+                yield start, token.end()
+    if depth > 1:
+        yield start, len(text)
