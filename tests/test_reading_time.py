@@ -1,5 +1,6 @@
 """No text of whatever content takes long to read: time grows with the length, and the loop is never held up."""
 
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -14,6 +15,8 @@ from vqa_client.scoring import runaway
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.explanation_metrics.tokens import simple_tokens
 from vqa_client.scoring.polarity import polarity
+from vqa_client.scoring.published import choice_readers
+from vqa_client.scoring.published.mmmu import open_right
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.runaway import READ_CHARACTERS, read_part
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
@@ -53,6 +56,7 @@ UNITS: Final = (
     *("&", "&lt;", '"', "'", "n't ", "@", "a@", "http://", "www.-", "a.", ".com ", "-LRB-", "data:a;base64,", "<title"),
     *("answer: ", "the answer is ", "(A) ", "option ", "because ", ", since ", "yes ", "neutral ", "reason: ", "137 "),
     *("<think>", "</think>", "<|", "[THINK]", "question: ", "\nquestion:", "red bus ", '{"answer": ', "I can't "),
+    *("1", "1e", "Answer:", "answer is ", "is =", "(A", "A.", "ANSWER ", "\n\n"),
 )
 TOKEN_UNITS: Final = (
     "😀",
@@ -95,6 +99,9 @@ def tasks() -> Iterator[tuple[str, Task, Question]]:
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
 Reads = Callable[[str], object]
+PUBLISHED: Final = [
+    each for name, each in vars(choice_readers).items() if inspect.isfunction(each) and not name.startswith("_")
+]
 READINGS: Final[dict[str, Reads]] = {
     "tokens": ptb_tokens,
     "simple tokens": simple_tokens,
@@ -106,6 +113,8 @@ READINGS: Final[dict[str, Reads]] = {
     "vqa2 by words": lambda text: enhanced_score_by_words("red bus", text),
     "error message": lambda text: error_message(text.encode()),
     "excerpt": lambda text: excerpt(text.encode()),
+    "published choices": lambda text: [read(text, CHOICES) for read in PUBLISHED],
+    "published MMMU": lambda text: open_right(text, ["137", "red bus"]),
 }
 
 

@@ -1,0 +1,236 @@
+"""How published scorers read the chosen label out of a reply, to the letter: each takes the reply and label -> text.
+
+A reader gives the label, which may be one that the question doesn't have, or None where the scorer finds none: it then
+asks a judge, draws at random, or counts the reply as wrong. Each docstring names the scorer.
+"""
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+Options = Mapping[str, str]
+Reader = Callable[[str, Options], str | None]
+
+_ENDS: Final = ",.!?;:'"
+_QUOTE: Final = '"'
+_NO_REPLY: Final = "Failed to obtain answer via API"
+_KIT_REFUSALS: Final = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+_KIT_MARKS: Final = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_KIT_CUE: Final = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
+_MCQ_CUES: Final = (
+    *("the answer is", "answer is", "the correct answer is", "correct answer is", "the best answer is"),
+    *("best answer is", "the correct option is", "correct option is", "the best option is", "best option is"),
+    *("the choice is", "choice is", "the correct choice is", "correct choice is", "i choose", "i select", "i pick"),
+    *("my answer is", "my choice is", "옵션", "정답은", "답은", "답:", "答案是", "答案为", "选", "答えは"),
+)
+_MCQ_FORMS: Final = ((6, "({})"), (5, "{}."), (4, "{}:"), (3, "{})"), (2, "{} "))
+_MMBENCH_FORMS: Final = (
+    *("{}.", "{},", "{}:", "{})", "{}).", "({})", "({})."),
+    *(":{}", ":{},", ":{}.", ":{})", ":{})."),
+)
+_VSTAR_FORMS: Final = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        r"^([A-D])",
+        r"(?:ANSWER|CHOICE|OPTION)(?:\s+IS)?[\s:]+([A-D])",
+        r"\(([A-D])\)",
+        r"([A-D])\s*[.)\]]",
+        r"(?:^|\s)([A-D])(?:\s|$)",
+    )
+)
+_BLINK_LETTER: Final = re.compile(r"[(\s]*([A-Z])", re.IGNORECASE)
+_SCIENCEQA_SENTENCE: Final = re.compile(r"The answer is ([A-Z]).")
+_AI2D_LETTER: Final = re.compile(r"\s*([A-Z])\.")
+_NO_PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation))
+_CAPITAL: Final = re.compile(r"[A-Z]")
+
+
+def kit_label(reply: str, options: Options) -> str | None:
+    """VLMEvalKit's `can_infer_option` (e8e78f05): one label among the last four words; "Z" for a refusal."""
+    if _NO_REPLY in reply:
+        return None
+    if any(refusal in reply for refusal in _KIT_REFUSALS):
+        return "Z"
+    words = reply.translate(_KIT_MARKS).split()
+    there = [label for label in options if label in words]
+    if len(there) == 1 and words.index(there[0]) > len(words) - 5:
+        return there[0]
+    if not there and "Z" in words:
+        return "Z"
+    cue = _KIT_CUE.search(reply)
+    return cue[1].upper() if cue and cue[1].upper() in options else None
+
+
+def kit(reply: str, options: Options) -> str | None:
+    """VLMEvalKit's `can_infer`: the label, else the one option whose text is in a reply that isn't much longer."""
+    longest = 2 * sum(len(text) for text in options.values())
+    return kit_label(reply, options) or (_option_in(reply, options) if len(reply.lower()) <= longest else None)
+
+
+def kit_step_by_step(reply: str, options: Options) -> str | None:
+    """VLMEvalKit's reading of MMMU-Pro after a chain of thought: of the last line that starts with "Answer:"."""
+    lines = [line for line in reply.split("\n") if line.strip().startswith("Answer:")]
+    tail = lines[-1].strip().removeprefix("Answer:").strip() if lines else reply
+    capitals = set(_CAPITAL.findall(tail)) if lines else set()
+    return capitals.pop() if len(capitals) == 1 else kit(tail, options)
+
+
+def lmms_mcq(reply: str, options: Options) -> str | None:
+    """lmms-eval's `extract_mcq_answer` (75571cfe): the form of highest rank wins, in it the last place."""
+    text = f" {_stripped(reply.strip()).strip(_QUOTE)} "
+    lower, bare = text.lower(), text.strip()
+    found = [
+        (rank, text.rfind(form.format(label)), label)
+        for rank, form in _MCQ_FORMS
+        for label in options
+        if form.format(label) in text
+    ]
+    for start in (place + len(cue) for cue in _MCQ_CUES if (place := lower.find(cue)) >= 0):
+        found += [(7, place, label) for label in options if (place := text.find(label, start)) >= 0]
+    for label in options:
+        if bare.startswith(label) and not bare[1:2].isalpha():
+            found.append((10, 0, label))
+        if bare.endswith(label) and not bare[-2:-1].isalpha():
+            found.append((9, len(text), label))
+    found = found or [(0, text.rfind(label), label) for label in options if label in text]
+    return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+def lmms_mcq_abcd(reply: str, options: Options) -> str | None:
+    """The same for A to D, whatever the options."""
+    del options
+    return lmms_mcq(reply, dict.fromkeys("ABCD", ""))
+
+
+def mmmu(reply: str, options: Options) -> str | None:
+    """MMMU's own reader (bb0b95a): (X), else X between spaces, else an option's text in over 5 words."""
+    text = f" {_stripped(reply)} "
+    return _last(text, options, (("({})", "({})"), (" {} ", " {} ")))
+
+
+def mmmu_pro(reply: str, options: Options) -> str | None:
+    """MMMU-Pro's own reader (bb0b95a): the one label after the last "Answer:", else as lmms-eval reads MMMU."""
+    _, cue, tail = reply.rpartition("Answer:")
+    there = [label for label in options if cue and label in tail]
+    return there[0] if len(there) == 1 else lmms_mmmu(reply, options)
+
+
+def lmms_mmmu(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for MMMU (75571cfe): (X), else X before a space, else X before a stop, else an option's text.
+
+    Of several with a space or a stop behind them, the last that is between spaces wins, or the first where none is.
+    """
+    text = f" {_stripped(reply)} "
+    return _last(text, options, (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")))
+
+
+def lmms_mmbench(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for MMBench (75571cfe): A to E as a word, whatever the options, else an option's text."""
+    words = [] if _NO_REPLY in reply else reply.split()
+    for form in ("{}", *_MMBENCH_FORMS):
+        there = [label for label in "ABCDE" if form.format(label) in words]
+        if len(there) == 1 and not (form == "{}" and "A" in words and len(words) > 3):
+            return there[0]
+    return _option_in(reply, options)
+
+
+def lmms_vstar(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for V*Bench (75571cfe), a leading A to D, else four forms, else the only letter."""
+    del options
+    text = reply.strip().upper()
+    for form in _VSTAR_FORMS:
+        if found := form.search(text):
+            return found[1].upper()
+    letters = [character for character in text if character in "ABCD"]
+    return letters[0] if len(letters) == 1 else None
+
+
+def blink(reply: str, options: Options) -> str | None:
+    """BLINK's own rule (2d6a779): the label, else the one "(X)" that is a word of the last paragraph or of all."""
+    for label in "ABCDE":
+        if reply in (label, f"({label})"):
+            return label
+    whole, last = (
+        {label for label in options if f"({label})" in words}
+        for words in (set(reply.split()), set(reply.rpartition("\n\n")[2].split()))
+    )
+    if not whole or 1 not in (len(whole), len(last)):
+        return None
+    return (last if len(last) == 1 else whole).pop()
+
+
+def lmms_blink(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for BLINK (75571cfe): the first letter of the reply, whatever word it begins."""
+    del options
+    found = _BLINK_LETTER.match(reply)
+    return found[1].upper() if found else None
+
+
+def scienceqa(reply: str, options: Options) -> str | None:
+    """ScienceQA's own reader (2cbf831): the one "The answer is X" that something follows."""
+    found = _SCIENCEQA_SENTENCE.findall(reply)
+    return found[0] if len(found) == 1 and found[0] in options else None
+
+
+def lmms_scienceqa(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for ScienceQA (75571cfe): the label alone, in either case, or one with a stop that leads."""
+    text = reply.strip()
+    return _same(text, options) or next((label for label in options if text.startswith(f"{label}.")), None)
+
+
+def lmms_ai2d(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for AI2D (75571cfe): a leading "X.", else the label alone without case and punctuation."""
+    found = _AI2D_LETTER.match(reply)
+    return _same((found[1] if found else reply.strip()).translate(_NO_PUNCTUATION), options)
+
+
+def lmms_seedbench(reply: str, options: Options) -> str | None:
+    """lmms-eval's reader for SEED-Bench (75571cfe): the first character, in either case."""
+    return _same(reply.strip()[:1], options)
+
+
+def mmstar(reply: str, options: Options) -> str | None:
+    """MMStar's own reader (88f243a): the first character, or the one behind "(", "option " or "the answer is "."""
+    text = reply.strip().lower().replace("\n", " ")
+    starts = ("", "(", "option ", "the answer is ")
+    read = (_same(text[len(start) : len(start) + 1], options) for start in starts if text.startswith(start))
+    return next(filter(None, read), None)
+
+
+def _stripped(reply: str) -> str:
+    """The reply without each of these characters at its ends, one after the other: "A.," keeps its stop."""
+    for character in _ENDS:
+        reply = reply.strip(character)
+    return reply
+
+
+def _same(text: str, options: Options) -> str | None:
+    return next((label for label in options if text.lower() == label.lower()), None)
+
+
+def _option_in(reply: str, options: Options) -> str | None:
+    """The one option whose text is in the reply."""
+    lower = reply.lower()
+    there = [label for label, text in options.items() if text.lower() in lower]
+    return there[0] if len(there) == 1 else None
+
+
+def _last(text: str, options: Options, forms: Iterable[tuple[str, str]]) -> str | None:
+    """The label that comes last in the first form that is there, or the option whose text does in more than 5 words.
+
+    Each form is followed by the one whose last place counts.
+    """
+    for form, ranked_by in forms:
+        if there := [label for label in options if form.format(label) in text]:
+            return max(there, key=lambda label: text.rfind(ranked_by.format(label)))
+    if len(text.split()) <= 5:
+        return None
+    lower = text.lower()
+    there = [label for label, option in options.items() if option.lower() in lower]
+    return max(there, key=lambda label: lower.rfind(options[label].lower()), default=None)
