@@ -7,12 +7,14 @@ line of its docstring is its title. Command, settings, resume, reports, page and
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
+from vqa_client.errors import UsageError
+from vqa_client.prompt import Prompt, numbered, template_for
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choices.modes import MEANINGS, SCORING_VERSION, parse_with, score_with
@@ -22,8 +24,7 @@ from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
-from vqa_client.template import choices_text, fill, template_for
-from vqa_client.types import Answer, Choosing, Question, Record, Score
+from vqa_client.types import Answer, Choosing, Content, Question, Record, Score
 
 __all__ = [
     "ALL_RIGHT",
@@ -36,6 +37,7 @@ __all__ = [
     "Beside",
     "Breakdown",
     "Combined",
+    "Content",
     "Form",
     "Home",
     "LeftOut",
@@ -46,6 +48,7 @@ __all__ = [
     "Part",
     "Picture",
     "Place",
+    "Prompt",
     "Question",
     "Record",
     "Scored",
@@ -55,6 +58,7 @@ __all__ = [
     "best_of",
     "choice",
     "mean_over",
+    "numbered",
     "only",
     "pope_yes",
     "relaxed",
@@ -132,9 +136,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     `load` gives its questions; `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
     is the first metric, or the one that `headline` names; its reading gives a record's answer, unless `answers_by`
-    names another metric. `measure` says in words what the headline's accuracy is. `prompt` is a template or gives a
-    question's prompt; `frame` puts something around it. `ideal_reply` is what a model that is always right would say,
-    for `vqa-client selftest`.
+    names another metric. `measure` says in words what the headline's accuracy is. `prompt` is a Prompt or its text.
+    `prompt_forms` are others by name, such as a published one, for --prompt_form, and `form` names the one that was
+    chosen. `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`.
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text; `choosing` is set where answers are
@@ -153,9 +157,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     measure: str = ""
     totals: tuple[Total, ...] = ()
     breakdowns: tuple[Breakdown | str, ...] = ()
-    prompt: str | Callable[[Question], str] = "{question}"
-    frame: Callable[[str, Question], str] | None = None
-    text_first: bool = False
+    prompt: Prompt | str | Callable[[Question], str | Content] = "{question}"
+    prompt_forms: Mapping[str, Prompt] = NO_OPTIONS
+    form: str = ""
     ideal_reply: Callable[[Question], str] = first_reference
     unit: str = "image"
     question_type: str = ""
@@ -198,8 +202,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     def template(self, given: str | None) -> tuple[str | None, str]:
         """The config's template where it fits the benchmark, and a note for people where it doesn't."""
-        if isinstance(self.prompt, str):
-            chosen, message = template_for(given, self.prompt, self.name)
+        own = self._prompt().text
+        if self.form:
+            return None, f"--prompt_form {self.form} is asked, not the config's prompt_template" if given else ""
+        if isinstance(own, str):
+            chosen, message = template_for(given, own, self.name)
             if self.choosing and given:
                 message = (
                     f"--choice_mode {self.choosing.mode}: the config's prompt_template is kept; it should ask for "
@@ -208,24 +215,39 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             return chosen, message
         return None, f"{self.name} asks with its own prompts, not with the config's template" if given else ""
 
+    def formed(self, form: str) -> Self:
+        """The same benchmark asked with one of its prompt forms; raises UsageError for a name that it doesn't have."""
+        if not form:
+            return self
+        if form not in self.prompt_forms:
+            known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has one prompt alone"
+            raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
+        return replace(self, prompt=self.prompt_forms[form], form=form)
+
+    def _prompt(self, template: str | None = None) -> Prompt:
+        """The prompt, its text replaced by a template where one is given."""
+        prompt = self.prompt if isinstance(self.prompt, Prompt) else Prompt(self.prompt)
+        return replace(prompt, text=template) if template else prompt
+
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
         """A reply's answer as a metric reads it."""
         if metric.read is not None:
             return metric.read(reply, question)
         return reply.without_answer() if reply.status else self.parse(reply, question)
 
-    def task(self, prompt_template: str | None = None, scoring: Mapping[str, str] = NO_OPTIONS) -> Task:
-        """The functions that the engine calls; `scoring` are the options that decide how replies are read."""
-        headline, answering = self.headline_metric, self.answering_metric
-        template = prompt_template or self.prompt
-        scoring = {**scoring, **self.scoring, "version": self.version}
+    def task(
+        self,
+        prompt_template: str | None = None,
+        scoring: Mapping[str, str] = NO_OPTIONS,
+        system: str | None = None,
+    ) -> Task:
+        """The functions that the engine calls; `scoring` are the options that decide how replies are read.
 
-        def prompt(question: Question) -> str:
-            if isinstance(template, str):
-                text = fill(template, question=question.text, choices=choices_text(question.choices))
-            else:
-                text = template(question)
-            return self.frame(text, question) if self.frame else text
+        `prompt_template` and `system`, where they are given, take the place of the benchmark's own.
+        """
+        headline, answering = self.headline_metric, self.answering_metric
+        prompt = self._prompt(prompt_template)
+        scoring = {**scoring, **self.scoring, "version": self.version}
 
         def parse(reply: Reply, question: Question) -> Answer:
             return self.answer(answering, reply, question)
@@ -244,12 +266,14 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
         task = Task(
             name=self.name,
-            prompt=prompt,
+            content=prompt.content,
+            check=prompt.check if prompt.marks else None,
+            system=prompt.system if system is None else system,
+            parameters={"max_tokens": prompt.max_tokens} if prompt.max_tokens else {},
             parse=parse,
             score=score,
             scoring=scoring,
             headline=headline.name,
-            text_first=self.text_first,
             description=self.description(),
         )
         return _with_choosing(task, self.choosing) if self.choosing else task

@@ -65,6 +65,7 @@ class ModelSettings(BaseModel):
     model_name: str = Field(min_length=1)
     max_tokens: int = Field(gt=0)
     prompt_template: str | None = None
+    system_prompt: str | None = None
     temperature: float | None = Field(default=None, ge=0)
     timeout: float | None = Field(default=None, gt=0)
     extra_body: dict[str, JsonValue] | None = None

@@ -12,8 +12,21 @@ from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.scoring.reply import kept_completion, reply_from
-from vqa_client.task import Task
-from vqa_client.types import Answer, Completion, Failure, Image, Question, Record, Request, Score, SentImage
+from vqa_client.task import Task, visible
+from vqa_client.types import (
+    Answer,
+    Completion,
+    Content,
+    Example,
+    Failure,
+    Image,
+    Parts,
+    Question,
+    Record,
+    Request,
+    Score,
+    SentImage,
+)
 
 GRACE_S = 1.5
 """How long the questions in flight may still end after an interruption."""
@@ -53,31 +66,55 @@ class Line(Struct, frozen=True, kw_only=True):
 
 async def answer_one(question: Question, line: Line) -> Record:
     """Ask one question and read, score and describe the reply; only a bug or a lost server raises."""
-    prompt = line.task.prompt(question)
+    shown, task = first_pages(question, line.max_pages), line.task
+    content = task.content(shown)
+    shots = task.shots(question) if task.shots else ()
     images: tuple[Image, ...] = ()
+
+    def asked() -> Record:
+        record = _asked(question, visible(content), images, cut=len(question.images) - len(shown.images))
+        if not (task.system or shots):
+            return record
+        ids = tuple(each.id for each, _ in shots)
+        return replace(record, system=kept_prompt(task.system) or UNSET, shots=ids or UNSET)
+
     try:
-        images = await line.images_for(question.variant).prepare_all(question.images[: line.max_pages])
-        completion = await line.chat.complete(_request(question, line.task, prompt, images))
+        images = await line.images_for(question.variant).prepare_all(shown.images)
+        request = Request(
+            content=_with_images(content, images),
+            system=task.system,
+            examples=tuple([await _example(*shot, line) for shot in shots]),
+            parameters=task.parameters,
+            document=question.cluster,
+        )
+        completion = await line.chat.complete(request)
     except QuestionFailed as failure:
-        return _failed(_asked(question, prompt, images, line.max_pages), failure)
-    answer, score = await _judged_aside(completion, question, line.task)
-    return _answered(_asked(question, prompt, images, line.max_pages), completion, answer, score)
+        return _failed(asked(), failure)
+    answer, score = await _judged_aside(completion, question, task)
+    return _answered(asked(), completion, answer, score)
+
+
+def first_pages(question: Question, max_pages: int | None) -> Question:
+    """The question with as many of its images as are sent; None sends all."""
+    return question if max_pages is None else replace(question, images=question.images[:max_pages])
+
+
+async def _example(question: Question, reply: str, line: Line) -> Example:
+    """A worked example as it is sent; raises QuestionFailed for its images. They are never corrupted."""
+    shown = first_pages(question, line.max_pages)
+    images = await line.images_for("").prepare_all(shown.images)
+    return Example(content=_with_images(line.task.content(shown), images), reply=reply)
+
+
+def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:
+    return tuple([images[part - 1] if isinstance(part, int) else part for part in content])
 
 
 def record_of(question: Question, completion: Completion | QuestionFailed, task: Task) -> Record:
     """The record of a reply, or of a failure, that somebody else had; the prompt and the images aren't known."""
     if isinstance(completion, QuestionFailed):
-        return _failed(_asked(question, "", (), None), completion)
-    return _answered(_asked(question, "", (), None), completion, *judge(completion, question, task))
-
-
-def _request(question: Question, task: Task, prompt: str, images: tuple[Image, ...]) -> Request:
-    return Request(
-        text=prompt,
-        images=images,
-        text_first=task.text_first,
-        document=question.cluster,
-    )
+        return _failed(_asked(question, "", ()), completion)
+    return _answered(_asked(question, "", ()), completion, *judge(completion, question, task))
 
 
 def judge(completion: Completion, question: Question, task: Task) -> tuple[Answer, Score]:
@@ -150,7 +187,7 @@ async def _stopped(stop: asyncio.Event) -> None:
     await asyncio.sleep(GRACE_S)
 
 
-def _asked(question: Question, prompt: str, images: tuple[Image, ...], max_pages: int | None) -> Record:
+def _asked(question: Question, prompt: str, images: tuple[Image, ...], cut: int = 0) -> Record:
     """What is known of a question before its reply; the status is still to be set."""
     return Record(
         question_id=question.id,
@@ -162,7 +199,7 @@ def _asked(question: Question, prompt: str, images: tuple[Image, ...], max_pages
         cluster=question.cluster,
         images=tuple(map(_kept_image, images)),
         image_stamps=stamps([image.stamp for image in images]) or UNSET,
-        truncated_pages=len(question.images) - len(question.images[:max_pages]),
+        truncated_pages=cut,
     )
 
 

@@ -7,7 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.scoring.reply import Reply
-from vqa_client.types import Answer, Choosing, Question, Score
+from vqa_client.types import Answer, Choosing, Content, Question, Score
+
+Shot = tuple[Question, str]
+"""A worked example: a question and the reply to it."""
 
 
 class Breakdown(Struct, frozen=True):
@@ -50,19 +53,39 @@ class Task(Struct, frozen=True, kw_only=True):
 
     `scoring` names everything that `parse` and `score` depend on (parser, flags, a version): records made under
     another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
-    score's value is. `text_first` puts the prompt before the images; `choosing` says that answers aren't read from free
-    text.
+    score's value is. `choosing` says that answers aren't read from free text.
+
+    `content` gives a prompt's parts in order, and `check`, where there is one, raises DataError for a question that
+    they don't fit. `system` is the system message, `shots` give the worked examples of a question, and `parameters` are
+    set in every request.
     """
 
     name: str
-    prompt: Callable[[Question], str]
+    content: Callable[[Question], Content]
     parse: Callable[[Reply, Question], Answer]
     score: Callable[[Answer, Reply, Question], Score]
     scoring: dict[str, str]
     headline: str
-    text_first: bool = False
+    check: Callable[[Question], None] | None = None
+    system: str = ""
+    shots: Callable[[Question], tuple[Shot, ...]] | None = None
+    parameters: dict[str, Any] = {}
     choosing: Choosing | None = None
     description: Description = Description(headline="")
+
+    def prompt(self, question: Question) -> str:
+        """The prompt's text as records show it."""
+        return visible(self.content(question))
+
+
+def visible(content: Content) -> str:
+    """A prompt's text, images as `<image k>`; these are left out where all come before the text or all after it."""
+    images = tuple(range(1, len(content)))
+    if content[:-1] == images and isinstance(content[-1], str):
+        return content[-1]
+    if content[1:] == images and isinstance(content[0], str):
+        return content[0]
+    return "".join(part if isinstance(part, str) else f"<image {part}>" for part in content)
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

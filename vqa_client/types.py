@@ -1,5 +1,6 @@
 """The nouns that travel between the rooms; this module imports nothing of ours."""
 
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
@@ -84,18 +85,44 @@ class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     stamp: str = ""
 
 
+Content = tuple[str | int, ...]
+"""A prompt's parts in the order in which the model sees them: texts, and images by their number from 1."""
+Parts = tuple[str | Image, ...]
+"""The same with the images themselves, ready to be sent."""
+
+
+class Example(Struct, frozen=True, kw_only=True):
+    """A worked example: a user's turn, and the reply that follows it."""
+
+    content: Parts
+    reply: str
+
+
 class Request(Struct, frozen=True, kw_only=True):
-    """What is sent to ask one question: one user message of images and text, the images first unless `text_first`.
+    """What is sent to ask one question: the system message where there is one, worked examples, and the user's turn.
 
     `parameters` are fields of the request that only this question has; `document` names what several questions share,
     so that they may be sent to the server that holds it already.
     """
 
-    text: str
-    images: tuple[Image, ...] = ()
-    text_first: bool = False
+    content: Parts
+    system: str = ""
+    examples: tuple[Example, ...] = ()
     parameters: dict[str, Any] = {}
     document: str = ""
+
+    def parts(self) -> Iterator[str | Image]:
+        """Every text and image, in the order in which they are sent."""
+        if self.system:
+            yield self.system
+        for example in self.examples:
+            yield from (*example.content, example.reply)
+        yield from self.content
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """All images, those of worked examples included, in the order in which they are sent."""
+        return tuple(part for part in self.parts() if isinstance(part, Image))
 
 
 ChoiceMode = Literal["text", "structured", "logprob"]
@@ -170,6 +197,8 @@ class Record(Struct, frozen=True, kw_only=True):
 
     `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
     question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
+    `prompt` shows the place of an image as `<image k>`, unless all images come before the text or all after it;
+    `system` and `shots`, the ids of the worked examples, are there where they were sent.
     `image_stamps` are those of its image files; of one that was no image, that one's.
     `replaced_characters`, where there are any, counts U+FFFD in the reply: what came there is not a character.
     """
@@ -178,6 +207,8 @@ class Record(Struct, frozen=True, kw_only=True):
     variant: str = ""
     status: Status
     prompt: str = ""
+    system: str | UnsetType = UNSET
+    shots: tuple[str, ...] | UnsetType = UNSET
     output: str | None = None
     reasoning: str | None = None
     replaced_characters: int | UnsetType = UNSET

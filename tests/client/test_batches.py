@@ -89,7 +89,7 @@ async def test_the_innocent_are_answered_and_the_guilty_one_fails_by_itself() ->
     client = server.client()
     asked = [f"q{number}" for number in range(12)]
     asked[5] = "poison"
-    said = await asyncio.gather(*(_outcome(client, Request(text=text)) for text in asked))
+    said = await asyncio.gather(*(_outcome(client, Request(content=(text,))) for text in asked))
     assert said == [text if text != "poison" else "bad_image" for text in asked]
     guilty = [batch for batch in server.batches if "poison" in map(_text, batch)]
     assert [len(batch) for batch in guilty] == [12, 1]
@@ -98,7 +98,7 @@ async def test_the_innocent_are_answered_and_the_guilty_one_fails_by_itself() ->
 async def test_requests_with_other_fields_are_never_in_one_batch() -> None:
     server = Batches()
     client = server.client()
-    requests = [Request(text=f"q{n}", parameters={"logprobs": True} if n % 3 else {}) for n in range(30)]
+    requests = [Request(content=(f"q{n}",), parameters={"logprobs": True} if n % 3 else {}) for n in range(30)]
     said = await asyncio.gather(*(_outcome(client, request) for request in requests))
     assert said == [request.text for request in requests]
     assert all(len({"logprobs" in asked for asked in batch}) == 1 for batch in server.batches)

@@ -3,14 +3,15 @@
 import base64
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.body import Dialect, RequestTemplate
+from vqa_client.client.body import Dialect, RequestTemplate, by_name
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image, Request
+from vqa_client.types import Example, Image, Request
 
 
 def encode(image: Image) -> Iterator[bytes]:
@@ -28,9 +29,7 @@ MODEL = ModelSettings(model_name='org/"model"', max_tokens=5, temperature=0.0, e
 
 @given(st.lists(st.binary(max_size=50), max_size=4), st.text(max_size=200))
 def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[bytes], prompt: str) -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body(
-        Request(images=tuple(picture(data) for data in files), text=prompt)
-    )
+    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(content=(*(picture(data) for data in files), prompt)))
     raw = b"".join(body.pieces())
     assert len(raw) == body.size_bytes
     request = json.loads(raw)
@@ -47,28 +46,116 @@ def test_the_body_is_the_request_whatever_images_and_prompt_hold(files: list[byt
 
 
 def test_a_body_can_be_walked_again() -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(images=(picture(b"abcdef"),), text="?"))
+    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(content=(picture(b"abcdef"), "?")))
     assert b"".join(body.pieces()) == b"".join(body.pieces())
 
 
 def test_a_lone_surrogate_in_a_prompt_is_replaced_and_not_fatal() -> None:
-    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(text="a\ud800b"))
+    body = RequestTemplate(MODEL, Dialect(), encode).body(Request(content=("a\ud800b",)))
     assert json.loads(b"".join(body.pieces()))["messages"][0]["content"][0]["text"] == "a?b"
 
 
 @pytest.mark.parametrize("temperature", [None, 0.0, 0.7])
 def test_what_is_not_set_is_not_sent(temperature: float | None) -> None:
     model = ModelSettings(model_name="m", max_tokens=5, temperature=temperature)
-    request = json.loads(b"".join(RequestTemplate(model, Dialect(), encode).body(Request(text="?")).pieces()))
+    request = json.loads(b"".join(RequestTemplate(model, Dialect(), encode).body(Request(content=("?",))).pieces()))
     assert ("temperature" in request) == (temperature is not None)
     assert "presence_penalty" not in request
 
 
 def test_a_dialect_renames_the_limit_and_says_so() -> None:
     dialect = Dialect(max_tokens_name="max_completion_tokens", send_temperature=False)
-    request = json.loads(b"".join(RequestTemplate(MODEL, dialect, encode).body(Request(text="?")).pieces()))
+    request = json.loads(b"".join(RequestTemplate(MODEL, dialect, encode).body(Request(content=("?",))).pieces()))
     assert request["max_completion_tokens"] == 5
     assert "max_tokens" not in request
     assert "temperature" not in request
     assert dialect.described() == ["max_completion_tokens instead of max_tokens", "temperature not sent"]
     assert Dialect().described() == []
+
+
+ONE, TWO = picture(b"one"), picture(b"\xff\xd8two", "image/jpeg")
+SENT_ONE, SENT_TWO = (
+    {"type": "image_url", "image_url": {"url": f"data:{of.mime};base64,{base64.b64encode(of.data or b'').decode()}"}}
+    for of in (ONE, TWO)
+)
+
+
+def said(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def user(*content: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "user", "content": list(content)}
+
+
+SHAPES: list[tuple[Request, list[dict[str, Any]]]] = [
+    (Request(content=("?",)), [user(said("?"))]),
+    (Request(content=(ONE, "?")), [user(SENT_ONE, said("?"))]),
+    (Request(content=(ONE, TWO, "?")), [user(SENT_ONE, SENT_TWO, said("?"))]),
+    (Request(content=("?", ONE)), [user(said("?"), SENT_ONE)]),
+    (Request(content=(ONE,)), [user(SENT_ONE)]),
+    (Request(content=("a", ONE, "b", TWO, "c")), [user(said("a"), SENT_ONE, said("b"), SENT_TWO, said("c"))]),
+    (Request(content=(TWO, "a", TWO)), [user(SENT_TWO, said("a"), SENT_TWO)]),
+    (Request(content=("?",), system='Be "brief"\n'), [{"role": "system", "content": 'Be "brief"\n'}, user(said("?"))]),
+    (
+        Request(content=(ONE, "?"), examples=(Example(content=("e",), reply="r"),)),
+        [user(said("e")), {"role": "assistant", "content": "r"}, user(SENT_ONE, said("?"))],
+    ),
+    (
+        Request(
+            content=("?", TWO), examples=(Example(content=(ONE, "e"), reply=""), Example(content=("f", TWO), reply="s"))
+        ),
+        [
+            *(user(SENT_ONE, said("e")), {"role": "assistant", "content": ""}),
+            *(user(said("f"), SENT_TWO), {"role": "assistant", "content": "s"}),
+            user(said("?"), SENT_TWO),
+        ],
+    ),
+    (
+        Request(content=("a", ONE, "b"), system="s", examples=(Example(content=(TWO, "e"), reply="r"),)),
+        [
+            {"role": "system", "content": "s"},
+            *(user(SENT_TWO, said("e")), {"role": "assistant", "content": "r"}),
+            user(said("a"), SENT_ONE, said("b")),
+        ],
+    ),
+    (
+        Request(content=("\ud800", ONE), system="\ud800"),
+        [{"role": "system", "content": "?"}, user(said("?"), SENT_ONE)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "messages"), SHAPES)
+def test_messages_come_as_json_of_the_parts_in_order(request_: Request, messages: list[dict[str, Any]]) -> None:
+    body = RequestTemplate(MODEL, Dialect(), encode).body(request_)
+    raw = b"".join(body.pieces())
+    assert len(raw) == body.size_bytes
+    assert json.loads(raw) == {
+        "model": 'org/"model"',
+        "messages": messages,
+        "max_tokens": 5,
+        "temperature": 0.0,
+        "top_k": 1,
+    }
+
+
+@pytest.mark.parametrize(("request_", "messages"), SHAPES)
+def test_images_that_a_server_has_keep_their_places(request_: Request, messages: list[dict[str, Any]]) -> None:
+    ways = [by_name(of.mime) for of in request_.images]
+    raw = b"".join(RequestTemplate(MODEL, Dialect(), encode).body(request_, ways).pieces())
+    named = {
+        json.dumps(sent): {"type": "image_url", "image_url": None, "uuid": of.mime}
+        for sent, of in ((SENT_ONE, ONE), (SENT_TWO, TWO))
+    }
+    for message in messages:
+        if message["role"] == "user":
+            message = {**message, "content": [named.get(json.dumps(part), part) for part in message["content"]]}
+        assert message in json.loads(raw)["messages"]
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_prompts_limit_goes_under_the_name_that_the_server_wants(name: str) -> None:
+    template = RequestTemplate(MODEL, Dialect(max_tokens_name=name), encode)
+    raw = b"".join(template.body(Request(content=("?",), parameters={"max_tokens": 3})).pieces())
+    assert {key: value for key, value in json.loads(raw).items() if key.startswith("max")} == {name: 3}

@@ -72,13 +72,13 @@ def first(n: int, *others: Callable[[], httpx2.Response]) -> Play:
 
 async def failure(server: Server, **settings: object) -> QuestionFailed:
     with pytest.raises(QuestionFailed) as caught:
-        await server.client(**settings).complete(Request(text="?"))  # type: ignore[arg-type]
+        await server.client(**settings).complete(Request(content=("?",)))  # type: ignore[arg-type]
     return caught.value
 
 
 async def test_a_good_reply_costs_one_request() -> None:
     server = Server(first(0))
-    completion = await server.client().complete(Request(text="?"))
+    completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts, len(server.requests)) == ("B", 1, 1)
     assert completion.request_bytes > 50
 
@@ -86,7 +86,7 @@ async def test_a_good_reply_costs_one_request() -> None:
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_a_passing_fault_is_repeated_and_every_attempt_counted(status: int) -> None:
     server = Server(first(2, lambda: httpx2.Response(status, text="<html>busy</html>")))
-    completion = await server.client().complete(Request(text="?"))
+    completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
@@ -118,7 +118,7 @@ async def test_a_fault_that_does_not_pass_costs_exactly_one_request(status: int,
 async def test_an_error_inside_http_200_is_repeated_and_never_an_empty_answer() -> None:
     hidden = {"choices": None, "error": {"message": "Provider returned error", "code": 502}}
     server = Server(first(2, lambda: httpx2.Response(200, json=hidden)))
-    completion = await server.client().complete(Request(text="?"))
+    completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
@@ -142,7 +142,7 @@ async def test_a_redirection_names_where_it_leads_without_its_secrets() -> None:
 async def test_what_a_content_filter_refuses_is_an_answer_and_not_repeated() -> None:
     refusal = {"error": {"message": "The response was filtered", "code": "content_filter"}}
     server = Server(first(99, lambda: httpx2.Response(400, json=refusal)))
-    completion = await server.client().complete(Request(text="?"))
+    completion = await server.client().complete(Request(content=("?",)))
     assert (completion.text, completion.finish_reason, completion.attempts) == ("", "content_filter", 1)
 
 
@@ -150,19 +150,19 @@ async def test_what_a_content_filter_refuses_is_an_answer_and_not_repeated() -> 
 async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> None:
     server = Server(first(1, lambda: httpx2.Response(429, headers={"Retry-After": header})))
     client = server.client()
-    await asyncio.gather(client.complete(Request(text="?")), client.complete(Request(text="?")))
+    await asyncio.gather(client.complete(Request(content=("?",))), client.complete(Request(content=("?",))))
     assert server.times_s[2] - server.times_s[0] >= wait_s
 
 
 async def test_a_rate_limit_that_names_a_time_costs_no_retry() -> None:
     server = Server(first(10, lambda: httpx2.Response(429, headers={"retry-after-ms": "1"})))
-    assert (await server.client(max_retries=1).complete(Request(text="?"))).attempts == 11
+    assert (await server.client(max_retries=1).complete(Request(content=("?",)))).attempts == 11
 
 
 async def test_a_rate_limit_costs_no_retry_while_others_are_answered() -> None:
     server = Server(lambda number, request: good() if number % 4 == 0 else httpx2.Response(429))
     client = server.client(max_retries=1)
-    completions = await asyncio.gather(*(client.complete(Request(text="?")) for _ in range(16)))
+    completions = await asyncio.gather(*(client.complete(Request(content=("?",))) for _ in range(16)))
     assert {completion.text for completion in completions} == {"B"}
     assert max(completion.attempts for completion in completions) > 2
 
@@ -187,8 +187,8 @@ async def test_a_server_that_wants_another_name_for_the_limit_gets_it_once_and_f
 
     server = Server(play)
     client = server.client()
-    assert (await client.complete(Request(text="?"))).text == "B"
-    assert (await client.complete(Request(text="?"))).attempts == 1
+    assert (await client.complete(Request(content=("?",)))).text == "B"
+    assert (await client.complete(Request(content=("?",)))).attempts == 1
     assert [sorted(set(r) & {"max_tokens", "max_completion_tokens"}) for r in server.requests] == [
         ["max_tokens"],
         ["max_completion_tokens"],
@@ -207,7 +207,7 @@ async def test_a_server_without_temperature_is_asked_without_it() -> None:
         return httpx2.Response(400, json={"error": {"message": message}}) if wrong else good()
 
     server = Server(play)
-    assert (await server.client().complete(Request(text="?"))).text == "B"
+    assert (await server.client().complete(Request(content=("?",)))).text == "B"
     assert len(server.requests) == 2
 
 
@@ -231,7 +231,7 @@ async def test_a_lost_server_is_waited_for_without_a_charge() -> None:
         return good()
 
     server = Server(play)
-    completion = await server.client(max_retries=0).complete(Request(text="?"))
+    completion = await server.client(max_retries=0).complete(Request(content=("?",)))
     assert (completion.text, server.outages) == ("B", 5)
 
 
@@ -245,7 +245,7 @@ async def test_a_server_that_stays_away_ends_the_run() -> None:
     client = Server(play).client()
     client.routes.outage = Outage(never)
     with pytest.raises(ServerUnusable):
-        await client.complete(Request(text="?"))
+        await client.complete(Request(content=("?",)))
 
 
 async def test_a_broken_connection_is_repeated_and_then_reported() -> None:
@@ -268,7 +268,7 @@ async def test_no_reply_in_time_is_a_timeout_and_not_repeated() -> None:
     client = server.client(timeout=0.05)
     client.routes.all[0].endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow), {})
     with pytest.raises(QuestionFailed) as caught:
-        await client.complete(Request(text="?"))
+        await client.complete(Request(content=("?",)))
     assert (caught.value.status, caught.value.attempts, len(server.requests)) == ("timeout", 1, 1)
 
 
@@ -284,7 +284,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
     client.routes.all[0].endpoint = Endpoint(httpx2.URL("http://server/v1"), httpx2.MockTransport(slow_and_broken), {})
     started_s = time.monotonic()
     with pytest.raises(QuestionFailed, match=r"within 0\.5 s in 3 attempts") as caught:
-        await client.complete(Request(text="?"))
+        await client.complete(Request(content=("?",)))
     assert caught.value.status == "timeout"
     assert time.monotonic() - started_s == pytest.approx(0.5, abs=0.3)
 
@@ -292,7 +292,7 @@ async def test_all_attempts_of_a_question_share_its_time() -> None:
 async def test_what_the_server_asks_to_wait_is_no_time_of_the_question() -> None:
     wait = httpx2.Response(429, headers={"retry-after-ms": "300"}, json={"message": "slow down"})
     server = Server(first(2, lambda: wait))
-    completion = await server.client(timeout=0.25).complete(Request(text="?"))
+    completion = await server.client(timeout=0.25).complete(Request(content=("?",)))
     assert (completion.text, completion.attempts) == ("B", 3)
 
 
@@ -310,5 +310,5 @@ async def test_replies_that_name_another_model_than_before_are_doubted_once() ->
     server = Server(lambda n, _: httpx2.Response(200, json=GOOD | ({"model": names[n]} if names[n] else {})))
     client = server.client()
     for _ in names:
-        await client.complete(Request(text="?"))
+        await client.complete(Request(content=("?",)))
     assert server.notes == ["replies name model-b, and model-a before: is it still the same model?"]

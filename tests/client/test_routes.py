@@ -29,7 +29,7 @@ def some(count: int) -> Routes:
 
 
 def on(document: str) -> Request:
-    return Request(text="?", document=document)
+    return Request(content=("?",), document=document)
 
 
 steps = st.lists(
@@ -90,12 +90,12 @@ def test_without_a_document_the_first_image_decides_and_without_both_nothing_doe
     routes = some(2)
     picture = Image(name="a.png", mime="image/png", sha256="ab" * 32, size_bytes=3)
     other = Image(name="b.png", mime="image/png", sha256="cd" * 32, size_bytes=3)
-    first = routes.ready(Request(text="?", images=(picture,)))
+    first = routes.ready(Request(content=(picture, "?")))
     assert first is not None
     first.window.inside = 9
-    assert routes.ready(Request(text="!", images=(picture, other))) is first
-    assert routes.ready(Request(text="?", images=(other,))) is not first
-    assert routes.ready(Request(text="?")) is not first
+    assert routes.ready(Request(content=(picture, other, "!"))) is first
+    assert routes.ready(Request(content=(other, "?"))) is not first
+    assert routes.ready(Request(content=("?",))) is not first
 
 
 def test_a_short_pause_keeps_a_document_and_a_long_one_moves_it() -> None:

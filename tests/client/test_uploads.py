@@ -44,7 +44,7 @@ def picture(folder: Path, name: str, size_bytes: int = 300) -> Image:
 
 
 def request(*images: Image) -> Request:
-    return Request(text="[[q]] What is it?", images=images)
+    return Request(content=(*images, "[[q]] What is it?"))
 
 
 @asynccontextmanager

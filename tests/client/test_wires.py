@@ -78,7 +78,7 @@ async def asker(server: FaultServer, engine: Engine = "direct", **changes: Any) 
 
 async def ask(server: FaultServer, engine: Engine = "direct", *images: Image, **changes: Any) -> Completion:
     async with asker(server, engine, **changes) as chat:
-        return await chat.complete(Request(text="[[q]] ?", images=tuple(images)))
+        return await chat.complete(Request(content=(*images, "[[q]] ?")))
 
 
 @both
@@ -99,7 +99,7 @@ async def test_every_form_of_a_reply_is_read(engine: Engine, form: Any, fault_se
     server = fault_server((form, answer("It is B")) if form else answer("It is B"))
     async with asker(server, engine) as chat:
         for _ in range(3):
-            assert (await chat.complete(Request(text="?"))).text == "It is B"
+            assert (await chat.complete(Request(content=("?",)))).text == "It is B"
 
 
 @both
@@ -126,7 +126,7 @@ async def test_a_connection_that_the_server_closes_under_a_request_costs_no_retr
 ) -> None:
     server = fault_server(stale_keepalive(answer("B")))
     async with asker(server, engine, max_retries=0) as chat:
-        attempts = [(await chat.complete(Request(text="?"))).attempts for _ in range(4)]
+        attempts = [(await chat.complete(Request(content=("?",)))).attempts for _ in range(4)]
     assert sum(attempts) == len(server.chats)
     assert 2 in attempts
     assert max(attempts) == 2
@@ -146,7 +146,7 @@ async def test_what_follows_a_reply_is_never_read_for_the_next_question(
     ):
         async with asker(fault_server(play), engine, max_retries=0) as chat:
             for number in range(12):
-                assert (await chat.complete(Request(text=f"[[{number}]]"))).text == f"[[{number}]]"
+                assert (await chat.complete(Request(content=(f"[[{number}]]",)))).text == f"[[{number}]]"
                 if isinstance(play, tuple):
                     continue
                 await asyncio.sleep(0.002)  # the second one is on its way
@@ -185,7 +185,7 @@ async def test_bytes_between_requests_close_the_connection(engine: Engine, fault
     server = fault_server(followed_by(b"HTTP/1.1 408 Request Timeout\r\n\r\n", _own_words, after_s=0.01))
     async with asker(server, engine, max_retries=0) as chat:
         for number in range(4):
-            assert (await chat.complete(Request(text=f"[[{number}]]"))).text == f"[[{number}]]"
+            assert (await chat.complete(Request(content=(f"[[{number}]]",)))).text == f"[[{number}]]"
             await asyncio.sleep(0.05)
 
 
@@ -197,7 +197,7 @@ async def test_chunks_win_over_a_length(engine: Engine, connection: bytes, fault
     server = fault_server(invalid_http(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)))
     async with asker(server, engine) as chat:
         for _ in range(3):
-            assert (await chat.complete(Request(text="?"))).text == "B"
+            assert (await chat.complete(Request(content=("?",)))).text == "B"
 
 
 @both
@@ -211,7 +211,7 @@ async def test_a_redirection_on_the_same_server_is_followed_with_the_body(
     server = fault_server(script)
     image = picture(300_000)
     async with asker(server, engine, max_retries=0) as chat:
-        attempts = [(await chat.complete(Request(text="?", images=(image,)))).attempts for _ in posts]
+        attempts = [(await chat.complete(Request(content=(image, "?")))).attempts for _ in posts]
     assert attempts == posts
     assert {chat.images[0].data for chat in server.chats} == {image.data}
 
@@ -281,7 +281,7 @@ async def test_connections_are_reused_and_never_more_than_workers(fault_server: 
     server = fault_server((delay(0.01), answer("B")))
     async with asker(server) as chat:
         for _ in range(4):
-            await asyncio.gather(*(chat.complete(Request(text="?")) for _ in range(10)))
+            await asyncio.gather(*(chat.complete(Request(content=("?",))) for _ in range(10)))
     assert server.connections_opened <= 10
 
 
@@ -290,14 +290,16 @@ async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: Star
     async with asker(server, timeout=60.0) as chat:
 
         async def cancelled(after_s: float) -> None:
-            asking = asyncio.create_task(chat.complete(Request(text="?", images=(picture(300_000),))))
+            asking = asyncio.create_task(chat.complete(Request(content=(picture(300_000), "?"))))
             await asyncio.sleep(after_s)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
         for turn in range(20):
             await asyncio.gather(*(cancelled(number / 5000) for number in range(20 + turn % 3)))
-        completions = await asyncio.wait_for(asyncio.gather(*(chat.complete(Request(text="?")) for _ in range(40))), 5)
+        completions = await asyncio.wait_for(
+            asyncio.gather(*(chat.complete(Request(content=("?",))) for _ in range(40))), 5
+        )
     assert {completion.text for completion in completions} == {"B"}
 
 

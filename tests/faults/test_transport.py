@@ -117,13 +117,13 @@ async def test_cancelled_requests_leave_the_pool_whole(
             while time.monotonic() < until_s:
                 try:
                     async with asyncio.timeout(number % 5 / 1000):
-                        await session.chat.complete(Request(text="Which one?"))
+                        await session.chat.complete(Request(content=("Which one?",)))
                 except TimeoutError:
                     pass
 
         await asyncio.gather(*map(give_up_soon, range(20)))
         async with asyncio.timeout(5):
-            said = await asyncio.gather(*(session.chat.complete(Request(text="Which one?")) for _ in range(10)))
+            said = await asyncio.gather(*(session.chat.complete(Request(content=("Which one?",))) for _ in range(10)))
         assert [completion.text for completion in said] == ["B"] * 10
     server.wait_until(lambda: server.ledger.in_flight == 0)
 

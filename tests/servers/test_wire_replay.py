@@ -78,7 +78,7 @@ def nothing(image: Image) -> Iterator[bytes]:
 
 async def outcome(chat: ChatClient) -> tuple[Expected, QuestionFailed | None]:
     try:
-        heard = await chat.complete(Request(text="what color is the shape?"))
+        heard = await chat.complete(Request(content=("what color is the shape?",)))
     except QuestionFailed as failed:
         return Failed(failed.status, failed.hint or "", failed.attempts), failed
     counts = heard.prompt_tokens, heard.completion_tokens

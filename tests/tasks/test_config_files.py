@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.tasks.declared import template_of
-from vqa_client import template
+from vqa_client import prompt as template
 
 CONFIG = Path(__file__).parents[2] / "config"
 PUBLISHED = Path(__file__).parents[3] / "shared/data/seed002_longbench/config_vqa"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client import template
+from vqa_client import prompt as template
 from vqa_client.errors import UsageError
 
 BRACED = st.text(alphabet="{}questionchoices \\", max_size=60)

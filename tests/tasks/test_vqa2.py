@@ -46,7 +46,7 @@ def reply(text: str, finish_reason: str = "stop", reasoning: str | None = None) 
 
 def test_the_prompt_is_the_bare_question() -> None:
     assert TASK.prompt(BOAT) == "What color is the boat?"
-    assert not TASK.text_first
+    assert TASK.content(BOAT)[:-1] == tuple(range(1, len(BOAT.images) + 1))
 
 
 def test_a_config_s_template_replaces_it() -> None:

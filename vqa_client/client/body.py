@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Image, Request
+from vqa_client.types import Image, Parts, Request
 
 EncodedPieces = Callable[[Image], Iterator[bytes]]
 """Gives an image's base64 text in pieces; raises QuestionFailed when the file is no longer what it was."""
@@ -122,31 +122,45 @@ class RequestTemplate:
     def __init__(self, model: ModelSettings, dialect: Dialect, encode: EncodedPieces) -> None:
         self.parameters = _parameters(model, dialect)
         self._encode = encode
-        self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":[{"role":"user","content":['
+        self._limit_name = dialect.max_tokens_name
+        self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":['
         self._tail = self._tail_with({})
 
     def _tail_with(self, own: Mapping[str, object]) -> bytes:
-        return b"]}]," + msgspec.json.encode({**self.parameters, **own})[1:]
+        named = {self._limit_name if name == "max_tokens" else name: value for name, value in own.items()}
+        return b"]," + msgspec.json.encode({**self.parameters, **named})[1:]
 
     def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
-        """All images in order, then the text, in one user message; or the text before them.
+        """The messages in order, and behind them the parameters.
 
         `parts` are the images as they go to this server, where they don't all go as bytes alone.
         """
         segments: list[bytes | Image] = []
-        shown = b'{"type":"text","text":' + _text(request.text) + b"}"
-        text = self._head + (shown + b"," * bool(request.images) if request.text_first else b"")
-        for before, image, after in map(by_bytes, request.images) if parts is None else parts:
-            text += before
-            if image is not None:
-                segments += (text, image)
-                text = after
-        if request.text_first:
-            text = text.removesuffix(b",")
-        else:
-            text += shown
+        ways = None if parts is None else iter(parts)
+        text = self._head
+        if request.system:
+            text += b'{"role":"system","content":' + _text(request.system) + b"},"
+        for example in request.examples:
+            text = _turn(example.content, ways, text, segments)
+            text += b',{"role":"assistant","content":' + _text(example.reply) + b"},"
+        text = _turn(request.content, ways, text, segments)
         segments.append(text + (self._tail_with(request.parameters) if request.parameters else self._tail))
         return Body(segments, self._encode)
+
+
+def _turn(content: Parts, ways: Iterator[Part] | None, text: bytes, segments: list[bytes | Image]) -> bytes:
+    """A user's message after `text`; what comes before an image goes into `segments`, the rest is given back."""
+    text += b'{"role":"user","content":['
+    for part in content:
+        if isinstance(part, str):
+            text += b'{"type":"text","text":' + _text(part) + b"},"
+            continue
+        before, image, after = by_bytes(part) if ways is None else next(ways)
+        text += before
+        if image is not None:
+            segments += (text, image)
+            text = after
+    return text[:-1] + b"]}"
 
 
 def _text(prompt: str) -> bytes:

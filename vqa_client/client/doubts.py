@@ -22,7 +22,7 @@ class Doubts:
 
     def look_at(self, completion: Completion, request: Request) -> None:
         """Compare a reply with its request and with the replies before it."""
-        if request.images and completion.prompt_tokens is not None and not self._sees:
+        if completion.prompt_tokens is not None and not self._sees and request.images:
             self._doubt_sight(completion.prompt_tokens, request)
         if completion.model != self._named and completion.model:
             self._doubt_model(completion.model)
@@ -30,7 +30,8 @@ class Doubts:
     def _doubt_sight(self, prompt_tokens: int, request: Request) -> None:
         """The server counted no more tokens than the text alone may have."""
         images = request.images
-        most = TEMPLATE_TOKENS + len(request.text) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
+        characters = sum(len(part) for part in request.parts() if isinstance(part, str))
+        most = TEMPLATE_TOKENS + characters / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
         if prompt_tokens < most:
             self._sees = True  # it is asked once
             shown = f"{len(images)} images" if len(images) > 1 else "an image"

@@ -13,7 +13,7 @@ from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage, Pause, Window
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
-from vqa_client.types import Request
+from vqa_client.types import Image, Request
 
 HOMES = 65_536
 """So many documents' servers are remembered; questions on one document are neighbours, so older ones are done with."""
@@ -113,7 +113,7 @@ class Routes:
 
     def choose(self, request: Request) -> Route | None:
         """The server that has the request's document, else the one with the least to do; None where all are lost."""
-        key = request.document or (request.images[0].sha256 if request.images else "")
+        key = request.document or next((part.sha256 for part in request.content if isinstance(part, Image)), "")
         route = self._homes.pop(key, None)
         if route is None or route.lost or route.pause.left_s > MOVE_S:
             route = min((one for one in self.all if not one.lost), key=_load, default=None)

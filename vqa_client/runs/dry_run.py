@@ -16,6 +16,7 @@ from vqa_client.model_config import ModelSettings, Prices, load_model
 from vqa_client.pages.estimate import TOKEN_SIDES, tokens
 from vqa_client.records import Key, is_settled
 from vqa_client.reports.log_reader import LogReader
+from vqa_client.runner import first_pages
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import make_plans
 from vqa_client.settings.corrupted import RobustnessRun
@@ -116,7 +117,10 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
     for question in plan.loaded.questions:
         if (question.id, question.variant) in kept:
             continue
-        prompt, shown = plan.task.prompt(question), question.images[: settings.max_pages]
+        shots = plan.task.shots(question) if plan.task.shots else ()
+        turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
+        texts = [plan.task.system, *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
+        prompt, shown = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
         seen = [look(path) for path in shown]
         unreadable |= dict.fromkeys(path for path, found in zip(shown, seen, strict=True) if found is None)
         of_text, of_images = counter.count(prompt, stop=_UNBOUNDED), sum(found[1] for found in seen if found)

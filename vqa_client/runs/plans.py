@@ -47,6 +47,10 @@ def make_plans(
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
     plans = _declared_plans(settings, config, model, note, finds_images=finds_images)
+    for plan in plans if finds_images else ():
+        if (check := plan.task.check) is not None:
+            for question in plan.loaded.questions:
+                check(question)
     if settings.sample is not None:
         from vqa_client.runs.sampled import sampled
 
@@ -87,7 +91,9 @@ def _declared_plans(
     template, message = benchmark.template(model.prompt_template if model else None)
     if message:
         note(message)
-    task = benchmark.task(template, entry.scoring(settings))
+    system = settings.system if settings.system is not None else model.system_prompt if model else None
+    task = benchmark.task(template, entry.scoring(settings), system)
+    identity = {**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})}
     place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
     return [
         Plan(
@@ -101,7 +107,7 @@ def _declared_plans(
             write=benchmark.write or writer(benchmark),
             config=config,
             limit=settings.limit,
-            identity={**entry.identity(settings), **benchmark.identity},
+            identity=identity,
         )
         for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]

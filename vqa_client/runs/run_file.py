@@ -14,8 +14,9 @@ from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import __version__
 
-NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices"})
-"""Model settings that change when a question fails, or what it costs, not what a model answers."""
+NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices", "system_prompt"})
+"""Model settings that change when a question fails, or what it costs, not what a model answers; and the system message,
+which the command line may replace: the identity has what is sent."""
 
 SERVER = "server."
 """How the fields of an identity begin that the check before a run has found."""

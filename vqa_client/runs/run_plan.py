@@ -18,7 +18,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one
+from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one, first_pages
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
@@ -155,8 +155,8 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
         if not log.is_done(key, again):
             waiting += 1
             continue
-        record, shown = log.read(key), question.images[: stage.settings.max_pages]
-        if unchanged(record, plan.task.prompt(question), shown):
+        record, shown = log.read(key), first_pages(question, stage.settings.max_pages)
+        if unchanged(record, plan.task.prompt(shown), shown.images):
             stage.progress.earlier(record)
         else:
             stale.add(key)

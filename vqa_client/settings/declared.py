@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import DATA, OneModelSettings
+from vqa_client.settings.run import ASKED, DATA, OneModelSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +26,15 @@ class BenchmarkSettings(OneModelSettings):
     ] = None
     split: Annotated[
         str, Parameter(group=DATA, show_default=False, help="The split to ask. Default: the one usually reported.")
+    ] = ""
+    prompt_form: Annotated[
+        str,
+        Parameter(
+            group=ASKED,
+            show_default=False,
+            help="Put the questions as another published evaluation does, such as lmms_eval, where the benchmark "
+            "declares how.",
+        ),
     ] = ""
     output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for the report and the records.")] = Path(
         "results"

@@ -156,6 +156,15 @@ class RunSettings:
         ),
     ] = ""
     seed: Annotated[int, Parameter(group=ASKED, help="Seed of what is drawn.")] = 0
+    system: Annotated[
+        str | None,
+        Parameter(
+            group=ASKED,
+            show_default=False,
+            help='A system message for every question; "" sends none. Default: the config\'s system_prompt, else the '
+            "benchmark's own.",
+        ),
+    ] = None
     repeat: Annotated[
         int, Parameter(group=ASKED, help="Ask each question so many times: pass@k, majority and instability.")
     ] = 1

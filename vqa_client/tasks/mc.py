@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Metric, Parse, choice
+from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
@@ -114,8 +114,7 @@ def benchmark(options: McSettings) -> Benchmark:
         load=Documents(
             load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images_dir"
         ),
-        prompt=DEFAULT_TEMPLATE + (LETTER_ALONE if choosing else ""),
-        frame=longbench.frame(options),
+        prompt=Prompt(DEFAULT_TEMPLATE + (LETTER_ALONE if choosing else ""), frame=longbench.frame(options)),
         parse=choice,
         metrics=(
             Metric("robust", right, "answers as our parser reads them"),

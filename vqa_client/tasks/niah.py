@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Metric, verbatim
+from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
@@ -135,7 +135,7 @@ def benchmark(options: NiahSettings) -> Benchmark:
     return Benchmark(
         name="niah",
         load=Documents(load=load, settings=options, data=data, images=images, option="--images"),
-        frame=longbench.frame(options),
+        prompt=Prompt(frame=longbench.frame(options)),
         parse=parse,
         metrics=(
             Metric("containment", found, "the reference is in the answer, without thoughts", read=with_wrappers),

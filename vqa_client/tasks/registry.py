@@ -33,8 +33,9 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     def identity(self, settings: RunSettings) -> dict[str, str]:
         """What the options add to what decides what is asked; those at their defaults are not in it."""
-        split = getattr(settings, "split", "") if isinstance(settings, BenchmarkSettings) else ""
-        return ({"split": split} if split else {}) | self._marked(settings, ASKS)
+        common = ("split", "prompt_form") if isinstance(settings, BenchmarkSettings) else ()
+        given = {name: value for name in common if (value := getattr(settings, name))}
+        return given | self._marked(settings, ASKS)
 
     def _marked(self, settings: RunSettings, mark: Any) -> dict[str, str]:
         hints = get_type_hints(self.settings, include_extras=True)
@@ -115,7 +116,12 @@ def _module_at(path: Path) -> ModuleType:
 def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     declared = getattr(module, "BENCHMARK", None)
     if isinstance(declared, Benchmark):
-        return Entry(name=name, settings=BenchmarkSettings, make=lambda settings: declared, sha256=sha256)
+        return Entry(
+            name=name,
+            settings=BenchmarkSettings,
+            make=lambda settings: declared.formed(settings.prompt_form),
+            sha256=sha256,
+        )
     make = getattr(module, "benchmark", None)
     if not callable(make):
         raise UsageError(
@@ -130,4 +136,9 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
     if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
-    return Entry(name=name, settings=options, make=make, sha256=sha256)
+    return Entry(
+        name=name,
+        settings=options,
+        make=lambda settings: make(settings).formed(getattr(settings, "prompt_form", "")),
+        sha256=sha256,
+    )

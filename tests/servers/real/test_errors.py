@@ -36,7 +36,7 @@ def shown(*pictures: bytes, text: str = PROMPT) -> Request:
         Image(name=f"{at}.png", mime="image/png", sha256=str(at), size_bytes=len(data), data=data)
         for at, data in enumerate(pictures)
     ]
-    return Request(text=text, images=tuple(images))
+    return Request(content=(*images, text))
 
 
 def picture() -> bytes:
@@ -84,7 +84,7 @@ async def test_mlx_vlm_has_no_limit_of_images(mlx: RealServer) -> None:
 
 async def test_a_limit_above_the_context_is_refused_with_the_way_out(vllm: RealServer) -> None:
     async with asker(vllm) as chat:
-        failed = await failure(chat, Request(text=PROMPT, parameters={"max_tokens": 100_000}))
+        failed = await failure(chat, Request(content=(PROMPT,), parameters={"max_tokens": 100_000}))
     assert (failed.status, failed.attempts) == ("rejected", 1)
     assert "max_tokens" in failed.hint
 

@@ -42,7 +42,7 @@ async def asked(opened: Session, questions: Sequence[Asked]) -> list[Completion]
 
         async def ask(question: Asked) -> Completion:
             images = await preparer.prepare_all([str(path) for path in question.pictures])
-            return await opened.chat.complete(Request(text=question.text, images=images, document=question.id))
+            return await opened.chat.complete(Request(content=(*images, question.text), document=question.id))
 
         return list(await asyncio.gather(*map(ask, questions)))
     finally:

@@ -107,8 +107,9 @@ def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
 
 def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) -> None:
     task = task_of("vqax")
-    text = task.prompt(question(tmp_path))
-    assert task.text_first
+    text, image = task.content(question(tmp_path))
+    assert isinstance(text, str)
+    assert image == 1
     assert "<answer> because <explanation>" in text
     assert text.endswith("Question: What stands on the stove?")
 

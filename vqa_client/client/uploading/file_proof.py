@@ -83,7 +83,7 @@ class FileProof:
         raise self.refused(told)
 
     async def _ask(self, image: Image, part: Part) -> Completion:
-        data = b"".join(self._template.body(Request(text=PROMPT, images=(image,)), (part,)).pieces())
+        data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())
         async with asyncio.timeout(self._timeout_s):
             response = await self._endpoint.send(self._endpoint.chat_request(httpx2.ByteStream(data), len(data)))
         return read_reply(response.status_code, response.headers.get("content-type", ""), response.content)

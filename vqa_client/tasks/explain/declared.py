@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import asdict, replace
 
-from vqa_client.benchmark import Benchmark, Metric, Parse
+from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt
 from vqa_client.errors import UsageError
 from vqa_client.files import sha256_of
 from vqa_client.reports.run import Pairs, Run
@@ -41,8 +41,7 @@ def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
     return Benchmark(
         name=name,
         load=_loader(options, dataset),
-        prompt=lambda question: prompt(question, dataset.wording, shots),
-        text_first=True,
+        prompt=Prompt(lambda question: prompt(question, dataset.wording, shots), images="last"),
         parse=_robust(dataset),
         metrics=(
             Metric("robust", _right, "answers as our parser reads them", normalise=dataset.normalise),

@@ -1,0 +1,121 @@
+"""How a question is put: images before, after or between the words, marks in every spelling, and named forms."""
+
+import pytest
+
+from vqa_client.benchmark import Benchmark, Content, Metric, Prompt, numbered, short_answer
+from vqa_client.errors import DataError, UsageError
+from vqa_client.scoring.choices.reordered import as_shown
+from vqa_client.task import visible
+from vqa_client.types import Question
+
+MARKED = Prompt("{question}\n{choices}", images="marked")
+CHOICES = {"A": "<image 2>", "B": "none", "C": "<image 1>"}
+
+
+def question(text: str, images: int, choices: dict[str, str] | None = None, variant: str = "") -> Question:
+    names = tuple(f"{number}.png" for number in range(1, images + 1))
+    return Question(id="q", text=text, images=names, choices=choices or {}, references=("A",), variant=variant)
+
+
+PUT: list[tuple[Prompt, Question, Content, str]] = [
+    (Prompt(), question("What?", 2), (1, 2, "What?"), "What?"),
+    (Prompt(), question("See <image 1>?", 1), (1, "See <image 1>?"), "See <image 1>?"),
+    (Prompt(images="last"), question("What?", 2), ("What?", 1, 2), "What?"),
+    (
+        Prompt("{question}{choices}", "({label}) {text}"),
+        question("?", 0, {"A": "{label}"}),
+        ("?(A) {label}",),
+        "?(A) {label}",
+    ),
+    (MARKED, question("What?", 2), (1, 2, "What?\n"), "What?\n"),
+    (MARKED, question("See <image 2> here", 2), (1, "See ", 2, " here\n"), "<image 1>See <image 2> here\n"),
+    (MARKED, question("<image 2><image 1>?", 2), (2, 1, "?\n"), "<image 2><image 1>?\n"),
+    (MARKED, question("<image 1> = <image 1>", 1), (1, " = ", 1, "\n"), "<image 1> = <image 1>\n"),
+    (MARKED, question("?", 2, CHOICES), ("?\nA. ", 2, "\nB. none\nC. ", 1), "?\nA. <image 2>\nB. none\nC. <image 1>"),
+    (MARKED, question("See <image 1>", 0), ("See <image 1>\n",), "See <image 1>\n"),
+    (Prompt("{question}", images="marked"), question("<image 1>", 1), (1,), "<image 1>"),
+    (Prompt("{question}", images="marked"), question("", 0), ("",), ""),
+    (Prompt(lambda asked: ("a", 3, "b", 1)), question("?", 3), (2, "a", 3, "b", 1), "<image 2>a<image 3>b<image 1>"),
+    (Prompt(lambda asked: ("a", 2)), question("?", 1), (1, "a", "<image 2>"), "<image 1>a<image 2>"),
+    (Prompt(lambda asked: asked.text + "!"), question("?", 1), (1, "?!"), "?!"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "asked", "content", "shown"), PUT)
+def test_parts_come_in_the_order_that_the_prompt_gives(
+    prompt: Prompt, asked: Question, content: Content, shown: str
+) -> None:
+    assert (prompt.content(asked), visible(prompt.content(asked))) == (content, shown)
+
+
+def test_marks_move_with_their_choices() -> None:
+    turned = as_shown(question("?", 2, CHOICES, variant="rotation/1"))
+    assert MARKED.content(turned) == (*("?\nA. none\nB. ", 1, "\nC. ", 2),)
+    assert turned.references == ("C",)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "found"),
+    [
+        ("<image> and <image>", 1, "<image 1> and <image 2>"),
+        ("<image>", 3, "<image 3>"),
+        ("<|image_2|> <image1> <image_03>", 1, "<image 2> <image 1> <image 3>"),
+        ("<image> <image 1> <|image|>", 1, "<image 2> <image 1> <image 3>"),
+        ("<images> [image 1] <image x> <|image>", 1, "<images> [image 1] <image x> <|image>"),
+    ],
+)
+def test_marks_are_numbered_on_loading(text: str, start: int, found: str) -> None:
+    assert numbered(text, start) == found
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked", "told"),
+    [
+        (MARKED, question("<image 3>", 2), "question 'q' names image 3, and the number of its images is 2"),
+        (MARKED, question("<image 0>", 2), "names image 0, and the number of its images is 2"),
+        (MARKED, question("?", 1, CHOICES), "names image 2, and the number of its images is 1"),
+        (Prompt(lambda asked: (1, "?")), question("?", 0), "names image 1, and the number of its images is 0"),
+    ],
+)
+def test_a_mark_beyond_the_images_is_an_error_with_both_numbers(prompt: Prompt, asked: Question, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        prompt.check(asked)
+
+
+@pytest.mark.parametrize("prompt", [MARKED, Prompt()])
+def test_marks_that_fit_or_mean_nothing_are_no_error(prompt: Prompt) -> None:
+    prompt.check(question("<image 1>" if prompt is MARKED else "<image 9>", 1))
+
+
+def colours(**given: Prompt) -> Benchmark:
+    return Benchmark(
+        name="colours",
+        load=lambda source: [],
+        parse=short_answer,
+        metrics=(Metric("m", lambda said, asked: 1.0),),
+        prompt=Prompt("{question}?", system="Be brief."),
+        prompt_forms=given,
+    )
+
+
+def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> None:
+    benchmark = colours(other=Prompt("Q: {question}", max_tokens=16))
+    own, other = benchmark.formed("").task(), benchmark.formed("other").task()
+    assert (own.content(question("Red", 0)), own.system, own.parameters) == (("Red?",), "Be brief.", {})
+    assert (other.content(question("Red", 0)), other.system) == (("Q: Red",), "")
+    assert other.parameters == {"max_tokens": 16}
+    assert benchmark.formed("other").template("{question}!") == (
+        None,
+        "--prompt_form other is asked, not the config's prompt_template",
+    )
+    assert benchmark.template("{question}!") == ("{question}!", "")
+    assert benchmark.task("{question}!", system="").system == ""
+
+
+@pytest.mark.parametrize(
+    ("forms", "way_out"), [({"lmms_eval": Prompt()}, "it has lmms_eval"), ({}, "it has one prompt alone")]
+)
+def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
+    with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:
+        colours(**forms).formed("x")
+    assert caught.value.hint == way_out

@@ -1,0 +1,152 @@
+"""How a question is put: a template, its choices, and images before or after the words or where these mark them.
+
+In a template two placeholders are replaced, once, and every other brace means itself.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from itertools import count
+from typing import Literal
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.types import Content, Question
+
+PLACEHOLDERS = ("question", "choices")
+
+_PLACEHOLDER = re.compile(r"\{(question|choices)\}")
+_BARE_NAME = re.compile(r"\\[A-Za-z]+(?:\[[^\]{}]*\])?(?:\{[^{}]*\})+|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""LaTeX commands with their arguments, which are passed over, or a name alone in braces."""
+_MARK = re.compile(r"<image (\d{1,6})>")
+_ANY_MARK = re.compile(r"<(\|?)image(?:[ _]?(\d{1,6}))?\1>")
+"""Every spelling of a mark that data comes with, numbered or plain."""
+
+
+class Prompt(Struct, frozen=True):
+    """How a question is put to a model.
+
+    `text` is a template with {question} and {choices}, or a function of the question that gives the text, or the parts
+    themselves: texts, and images by their number from 1. `choice` is how a line of {choices} shows one. `images` says
+    where images go: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
+    choice. Images without a mark, or that no part names, come first. `system` is the system message, unless the config
+    or the command line gives another; `max_tokens`, where it is set, limits the reply in place of the model's setting.
+    `frame` puts something around the text.
+    """
+
+    text: str | Callable[[Question], str | Content] = "{question}"
+    choice: str = "{label}. {text}"
+    images: Literal["first", "last", "marked"] = "first"
+    system: str = ""
+    max_tokens: int | None = None
+    frame: Callable[[str, Question], str] | None = None
+
+    @property
+    def marks(self) -> bool:
+        """Whether a question may name images that it doesn't have."""
+        return self.images == "marked" or not isinstance(self.text, str)
+
+    def content(self, question: Question) -> Content:
+        """The prompt's parts in order; the mark of an image that the question doesn't have stays as text."""
+        asked, images = self._asked(question), range(1, len(question.images) + 1)
+        if isinstance(asked, str):
+            if self.images == "first":
+                return (*images, asked)
+            if self.images == "last":
+                return (asked, *images)
+            parts = _split(asked, images)
+        else:
+            parts = [f"<image {part}>" if isinstance(part, int) and part not in images else part for part in asked]
+        return (*(number for number in images if number not in parts), *parts)
+
+    def check(self, question: Question) -> None:
+        """Raise DataError where the question names an image that it doesn't have."""
+        asked, there = self._asked(question), len(question.images)
+        if isinstance(asked, str):
+            named = [int(number) for number in _MARK.findall(asked)] if self.images == "marked" else []
+        else:
+            named = [part for part in asked if isinstance(part, int)]
+        wrong = next((number for number in named if not 0 < number <= there), None)
+        if wrong is not None:
+            raise DataError(
+                f"question {question.id!r} names image {wrong}, and the number of its images is {there}",
+                hint="marks count a question's images from 1: correct the mark, or add the image",
+            )
+
+    def _asked(self, question: Question) -> str | Content:
+        if isinstance(self.text, str):
+            choices = choices_text(question.choices, self.choice) if question.choices else ""
+            asked: str | Content = fill(self.text, question=question.text, choices=choices)
+        else:
+            asked = self.text(question)
+        return self.frame(asked, question) if self.frame and isinstance(asked, str) else asked
+
+
+def numbered(text: str, start: int = 1) -> str:
+    """Number the plain marks `<image>` of a text in order from `start`, past numbers that others of its marks have.
+
+    Other spellings of a mark, such as `<|image_1|>`, become `<image 1>`.
+    """
+    taken = {int(mark[2]) for mark in _ANY_MARK.finditer(text) if mark[2]}
+    free = (number for number in count(start) if number not in taken)
+    return _ANY_MARK.sub(lambda mark: f"<image {int(mark[2]) if mark[2] else next(free)}>", text)
+
+
+def _split(text: str, images: range) -> list[str | int]:
+    """A text in parts, with the number of an image in place of its mark."""
+    parts: list[str | int] = []
+    at = 0
+    for mark in _MARK.finditer(text):
+        if int(mark[1]) in images:
+            parts += text[at : mark.start()], int(mark[1])
+            at = mark.end()
+    return [part for part in (*parts, text[at:]) if part != ""] or [""]
+
+
+def fill(template: str, *, question: str, choices: str = "") -> str:
+    """Put the question and the choices in, in one pass: braces inside them are never looked at again."""
+    values = {"question": question, "choices": choices}
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+
+
+def placeholders(template: str) -> frozenset[str]:
+    """Name the placeholders that `fill` would replace."""
+    return frozenset(_PLACEHOLDER.findall(template))
+
+
+def template_for(template: str | None, default: str, benchmark: str) -> tuple[str, str]:
+    """The template that a benchmark asks with, and a note for people, "" where it is the config's.
+
+    Without choices to show, a template with {choices} or without {question} is another benchmark's: `default`
+    is used. Raises UsageError for an unknown placeholder.
+    """
+    if not template:
+        return default, ""
+    found, known = placeholders(template), placeholders(default)
+    if "choices" not in known and found != {"question"}:
+        lacks = "it has {choices}" if "choices" in found else "it has no {question}"
+        return default, f"{benchmark} asks with its own template, {default!r}, not the config's: {lacks}"
+    check(template, known=[name for name in PLACEHOLDERS if name in known])
+    return template, ""
+
+
+def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
+    """Refuse a template that leaves the question out or names a placeholder that isn't one; raises UsageError."""
+    names = [name for name in _BARE_NAME.findall(template) if name]
+    unknown = sorted(set(names) - set(known))
+    listed = " and ".join(f"{{{name}}}" for name in known)
+    if unknown:
+        raise UsageError(
+            f"unknown placeholder {{{unknown[0]}}} in prompt_template; known are {listed}",
+            hint=f"to send the braces themselves, write them with a space: {{ {unknown[0]} }}",
+        )
+    if "question" not in placeholders(template):
+        raise UsageError(
+            f"prompt_template has no {{question}}: {template[:60]!r}",
+            hint=f"write {listed} where the texts belong; '{{question}}' is the shortest template",
+        )
+
+
+def choices_text(choices: Mapping[str, str], form: str = "{label}. {text}") -> str:
+    """Write the choices as the model sees them, one per line in the order of their letters."""
+    return "\n".join(form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items()))
