@@ -17,18 +17,24 @@ from zlib import crc32
 from msgspec import Struct
 
 from vqa_client.scoring.statistics import t_quantile
-from vqa_client.types import Question, Record
+from vqa_client.types import Question, Record, group_values
 
 PIECES: Final = 100
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """What aggregates add up: a question under one metric; `answer` is None where nothing was said."""
+    """What aggregates add up: a question under one metric; `answer` is None where nothing was said.
+
+    `said` gives the answer as the metric of another name reads it, `other` the same metric's score of the question with
+    an id, None where it isn't asked.
+    """
 
     question: Question
     record: Record
     answer: str | None
     score: float
+    said: Callable[[str], str | None] = lambda metric: None
+    other: Callable[[str], float | None] = lambda id: None
 
 
 class Sums(Struct, frozen=True):
@@ -39,7 +45,10 @@ class Sums(Struct, frozen=True):
 
 
 class Over(Struct, frozen=True):
-    """`inner` for each value of `by`, a group's name or a key (None: left out), then `of` all these values."""
+    """`inner` for each value of `by`, a group's name or a key (None: left out), then `of` all these values.
+
+    A question whose group has several values counts in each.
+    """
 
     by: str | Callable[[Scored], Hashable]
     inner: "Aggregate"
@@ -157,17 +166,15 @@ class _OverState:
         self._states: dict[Hashable, _State] = {}
         self._in_piece: dict[int, dict[Hashable, None]] = {}
         self._whole: dict[Hashable, float | None] = {}
-        self._key = _key_of(aggregate.by)
+        self._keys = _keys_of(aggregate.by)
 
     def add(self, scored: Scored, piece: int) -> None:
-        key = self._key(scored)
-        if key is None:
-            return
-        state = self._states.get(key)
-        if state is None:
-            state = self._states[key] = _state_of(self._aggregate.inner)
-        state.add(scored, piece)
-        self._in_piece.setdefault(piece, {})[key] = None
+        for key in self._keys(scored):
+            state = self._states.get(key)
+            if state is None:
+                state = self._states[key] = _state_of(self._aggregate.inner)
+            state.add(scored, piece)
+            self._in_piece.setdefault(piece, {})[key] = None
         self._whole.clear()
 
     def value(self, without: int | None) -> float | None:
@@ -201,8 +208,10 @@ def _state_of(aggregate: Aggregate) -> _State:
     return _OverState(aggregate) if isinstance(aggregate, Over) else _CombinedState(aggregate)
 
 
-def _key_of(by: str | Callable[[Scored], Hashable]) -> Callable[[Scored], Hashable]:
-    return (lambda scored: scored.question.groups.get(by)) if isinstance(by, str) else by
+def _keys_of(by: str | Callable[[Scored], Hashable]) -> Callable[[Scored], Iterable[Hashable]]:
+    if isinstance(by, str):
+        return lambda scored: group_values(scored.question.groups.get(by, ()))
+    return lambda scored: () if (key := by(scored)) is None else (key,)
 
 
 def _computed(of: Callable[..., float], *values: object) -> float | None:

@@ -17,14 +17,14 @@ from vqa_client.errors import UsageError
 from vqa_client.prompt import Prompt, numbered, template_for
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
-from vqa_client.scoring.choices.modes import MEANINGS, SCORING_VERSION, parse_with, score_with
+from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
-from vqa_client.types import Answer, Choosing, Content, Question, Record, Score
+from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
 
 __all__ = [
     "ALL_RIGHT",
@@ -51,8 +51,10 @@ __all__ = [
     "Prompt",
     "Question",
     "Record",
+    "Replay",
     "Scored",
     "Source",
+    "Submission",
     "Sums",
     "Total",
     "best_of",
@@ -87,38 +89,55 @@ READS: Final = _Marker("reads")
 """Marks an option that decides how replies are read: with another value, kept replies are scored again."""
 
 
+class Replay(Struct, frozen=True):
+    """A reading with a memory, such as a random generator: begun again for each report, in the order of the data."""
+
+    start: Callable[[], Parse]
+
+
 class Metric(Struct, frozen=True):
     """A score of one question in [0, 1]; None where it doesn't count.
 
     `of` scores the answer that `parse` gave, or the one that `read` gives: another reading of the same reply, such as a
     published script's; with `rationale` it scores the explanation instead. Without one the score is 0. `when` says
-    which questions it is for. `says` explains it wherever its name is shown; `normalise` is shown beside an answer when
-    a reading is explained.
+    which questions it is for; none without references is scored. `says` explains it wherever its name is shown;
+    `normalise` is shown beside an answer when a reading is explained. A metric that replays is in reports alone: its
+    score isn't known while a run is going on.
     """
 
     name: str
     of: Callable[[str, Question], float | None]
     says: str = ""
-    read: Parse | None = None
+    read: Parse | Replay | None = None
     rationale: bool = False
     when: Callable[[Question], bool] | None = None
     normalise: Callable[[str], str] | None = None
 
     def score(self, answer: str | None, question: Question) -> float | None:
         """The score of an answer, None where the metric doesn't count."""
-        if self.when is not None and not self.when(question):
+        if not question.references or (self.when is not None and not self.when(question)):
             return None
         return 0.0 if answer is None else self.of(answer, question)
 
 
 class Total(Struct, frozen=True):
-    """A figure of the whole run under each metric, or under those that `on` names; up to `most`."""
+    """A figure of the whole run under each metric, or under those that `on` names.
+
+    It is a share, shown in per cent, unless `most`, the highest that it can be, is above 1: then it is in points.
+    """
 
     name: str
     value: Aggregate
     says: str = ""
     on: tuple[str, ...] = ()
     most: float = 1.0
+
+
+class Submission(Struct, frozen=True):
+    """A file for a benchmark's test server, with one `entry` per question: a JSON list, or JSON Lines."""
+
+    entry: Callable[[Scored], Mapping[str, Any]]
+    form: Literal["list", "lines"] = "list"
 
 
 def first_reference(question: Question) -> str:
@@ -135,17 +154,19 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     """One benchmark.
 
     `load` gives its questions; `parse` takes a reply, which is read once for all benchmarks, to an answer. The headline
-    is the first metric, or the one that `headline` names; its reading gives a record's answer, unless `answers_by`
-    names another metric. `measure` says in words what the headline's accuracy is. `prompt` is a Prompt or its text.
-    `prompt_forms` are others by name, such as a published one, for --prompt_form, and `form` names the one that was
-    chosen. `ideal_reply` is what a model that is always right would say, for `vqa-client selftest`.
+    is the first metric, or the metric or total that `headline` names; a record's score and answer are of that metric,
+    or of the first one where a total leads. `answers_by` names another metric whose reading gives the answer. `measure`
+    says in words what the accuracy is. `prompt` is a Prompt or its text. `prompt_forms` are others by name, such as a
+    published one, for --prompt_form, and `form` names the one that was chosen. `ideal_reply` is what a model that is
+    always right would say, for `vqa-client selftest`.
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
-    `compares_answers` is off where two right replies are hardly ever the same text; `choosing` is set where answers are
-    not read from free text. `report_path` gives the report's file by part and config, and `write` writes it, where a
-    published form takes the place of the common one; `combine` is called once with the reports of all models.
-    `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are read; `version`
-    changes when `parse` or a metric does, so that kept replies are scored again.
+    `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
+    they offer --choice_mode, --shuffle_choices and --circular; `choosing` is set where answers are not read from free
+    text. `submission` is written by --submission. `report_path` gives the report's file by part and config, and `write`
+    writes it, where a published form takes the place of the common one; `combine` is called once with the reports of
+    all models. `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are
+    read; `version` changes when `parse` or a metric does, so that kept replies are scored again.
     """
 
     name: str
@@ -164,7 +185,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     unit: str = "image"
     question_type: str = ""
     compares_answers: bool = True
+    labels: tuple[str, ...] = ()
     choosing: Choosing | None = None
+    submission: Submission | None = None
     report_path: Callable[[str, str | None], Path] | None = None
     write: Write | None = None
     combine: Combine | None = None
@@ -189,11 +212,15 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         """What reports, pages and comparisons show of the declaration."""
         breakdowns = [Breakdown(each) if isinstance(each, str) else each for each in self.breakdowns]
         headline = self.headline_metric.name
+        leading = next((total for total in self.totals if total.name == self.headline), None)
+        measure = "accuracy" if headline == "accuracy" else f"accuracy ({headline})"
         return Description(
             headline=headline,
-            measure=self.measure or ("accuracy" if headline == "accuracy" else f"accuracy ({headline})"),
+            leading_total=leading.name if leading else "",
+            measure=self.measure or measure,
             metrics={metric.name: metric.says for metric in self.metrics},
             totals={total.name: total.says for total in self.totals},
+            points={total.name: total.most for total in self.totals if total.most > 1},
             breakdowns=tuple(breakdowns),
             unit=self.unit,
             question_type=self.question_type,
@@ -224,14 +251,23 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
         return replace(self, prompt=self.prompt_forms[form], form=form)
 
+    def choosing_by(self, mode: ChoiceMode) -> Self:
+        """The same benchmark with answers that a server chooses, or weighs, among its labels."""
+        prompt = self._prompt()
+        if isinstance(prompt.text, str):
+            prompt = replace(prompt, text=f"{prompt.text.rstrip()}\n\n{LETTER_ALONE}")
+        choosing = Choosing(mode=mode, labels=self.labels)
+        return replace(self, prompt=prompt, choosing=choosing, identity={**self.identity, "choice_mode": mode})
+
     def _prompt(self, template: str | None = None) -> Prompt:
         """The prompt, its text replaced by a template where one is given."""
         prompt = self.prompt if isinstance(self.prompt, Prompt) else Prompt(self.prompt)
         return replace(prompt, text=template) if template else prompt
 
     def answer(self, metric: Metric, reply: Reply, question: Question) -> Answer:
-        """A reply's answer as a metric reads it."""
+        """A reply's answer as a metric reads it that doesn't replay."""
         if metric.read is not None:
+            assert not isinstance(metric.read, Replay), metric.name
             return metric.read(reply, question)
         return reply.without_answer() if reply.status else self.parse(reply, question)
 
@@ -256,6 +292,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             parts: dict[str, float] = {}
             answers = {answering.read: answer}
             for metric in self.metrics:
+                if isinstance(metric.read, Replay):
+                    continue
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)
                 said = answers[metric.read]

@@ -115,6 +115,17 @@ def _write_stream(file: IO[bytes], items: _Spool | Iterable[Any], line: bytes) -
     file.write(line + brackets[1:])
 
 
+def write_entries(path: Path, entries: Iterable[Mapping[str, Any]], *, as_list: bool = True) -> None:
+    """Write a JSON list with an entry per line, or JSON Lines; raises UsageError where the path can't be written."""
+    begin, between, end = (b"[\n", b",\n", b"\n]\n") if as_list else (b"", b"\n", b"\n")
+    with replacing(path) as file:
+        before = begin
+        for entry in entries:
+            file.write(before + encode(entry))
+            before = between
+        file.write(end if before is between else begin.strip() + end.strip() + b"\n" * as_list)
+
+
 def write_json_list(
     path: str | os.PathLike[str], head: Mapping[str, Any], name: str, items: SpooledList | Iterable[Mapping[str, Any]]
 ) -> None:

@@ -29,13 +29,16 @@ class Description(Struct, frozen=True, kw_only=True):
     """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
 
     `metrics` and `totals` give what each figure says; `headline` is the metric that scores are of, `measure` the same
-    in words. The other fields are the declaration's.
+    in words; `leading_total` is the total that leads, where one does. `points` are the totals that aren't shares, with
+    the most that each can be. The other fields are the declaration's.
     """
 
     headline: str
     measure: str = "accuracy"
     metrics: dict[str, str] = {}
     totals: dict[str, str] = {}
+    leading_total: str = ""
+    points: dict[str, float] = {}
     breakdowns: tuple[Breakdown, ...] = ()
     unit: str = "image"
     question_type: str = ""

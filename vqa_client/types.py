@@ -1,7 +1,7 @@
 """The nouns that travel between the rooms; this module imports nothing of ours."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -35,13 +35,29 @@ PERMANENT: frozenset[Status] = frozenset({"bad_image", "too_long", "too_many_ima
 """The question would fail again: resume asks these once more only on request. All other failures are asked again."""
 
 
+Row = TypeVar("Row", bound=Struct)
+Group = str | tuple[str, ...]
+"""A question's value of a breakdown field; with several, it counts in each of them."""
+
+
+def group_values(group: Group) -> tuple[str, ...]:
+    """The values of a group."""
+    return (group,) if isinstance(group, str) else group
+
+
+def group_text(group: Group) -> str:
+    """A group for people."""
+    return group if isinstance(group, str) else ", ".join(group)
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
     `variant` is the form it is asked in: a page folder's name, or a corruption and its level such as
     "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text,
     `groups` maps a breakdown field to this question's value, `cluster` names the document or image that several
-    questions share.
+    questions share. `evidence` gives the places in `images`, from 1, of those that the answer is on; `row` is the data
+    row for scorers that need more of it.
     """
 
     id: str
@@ -51,9 +67,16 @@ class Question(Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
     rationales: tuple[str, ...] = ()
     choices: dict[str, str] = {}
-    groups: dict[str, str] = {}
+    groups: dict[str, Group] = {}
     cluster: str = ""
+    evidence: tuple[int, ...] = ()
+    row: Any = None
     extra: dict[str, Any] = {}
+
+    def row_as(self, kind: type[Row]) -> Row:
+        """The row, which is of this type."""
+        assert isinstance(self.row, kind), f"the row of question {self.id} is a {type(self.row).__name__}"
+        return self.row
 
 
 class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -223,7 +246,7 @@ class Record(Struct, frozen=True, kw_only=True):
     references: tuple[str, ...] = ()
     score: float = 0.0
     parts: dict[str, float] = {}
-    groups: dict[str, str] = {}
+    groups: dict[str, Group] = {}
     cluster: str = ""
     images: tuple[SentImage, ...] = ()
     image_stamps: str | UnsetType = UNSET

@@ -39,9 +39,9 @@ def test_a_place_that_never_held_the_right_answer_has_no_recall() -> None:
 
 
 def circular(*questions: tuple[Sequence[float], Sequence[str | None], Sequence[str | None]]) -> CircularFigures:
-    scores = CircularScores(4)
+    scores = CircularScores()
     for one in questions:
-        scores.add(*one)
+        scores.add(*one, rotations=4)
     return scores.figures(bias([]))
 
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import Any
 
@@ -128,10 +128,12 @@ def percent(value: float | None) -> str:
 def _overview(reports: Sequence[Report]) -> Any:
     metrics = list(dict.fromkeys(name for r in reports for name in r.summary.parts if not name.startswith("n_")))
     others = [name for name in metrics if name != reports[0].headline]
+    leading = reports[0].description.leading_total
     some_failed = any(report.failed for report in reports)
     table = new_table(
         "folder",
         "questions",
+        *([leading.replace("_", " ")] if leading else []),
         "accuracy",
         "95 % interval",
         *others,
@@ -142,6 +144,7 @@ def _overview(reports: Sequence[Report]) -> Any:
         table.add_row(
             safe(report.variant or report.task) + (" (incomplete)" if report.incomplete else ""),
             f"{overall.total:,}",
+            *([_leading(report)] if leading else []),
             percent(overall.accuracy),
             interval_text(overall.interval),
             *(percent(parts[name].overall.value if overall.answered and name in parts else None) for name in others),
@@ -155,15 +158,27 @@ def _totals(report: Report, totals: Totals) -> Any:
     metrics = list(dict.fromkeys(metric for figures in totals.values() for metric in figures))
     table = new_table(f"totals {safe(report.variant)}".rstrip(), *metrics)
     for name, figures in totals.items():
-        table.add_row(name.replace("_", " "), *(_figure(figures.get(metric)) for metric in metrics))
+        shown = _points if name in report.description.points else percent
+        table.add_row(name.replace("_", " "), *(_figure(figures.get(metric), shown) for metric in metrics))
     return table
 
 
-def _figure(figure: Figure | None) -> str:
+def _leading(report: Report) -> str:
+    """The total that leads, under the headline's metric."""
+    name, totals = report.description.leading_total, report.summary.added().get("totals", {})
+    figure = msgspec.convert(totals.get(name, {}).get(report.headline), Figure | None)
+    return _figure(figure, _points if name in report.description.points else percent)
+
+
+def _figure(figure: Figure | None, shown: Callable[[float | None], str]) -> str:
     if figure is None or figure.value is None:
         return "-"
-    bounds = "" if figure.low is None else f" ({percent(figure.low)}-{percent(figure.high)})"
-    return percent(figure.value) + bounds
+    bounds = "" if figure.low is None else f" ({shown(figure.low)}-{shown(figure.high)})"
+    return shown(figure.value) + bounds
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}"
 
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Any:

@@ -12,6 +12,7 @@ from vqa_client.compare.sentence import sentence
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.shipped import __version__
+from vqa_client.types import group_text
 
 UNIT = "accuracies, scores, differences and intervals are shares in [0, 1]; a difference is b less a"
 _GROUP_HEAD = (
@@ -97,7 +98,7 @@ def _question_rows(sides: Sequence[Side], compared: Compared) -> Iterator[list[A
             kept.cluster,
             " | ".join(dict.fromkeys(kept.references)),
             *(cell for reply in replies for cell in reply),
-            *(kept.groups.get(field, "") for field in fields),
+            *(group_text(kept.groups.get(field, "")) for field in fields),
         ]
 
 

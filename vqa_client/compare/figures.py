@@ -15,7 +15,7 @@ from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.paired_tests import Bootstrap, PairedT, bootstrap, holm, minimum_detectable, paired_t
 from vqa_client.scoring.sign_flips import mcnemar
 from vqa_client.scoring.statistics import Interval, interval
-from vqa_client.types import UNKNOWN
+from vqa_client.types import UNKNOWN, group_values
 
 EXACT: Final = "exact McNemar"
 FEW_CLUSTERS: Final = 10
@@ -244,7 +244,8 @@ def _by_field(pairs: Sequence[Pair]) -> Fields:
     by_field: Fields = {field: {} for field in fields}
     for pair in pairs:
         for field, values in by_field.items():
-            values.setdefault(pair.a.groups.get(field, UNKNOWN), []).append(pair)
+            for value in group_values(pair.a.groups.get(field, UNKNOWN)):
+                values.setdefault(value, []).append(pair)
     return by_field
 
 

@@ -10,7 +10,7 @@ from vqa_client.errors import DataError
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import CLEAN, LoggedRun, read_run
 from vqa_client.task import Description
-from vqa_client.types import ANSWERED, Record, Status
+from vqa_client.types import ANSWERED, Group, Record, Status
 
 Key = tuple[str, str]
 """Question id and variant."""
@@ -27,7 +27,7 @@ class Kept(Struct, frozen=True, gc=False):
     score: float
     answer: str | None
     references: tuple[str, ...]
-    groups: dict[str, str]
+    groups: dict[str, Group]
     cluster: str
     prompt: int
     published: float | None = None
@@ -163,12 +163,12 @@ class _Shared:
 
     def __init__(self) -> None:
         self._references: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+        self._groups: dict[tuple[tuple[str, Group], ...], dict[str, Group]] = {}
 
     def references(self, given: tuple[str, ...]) -> tuple[str, ...]:
         return self._references.setdefault(given, given)
 
-    def groups(self, given: dict[str, str]) -> dict[str, str]:
+    def groups(self, given: dict[str, Group]) -> dict[str, Group]:
         return self._groups.setdefault(tuple(given.items()), given)
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vqa_client.aggregates import Totals
 from vqa_client.files import replacing
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
@@ -43,7 +42,7 @@ def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
     if summary.parts:
         yield from _table(("metric", *_ACCURACY), _metrics(summary))
     if found.totals:
-        yield from _table(("total", "metric", "%", "95 % interval"), _totals(found.totals))
+        yield from _table(("total", "metric", "%", "95 % interval"), _totals(found))
     if gap := gap_words(summary.parts, found.description.headline):
         yield f"{gap}."
         yield ""
@@ -107,11 +106,15 @@ def _metrics(summary: Summary) -> Iterator[Sequence[str]]:
         yield escaped(name), *_figures(mean.value, mean.interval, mean.n)
 
 
-def _totals(totals: Totals) -> Iterator[Sequence[str]]:
-    for name, figures in totals.items():
+def _totals(found: Overview) -> Iterator[Sequence[str]]:
+    for name, figures in found.totals.items():
+        most = found.description.points.get(name)
+        unit = f" (points of {most:g})" if most else ""
+        scale = 1.0 if most else 100.0
         for metric, of in figures.items():
-            bounds = "-" if of.low is None or of.high is None else f"{100 * of.low:.1f} to {100 * of.high:.1f}"
-            yield escaped(name), escaped(metric), percent(of.value), bounds
+            value = "-" if of.value is None else f"{scale * of.value:.1f}"
+            bounds = "-" if of.low is None or of.high is None else f"{scale * of.low:.1f} to {scale * of.high:.1f}"
+            yield escaped(name) + unit, escaped(metric), value, bounds
 
 
 def _breakdown(tallies: Mapping[str, Tally], order: Sequence[str]) -> Iterator[Sequence[str]]:

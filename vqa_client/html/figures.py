@@ -65,7 +65,10 @@ def overall(found: Overview) -> list[Figure]:
     """Both accuracies: over all questions and over the answered ones."""
     tally = found.summary.overall
     answered, over = tally.accuracy_answered, tally.interval_answered
+    leading = found.description.leading_total
+    figure = found.totals.get(leading, {}).get(found.description.headline)
     return [
+        *([_total(found, leading, leading, figure)] if figure else []),
         Figure(label="all questions", n=tally.total, share=tally.accuracy, interval=tally.interval),
         Figure(label="answered questions", n=tally.answered, share=answered, interval=over),
     ]
@@ -103,21 +106,24 @@ def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
 
 def totals(found: Overview) -> list[tuple[str, str, list[Figure]]]:
     """Each total with what it says, and its figures, one for each metric."""
-    said, of_all = found.description.totals, found.summary.overall.total
+    said = found.description.totals
     rows = []
     for name, by_metric in found.totals.items():
-        shown = [
-            Figure(label=metric, n=of_all, share=of.value, interval=_interval(of, of_all))
-            for metric, of in by_metric.items()
-        ]
+        shown = [_total(found, name, metric, of) for metric, of in by_metric.items()]
         rows.append((name, said.get(name, ""), shown))
     return rows
 
 
-def _interval(of: Total, n: int) -> Interval | None:
-    if of.low is None or of.high is None:
-        return None
-    return Interval(low=of.low, high=of.high, method="delete-a-group jackknife", n=n, clusters=of.pieces)
+def _total(found: Overview, name: str, label: str, of: Total) -> Figure:
+    """A total as a share; of one in points the label gives the points."""
+    n, most = found.summary.overall.total, found.description.points.get(name, 1.0)
+    interval = None
+    if of.low is not None and of.high is not None:
+        method = "delete-a-group jackknife"
+        interval = Interval(low=of.low / most, high=of.high / most, method=method, n=n, clusters=of.pieces)
+    if most > 1 and of.value is not None:
+        label = f"{label}: {of.value:,.1f} of {most:,g} points"
+    return Figure(label=label, n=n, share=None if of.value is None else of.value / most, interval=interval)
 
 
 def breakdowns(found: Overview) -> list[Breakdown]:

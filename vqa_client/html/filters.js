@@ -30,7 +30,10 @@ function tests() {
   if (status) made.push((row) => text(row, "status") === status);
   data.fields.forEach((field, at) => {
     const wanted = state.get(`by.${field.name}`);
-    if (wanted !== null) made.push((row) => data.strings[value(row, "groups")[at]] === wanted);
+    if (wanted !== null) made.push((row) => {
+      const held = data.strings[value(row, "groups")[at]];
+      return held === wanted || held.split(", ").includes(wanted);
+    });
   });
   if (find) made.push((row) => haystack(row).includes(find));
   return made;

@@ -1,4 +1,4 @@
-"""The reports of mc with its choices in another order, and in every rotation."""
+"""The reports of runs with choices in another order, and in every rotation."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,15 +35,17 @@ def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., S
     """Write the usual report by `write`, choices and letters as they were shown, and the position bias."""
     bias = position_bias(pairs)
     summary = write(path, run, pairs, added={"position_bias": _bias(bias)})
-    return ShuffledSummary(**asdict(summary), figures=bias)
+    return ShuffledSummary(**{name: getattr(summary, name) for name in Summary.__struct_fields__}, figures=bias)
 
 
-def write_circular(path: Path, run: Run, pairs: Pairs, *, rotations: int) -> CircularSummary:
+def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
     """Write what all rotations say; raises UsageError where `path` can't be written."""
-    scores = CircularScores(rotations)
+    scores = CircularScores()
     for question, records in by_question(pairs):
         letters = [one.answer for one in records]
-        scores.add([one.score for one in records], letters, _texts(question, records), question.cluster)
+        scores.add(
+            [one.score for one in records], letters, _texts(question, records), len(question.choices), question.cluster
+        )
     figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
     said = head(run) | _figures(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
     write_json_list(path, said, QUESTIONS, _questions(pairs))

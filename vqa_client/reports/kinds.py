@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from vqa_client.reports.clusters import Clusters, Signature
 from vqa_client.scoring.finish import is_cut
-from vqa_client.types import ANSWERED, UNKNOWN, Record, Status
+from vqa_client.types import ANSWERED, UNKNOWN, Record, Status, group_values
+from vqa_client.types import Group as Value
 
 Group = TypeVar("Group", bound=Hashable)
 
@@ -25,7 +26,7 @@ class Kind(Struct, frozen=True):
     score: float
     cut: bool
     fields: tuple[str, ...]
-    values: tuple[str, ...]
+    values: tuple[Value, ...]
     metrics: tuple[str, ...]
     metric_values: tuple[float, ...]
 
@@ -34,15 +35,15 @@ class Kind(Struct, frozen=True):
         """Say whether the model replied."""
         return self.status in ANSWERED
 
-    def group(self, field: str) -> str:
-        """Name the record's value of a breakdown field."""
-        return self.values[self.fields.index(field)] if field in self.fields else UNKNOWN
+    def groups(self, field: str) -> tuple[str, ...]:
+        """The record's values of a breakdown field."""
+        return group_values(self.values[self.fields.index(field)] if field in self.fields else UNKNOWN)
 
     def metric(self, name: str) -> float | None:
-        """Give the score under a metric: 0 for a failed question, None for an answered one that lacks it."""
-        if not self.answered:
-            return 0.0
-        return self.metric_values[self.metrics.index(name)] if name in self.metrics else None
+        """The score under a metric; without one, 0 for a failed question and None for an answered one."""
+        if name in self.metrics:
+            return self.metric_values[self.metrics.index(name)]
+        return None if self.answered else 0.0
 
 
 class TokenSum(Struct):
@@ -73,34 +74,33 @@ class KindCounts(Struct, frozen=True, kw_only=True):
             self, kinds=tuple(kind if score is None else replace(kind, score=score) for score, kind in scores)
         )
 
-    def numbers(self, group_of: Callable[[Kind], Group | None]) -> "Counter[Group]":
-        """Count the records of each group, leaving out those whose group is None."""
-        groups = list(map(group_of, self.kinds))
+    def numbers(self, groups_of: Callable[[Kind], Iterable[Group]]) -> "Counter[Group]":
+        """Count the records of each group; a record counts in each of its groups."""
+        groups = list(map(groups_of, self.kinds))
         found: Counter[Group] = Counter()
         for signature, times in self.signatures.items():
             for number, count in signature:
-                group = groups[number]
-                if group is not None:
+                for group in groups[number]:
                     found[group] += count * times
         return found
 
     def by_group(
-        self, group_of: Callable[[Kind], Group], value_of: Callable[[Kind], float | None]
+        self, groups_of: Callable[[Kind], Iterable[Group]], value_of: Callable[[Kind], float | None]
     ) -> dict[Group, ClusterSums]:
         """Add up the values of each cluster's records in each group, leaving out those whose value is None."""
-        groups, values = list(map(group_of, self.kinds)), list(map(value_of, self.kinds))
+        groups, values = [tuple(groups_of(kind)) for kind in self.kinds], list(map(value_of, self.kinds))
         answered = [kind.answered for kind in self.kinds]
-        found: dict[Group, ClusterSums] = {group: {} for group in groups}
+        found: dict[Group, ClusterSums] = {group: {} for of_kind in groups for group in of_kind}
         for signature, times in self.signatures.items():
             sums: dict[Group, tuple[float, int, int]] = {}
             for number, count in signature:
                 value = values[number]
                 if value is None:
                     continue
-                group = groups[number]
-                total, n, n_answered = sums.get(group, _NONE)
                 replied = count if answered[number] else 0
-                sums[group] = (total + value * count, n + count, n_answered + replied)
+                for group in groups[number]:
+                    total, n, n_answered = sums.get(group, _NONE)
+                    sums[group] = (total + value * count, n + count, n_answered + replied)
             for group, held in sums.items():
                 in_group = found[group]
                 in_group[held] = in_group.get(held, 0) + times
@@ -117,7 +117,7 @@ def count_kinds(records: Iterable[Record]) -> KindCounts:
         prompt.add(record.prompt_tokens)
         completion.add(record.completion_tokens)
         clusters.add(record.cluster, number)
-    ordered = sorted(numbers)
+    ordered = sorted(numbers, key=_place)
     place = {numbers[key]: index for index, key in enumerate(ordered)}
     return KindCounts(
         kinds=tuple(Kind(*key) for key in ordered),
@@ -125,6 +125,11 @@ def count_kinds(records: Iterable[Record]) -> KindCounts:
         prompt_tokens=prompt,
         completion_tokens=completion,
     )
+
+
+def _place(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key that is comparable with all others: a group may be a text or several."""
+    return (*key[:4], tuple(map(group_values, key[4])), *key[5:])
 
 
 def _signatures(alike: Mapping[Signature, int], place: Mapping[int, int]) -> dict[Signature, int]:

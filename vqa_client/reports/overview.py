@@ -14,7 +14,7 @@ from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.summary import Part, Summary, Tally, summarise
 from vqa_client.scoring.averages import Mean
 from vqa_client.task import Description
-from vqa_client.types import UNKNOWN, Failure, Record, Status
+from vqa_client.types import UNKNOWN, Failure, Record, Status, group_text, group_values
 
 LEVELS = ("corruption", "level")
 """Fields that tell variants apart: crossed, each cell is of one variant."""
@@ -55,6 +55,7 @@ class _Walk:
 
     def __init__(self, records: Iterator[Record]) -> None:
         self.values: dict[str, Counter[str]] = {}
+        self.having: Counter[str] = Counter()
         self.variants: Counter[str] = Counter()
         self.count = 0
         self.rules: Counter[str] = Counter()
@@ -67,8 +68,9 @@ class _Walk:
             self._add(record)
 
     def _add(self, record: Record) -> None:
-        for field, value in record.groups.items():
-            self.values.setdefault(field, Counter())[value] += 1
+        for field, group in record.groups.items():
+            self.having[field] += 1
+            self.values.setdefault(field, Counter()).update(group_values(group))
         self.count += 1
         self.variants[record.variant] += 1
         self.rules[record.rule] += 1
@@ -92,7 +94,7 @@ class _Walk:
     def all_values(self) -> dict[str, list[str]]:
         """Give every field's values; "unknown" where some records lack the field."""
         own = {
-            field: [*found, *([UNKNOWN] if found.total() < self.count and UNKNOWN not in found else [])]
+            field: [*found, *([UNKNOWN] if self.having[field] < self.count and UNKNOWN not in found else [])]
             for field, found in self.values.items()
         }
         return {VARIANT: list(self.variants), RULE: sorted({rule or "none" for rule in self.rules})} | own
@@ -147,7 +149,7 @@ def _summaries(run: LoggedRun, walk: _Walk, added: tuple[str, ...]) -> tuple[Sum
 def field_value(record: Record, field: str) -> str:
     """Give a record's value of one of the overview's fields."""
     known = {VARIANT: record.variant, RULE: record.rule or "none"} | record.groups
-    return known.get(field, UNKNOWN)
+    return group_text(known.get(field, UNKNOWN))
 
 
 def in_order(values: Iterable[str], order: Sequence[str] = ()) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, product, repeat
 from math import fsum
 from typing import Any
 
@@ -68,12 +68,12 @@ def summary_of(counts: KindCounts, *, crossings: Sequence[tuple[str, str]] = ())
     """Add up records that are counted already."""
     fields = sorted({field for kind in counts.kinds for field in kind.fields})
     metrics = sorted({metric for kind in counts.kinds for metric in kind.metrics})
-    statuses = counts.numbers(lambda kind: kind.status)
-    overall = _tallies(counts, lambda kind: "").get("", _tally(0, {}))
+    statuses = counts.numbers(lambda kind: (kind.status,))
+    overall = _tallies(counts, lambda kind: ("",)).get("", _tally(0, {}))
     summary = Summary(
         overall=overall,
         status_counts={status: statuses.get(status, 0) for status in STATUSES},
-        n_truncated=counts.numbers(lambda kind: kind.cut)[True],
+        n_truncated=counts.numbers(lambda kind: (kind.cut,))[True],
         without_truncated=_means(_all(counts, lambda kind: None if kind.cut else kind.score))[0],
         parts={metric: _part(counts, metric) for metric in metrics},
         breakdowns={field: _breakdown(counts, field) for field in fields},
@@ -106,9 +106,9 @@ def _unscored(tally: Tally) -> Tally:
     return replace(tally, accuracy=None, interval=None, accuracy_answered=None, interval_answered=None)
 
 
-def _tallies(counts: KindCounts, group_of: Callable[[Kind], Group]) -> dict[Group, Tally]:
-    correct = counts.numbers(lambda kind: group_of(kind) if kind.score >= 1.0 else None)
-    sums = counts.by_group(group_of, lambda kind: kind.score)
+def _tallies(counts: KindCounts, groups_of: Callable[[Kind], Iterable[Group]]) -> dict[Group, Tally]:
+    correct = counts.numbers(lambda kind: groups_of(kind) if kind.score >= 1.0 else ())
+    sums = counts.by_group(groups_of, lambda kind: kind.score)
     return {group: _tally(correct[group], sums[group]) for group in sums}
 
 
@@ -126,11 +126,11 @@ def _tally(correct: int, sums: ClusterSums) -> Tally:
 
 
 def _breakdown(counts: KindCounts, field: str) -> dict[str, Tally]:
-    return dict(sorted(_tallies(counts, lambda kind: kind.group(field)).items()))
+    return dict(sorted(_tallies(counts, lambda kind: kind.groups(field)).items()))
 
 
 def _crossing(counts: KindCounts, outer: str, inner: str) -> dict[str, dict[str, Tally]]:
-    cells = _tallies(counts, lambda kind: (kind.group(outer), kind.group(inner)))
+    cells = _tallies(counts, lambda kind: product(kind.groups(outer), kind.groups(inner)))
     crossed: dict[str, dict[str, Tally]] = {}
     for (of_outer, of_inner), tally in sorted(cells.items()):
         crossed.setdefault(of_outer, {})[of_inner] = tally
@@ -143,7 +143,7 @@ def _part(counts: KindCounts, metric: str) -> Part:
 
 
 def _all(counts: KindCounts, value_of: Callable[[Kind], float | None]) -> ClusterSums:
-    return counts.by_group(lambda kind: "", value_of).get("", {})
+    return counts.by_group(lambda kind: ("",), value_of).get("", {})
 
 
 def _means(sums: ClusterSums) -> tuple[Mean, Mean]:

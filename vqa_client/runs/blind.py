@@ -17,7 +17,13 @@ def blind_plan(plan: Plan, settings: RunSettings) -> Plan:
     """The plan with variants "seen" and "blind", word for word the same prompt; raises UsageError without images."""
     if plan.images_dir is None:
         raise UsageError("--blind leaves the images out, and a text-only run has none", hint="leave out --text_only")
-    return varied(plan, BLIND, _forms, times=2, write=partial(write, comparable=plan.task.description.compares_answers))
+    return varied(
+        plan,
+        BLIND,
+        _forms,
+        count=2 * plan.loaded.count,
+        write=partial(write, comparable=plan.task.description.compares_answers),
+    )
 
 
 def _forms(question: Question) -> Iterator[Question]:

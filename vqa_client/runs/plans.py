@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import safe_name
@@ -104,13 +105,20 @@ def _declared_plans(
             data_path=part.data_path,
             images_dir=part.images_dir,
             missing_pages=part.missing_pages,
-            write=benchmark.write or writer(benchmark),
+            write=benchmark.write or writer(benchmark, submits=_submits(settings, benchmark)),
             config=config,
             limit=settings.limit,
             identity=identity,
         )
         for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]
+
+
+def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:
+    wanted = isinstance(settings, BenchmarkSettings) and settings.submission
+    if wanted and benchmark.submission is None:
+        raise UsageError(f"{benchmark.name} has no test server to submit to", hint="leave --submission away")
+    return wanted
 
 
 def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:

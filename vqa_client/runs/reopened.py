@@ -1,6 +1,6 @@
 """A finished run's task and questions again, from its run file: needs no server and no image."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from vqa_client.scoring.choices.reordered import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source, Task
 from vqa_client.tasks import registry
-from vqa_client.types import Question
+from vqa_client.types import Group, Question
 
 WAY_OUT = (
     "paths are as the run was given them: start from the folder that it was started in, or put the file back there"
@@ -64,7 +64,7 @@ def reopen(log: Path) -> Reopened:
     )
 
 
-def asked_as(question: Question, variant: str, groups: dict[str, str]) -> Question:
+def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:
     """The question in the variant in which a record has it, whose `groups` say under which corruption.
 
     A variant that is an order of the choices has them in that order.

@@ -21,4 +21,10 @@ def repeated(plan: Plan, settings: RunSettings) -> Plan:
             yield replace(question, variant=f"repeat/{number}")
 
     comparable = plan.task.description.compares_answers
-    return varied(plan, "repeated", forms, times=times, write=partial(write, repeats=times, comparable=comparable))
+    return varied(
+        plan,
+        "repeated",
+        forms,
+        count=times * plan.loaded.count,
+        write=partial(write, repeats=times, comparable=comparable),
+    )

@@ -11,7 +11,7 @@ from vqa_client.reports.run import Sample
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.scoring.stratified import drawn
 from vqa_client.settings.run import RunSettings
-from vqa_client.types import Question
+from vqa_client.types import Question, group_text
 
 
 def sampled(plan: Plan, settings: RunSettings, note: Note) -> Plan:
@@ -35,7 +35,7 @@ def _stratum(question: Question, fields: tuple[str, ...]) -> str:
         raise UsageError(
             f"--by {unknown}: question {question.id} has no such field", hint=f"it has {', '.join(question.groups)}"
         )
-    return "\n".join(question.groups[field] for field in fields)
+    return "\n".join(group_text(question.groups[field]) for field in fields)
 
 
 class _Sampled(Struct, frozen=True, kw_only=True):

@@ -14,13 +14,13 @@ Forms = Callable[[Question], Iterable[Question]]
 """Gives the forms in which a question is asked, each with its variant."""
 
 
-def varied(plan: Plan, name: str, forms: Forms, *, times: int, write: Write, asked: str = "") -> Plan:
-    """The plan with `times` forms of each question; `name` is in its files' names, `asked` in its identity."""
+def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, asked: str = "") -> Plan:
+    """The plan with `count` forms of all questions; `name` is in its files' names, `asked` in its identity."""
     report = plan.paths.report
     loaded = replace(
         plan.loaded,
         questions=_Varied(questions=plan.loaded.questions, forms=forms),
-        count=plan.loaded.count * times,
+        count=count,
     )
     return replace(
         plan,

@@ -1,9 +1,12 @@
 """How much images matter: the same questions with them and without, paired."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.paired import Difference, difference
+from vqa_client.types import Group, group_values
 
 
 class Pairing(Struct, frozen=True, kw_only=True):
@@ -66,13 +69,14 @@ class BlindScores:
         answers: tuple[str | None, str | None],
         *,
         cluster: str = "",
-        groups: dict[str, str],
+        groups: Mapping[str, Group],
         choices: int = 0,
     ) -> None:
         """Take one question, first as asked with its images; `choices` counts those it has."""
         self._all.add(*scores, cluster)
-        for field, value in groups.items():
-            self._groups.setdefault(field, {}).setdefault(value, _Pairs()).add(*scores, cluster)
+        for field, group in groups.items():
+            for value in group_values(group):
+                self._groups.setdefault(field, {}).setdefault(value, _Pairs()).add(*scores, cluster)
         if scores[0] >= 1.0:
             self._kept.add(float(scores[1] >= 1.0), cluster)
         seen, blind = (None if one is None else one.strip().rstrip(".").casefold() for one in answers)

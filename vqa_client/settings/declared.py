@@ -6,7 +6,38 @@ from typing import Annotated, Self
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import ASKED, DATA, OneModelSettings
+from vqa_client.settings.run import ASKED, DATA, OneModelSettings, RunSettings
+from vqa_client.types import ChoiceMode
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceOptions(RunSettings):
+    """What benchmarks with choices take besides: other forms of the choices, and other ways to take an answer."""
+
+    choice_mode: Annotated[
+        ChoiceMode,
+        Parameter(
+            group=ASKED,
+            help="text: read the letter from the reply; structured: let the server reply with nothing but a letter; "
+            "logprob: one token per question, and the letter that is most probable as that.",
+        ),
+    ] = "text"
+    shuffle_choices: Annotated[
+        bool,
+        Parameter(group=ASKED, negative="", help="Show each question's choices in an order drawn from --seed."),
+    ] = False
+    circular: Annotated[
+        bool,
+        Parameter(
+            group=ASKED, negative="", help="Ask each question in all rotations of its choices: right if right in each."
+        ),
+    ] = False
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        """Those of every benchmark, and the orders of the choices."""
+        given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
+        return (*super().variations, *(option for option, wanted in given.items() if wanted))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +71,16 @@ class BenchmarkSettings(OneModelSettings):
         "results"
     )
 
+    submission: Annotated[
+        bool,
+        Parameter(group=DATA, negative="", help="Also write the file that the benchmark's test server takes."),
+    ] = False
+
     def named(self, benchmark: str) -> Self:
         """The same settings for another benchmark."""
         return replace(self, benchmark=benchmark)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChoiceSettings(ChoiceOptions, BenchmarkSettings):
+    """Settings of a declared benchmark that has choices."""

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from vqa_client.settings.run import ASKED, DATA, OneModelSettings
-from vqa_client.types import ChoiceMode
+from vqa_client.settings.declared import ChoiceOptions
+from vqa_client.settings.run import DATA, OneModelSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class McSettings(OneModelSettings):
+class McSettings(ChoiceOptions, OneModelSettings):
     """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
 
     data_json: Annotated[Path, Parameter(group=DATA, help="Questions in LongBench-v2's form.")]
@@ -30,36 +30,11 @@ class McSettings(OneModelSettings):
         Literal["robust", "seed", "longbench"],
         Parameter(group=DATA, help="Which reading of a reply is the headline; all three are reported."),
     ] = "robust"
-    choice_mode: Annotated[
-        ChoiceMode,
-        Parameter(
-            group=ASKED,
-            help="text: read the letter from the reply; structured: let the server reply with nothing but a letter; "
-            "logprob: one token a question, and the letter that is most probable as that.",
-        ),
-    ] = "text"
-    shuffle_choices: Annotated[
-        bool,
-        Parameter(group=ASKED, negative="", help="Show each question's choices in an order drawn from --seed."),
-    ] = False
-    circular: Annotated[
-        bool,
-        Parameter(
-            group=ASKED, negative="", help="Ask each question in all rotations of its choices: right if right in each."
-        ),
-    ] = False
 
     @property
     def benchmark(self) -> str:
         """The benchmark's name."""
         return "mc"
-
-    @property
-    def variations(self) -> tuple[str, ...]:
-        """Those of every benchmark, and the orders of the choices."""
-        given = {"--shuffle_choices": self.shuffle_choices, "--circular": self.circular}
-        named = (option for option, wanted in given.items() if wanted)
-        return (*super(McSettings, self).variations, *named)
 
     @property
     def shows_images(self) -> bool:

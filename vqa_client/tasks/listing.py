@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 GROUP: Final = "vqa_client.benchmarks"
 """The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
 _HERE: Final = Path(__file__).parent
-_DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |(?P<options>def benchmark\())", re.MULTILINE)
+_DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |def benchmark\()", re.MULTILINE)
+_OPTIONS: Final = re.compile(r"^def benchmark\(|^    labels=", re.MULTILINE)
+"""What a benchmark has that has options besides the common ones."""
 
 
 class Declared(NamedTuple):
@@ -32,11 +34,11 @@ def _shipped() -> dict[str, Declared]:
     found = {}
     for path in _HERE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if declaration := _DECLARATION.search(text):
+        if _DECLARATION.search(text):
             module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
             stem = path.parent.name if path.stem == "benchmark" else path.stem
             title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-            found[stem.replace("_", "-")] = Declared(module, title, declaration["options"] is not None)
+            found[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
     return found
 
 

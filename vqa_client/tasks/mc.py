@@ -8,7 +8,6 @@ from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
-from vqa_client.scoring.choices.modes import LETTER_ALONE
 from vqa_client.scoring.choices.published import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
@@ -18,7 +17,7 @@ from vqa_client.tasks.longbench import Pages, PathLike
 from vqa_client.tasks.longbench.documents import Documents
 from vqa_client.tasks.longbench.report import write_mc
 from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
-from vqa_client.types import Answer, Choosing, Question
+from vqa_client.types import Answer, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
 SCORING_VERSION = "2"
@@ -106,15 +105,14 @@ def _notes(path: str, empty: list[str]) -> Iterator[str]:
 def benchmark(options: McSettings) -> Benchmark:
     """Raises UsageError for a parser beside a mode that has no free text to read."""
     mode = options.choice_mode
-    choosing = Choosing(mode=mode, labels=LABELS) if mode != "text" else None
-    if choosing and options.parser != "robust":
+    if mode != "text" and options.parser != "robust":
         raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser away")
     return Benchmark(
         name="mc",
         load=Documents(
             load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images_dir"
         ),
-        prompt=Prompt(DEFAULT_TEMPLATE + (LETTER_ALONE if choosing else ""), frame=longbench.frame(options)),
+        prompt=Prompt(DEFAULT_TEMPLATE, frame=longbench.frame(options)),
         parse=choice,
         metrics=(
             Metric("robust", right, "answers as our parser reads them"),
@@ -127,10 +125,10 @@ def benchmark(options: McSettings) -> Benchmark:
         breakdowns=DOCUMENTS,
         question_type="domain",
         unit="question",
-        choosing=choosing,
+        labels=LABELS,
         report_path=lambda part, config: options.output / report_name(part, "mc"),
         write=write_mc,
-        identity={"text_only": options.text_only, **({"choice_mode": mode} if choosing else {})},
+        identity={"text_only": options.text_only},
         scoring={"parser": options.parser},
         version=SCORING_VERSION,
     )

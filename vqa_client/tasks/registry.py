@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
+from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared
 
@@ -24,8 +25,14 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     name: str
     settings: type[RunSettings]
-    make: Callable[[Any], Benchmark]
+    declared: Callable[[Any], Benchmark]
     sha256: str = ""
+
+    def make(self, settings: RunSettings) -> Benchmark:
+        """The benchmark under these settings."""
+        benchmark = self.declared(settings).formed(getattr(settings, "prompt_form", ""))
+        mode = settings.choice_mode if isinstance(settings, ChoiceOptions) else "text"
+        return benchmark if mode == "text" else benchmark.choosing_by(mode)
 
     def scoring(self, settings: RunSettings) -> dict[str, str]:
         """What the options add to what decides how replies are read."""
@@ -116,12 +123,8 @@ def _module_at(path: Path) -> ModuleType:
 def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     declared = getattr(module, "BENCHMARK", None)
     if isinstance(declared, Benchmark):
-        return Entry(
-            name=name,
-            settings=BenchmarkSettings,
-            make=lambda settings: declared.formed(settings.prompt_form),
-            sha256=sha256,
-        )
+        settings = ChoiceSettings if declared.labels else BenchmarkSettings
+        return Entry(name=name, settings=settings, declared=lambda settings: declared, sha256=sha256)
     make = getattr(module, "benchmark", None)
     if not callable(make):
         raise UsageError(
@@ -136,9 +139,4 @@ def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     needed = [field.name for field in fields(options) if field.default is MISSING and field.default_factory is MISSING]
     if needed and issubclass(options, BenchmarkSettings):
         raise UsageError(f"{module.__file__}: the option {needed[0]} has no default", hint="give every option one")
-    return Entry(
-        name=name,
-        settings=options,
-        make=lambda settings: make(settings).formed(getattr(settings, "prompt_form", "")),
-        sha256=sha256,
-    )
+    return Entry(name=name, settings=options, declared=make, sha256=sha256)

@@ -1,19 +1,25 @@
 """The report of a declared benchmark: its summary, and the totals that it declares under each metric."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from vqa_client.aggregates import Running, Scored, Totals
-from vqa_client.benchmark import Benchmark, Metric
+from vqa_client.benchmark import Benchmark, Metric, Parse, Replay
 from vqa_client.files import write_json
+from vqa_client.json_stream import write_entries
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
-from vqa_client.reports.summary import Summary, summarise
+from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import kept_completion, reply_from
-from vqa_client.types import Question, Record
+from vqa_client.types import Completion, Question, Record
+
+
+_NOTHING = reply_from(Completion(text=""))
 
 
 class DeclaredSummary(Summary, frozen=True, kw_only=True):
@@ -26,57 +32,129 @@ class DeclaredSummary(Summary, frozen=True, kw_only=True):
         return {"totals": to_builtins(self.totals)} if self.totals else {}
 
 
-def writer(benchmark: Benchmark) -> Write:
-    """What writes the report of a run of the benchmark, accuracies in [0, 1]."""
+def writer(benchmark: Benchmark, *, submits: bool = False) -> Write:
+    """What writes the report of a run of the benchmark, accuracies in [0, 1]; `submits` writes the submission too."""
     crossings = [(each.field, each.crossed_with) for each in benchmark.description().breakdowns if each.crossed_with]
 
     def write(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> DeclaredSummary:
-        totals = _RunningTotals(benchmark)
-        summary = summarise(totals.watching(pairs()), crossings=crossings)
+        totals = _RunningTotals(benchmark, pairs)
+        summary = summarise(totals.watching(), crossings=crossings)
+        if not totals.labelled and summary.overall.total:
+            summary = without_scores(summary)
         whole = DeclaredSummary(
-            **{name: getattr(summary, name) for name in summary.__struct_fields__}, totals=totals.figures()
+            **{name: getattr(summary, name) for name in summary.__struct_fields__},
+            totals=totals.figures() if totals.labelled else {},
         )
         write_json(path, _content(benchmark, run, whole) | dict(added or {}))
+        if submits:
+            _write_submission(path, benchmark, totals)
         return whole
 
     return write
 
 
+def _write_submission(report: Path, benchmark: Benchmark, totals: "_RunningTotals") -> None:
+    submission = benchmark.submission
+    assert submission is not None
+    suffix = "json" if submission.form == "list" else "jsonl"
+    entries = (submission.entry(scored) for scored in totals.scored(benchmark.headline_metric))
+    write_entries(report.with_name(f"{report.stem}_submission.{suffix}"), entries, as_list=submission.form == "list")
+
+
 class _RunningTotals:
     """Every total under each of its metrics, added up while records go by; failed questions said nothing."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
-        self._benchmark = benchmark
-        self._by_metric: list[tuple[Metric, dict[str, Running]]] = []
-        for metric in benchmark.metrics:
-            totals = [total for total in benchmark.totals if not total.on or metric.name in total.on]
-            if totals:
-                self._by_metric.append((metric, {total.name: Running(total.value) for total in totals}))
+    def __init__(self, benchmark: Benchmark, pairs: Pairs) -> None:
+        self._benchmark, self._pairs = benchmark, pairs
+        self._metrics = {metric.name: metric for metric in benchmark.metrics}
+        self._totals = {
+            name: {total.name: Running(total.value) for total in benchmark.totals if not total.on or name in total.on}
+            for name in self._metrics
+        }
+        self.labelled = 0
 
-    def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
-        """The records of the same pairs."""
-        for question, record in pairs:
-            for metric, totals in self._by_metric:
-                answer = self._answer(metric, record, question)
-                score = metric.score(answer, question)
-                if score is not None:
-                    scored = Scored(question=question, record=record, answer=answer, score=score)
-                    for running in totals.values():
-                        running.add(scored)
-            yield record
+    def watching(self) -> Iterator[Record]:
+        """The records of all pairs, in which replayed metrics are scored too."""
+        readings = self._started()
+        for question, record in self._pairs():
+            self.labelled += bool(question.references)
+            replayed: dict[str, float] = {}
+            for name, totals in self._totals.items():
+                metric = self._metrics[name]
+                if not totals and not isinstance(metric.read, Replay):
+                    continue
+                scored = self._scored(metric, question, record, readings)
+                if scored is None:
+                    continue
+                if isinstance(metric.read, Replay):
+                    replayed[name] = scored.score
+                for running in totals.values():
+                    running.add(scored)
+            yield replace(record, parts=record.parts | replayed) if replayed else record
 
-    def _answer(self, metric: Metric, record: Record, question: Question) -> str | None:
-        """The answer of a record as a metric reads it; None for a failed question."""
+    def scored(self, metric: Metric) -> Iterator[Scored]:
+        """All questions under a metric, those without references with a score of 0."""
+        readings = self._started()
+        for question, record in self._pairs():
+            scored = self._scored(metric, question, record, readings)
+            yield scored or Scored(
+                question=question,
+                record=record,
+                answer=self._answer(metric, record, question, readings),
+                score=0.0,
+                said=partial(self._said, record, question, readings),
+            )
+
+    def _started(self) -> dict[str, Parse]:
+        """The readings that replay, begun again."""
+        return {each.name: each.read.start() for each in self._metrics.values() if isinstance(each.read, Replay)}
+
+    def _scored(
+        self, metric: Metric, question: Question, record: Record, readings: Mapping[str, Parse]
+    ) -> Scored | None:
+        answer = self._answer(metric, record, question, readings)
+        score = metric.score(record.rationale if metric.rationale else answer, question)
+        if score is None:
+            return None
+        return Scored(
+            question=question,
+            record=record,
+            answer=answer,
+            score=score,
+            said=partial(self._said, record, question, readings),
+            other=lambda id: self._scores[metric.name].get(id),
+        )
+
+    def _said(self, record: Record, question: Question, readings: Mapping[str, Parse], metric: str) -> str | None:
+        return self._answer(self._metrics[metric], record, question, readings)
+
+    def _answer(self, metric: Metric, record: Record, question: Question, readings: Mapping[str, Parse]) -> str | None:
+        """The answer of a record as a metric reads it; None for a failed question, of which a replay reads ""."""
+        if metric.name in readings:
+            reply = reply_from(kept_completion(record)) if record.output is not None else _NOTHING
+            return readings[metric.name](reply, question).text
         if metric.read is self._benchmark.answering_metric.read or record.output is None:
             return record.answer
         return self._benchmark.answer(metric, reply_from(kept_completion(record)), question).text
 
+    @cached_property
+    def _scores(self) -> dict[str, dict[str, float]]:
+        """The scores of all questions by metric and id, from a second walk, for totals that look at other questions."""
+        found: dict[str, dict[str, float]] = {name: {} for name, totals in self._totals.items() if totals}
+        readings = self._started()
+        for question, record in self._pairs():
+            for name in found:
+                scored = self._scored(self._metrics[name], question, record, readings)
+                if scored is not None:
+                    found[name][question.id] = scored.score
+        return found
+
     def figures(self) -> Totals:
         """Each total's figures by metric."""
         found: Totals = {}
-        for metric, totals in self._by_metric:
-            for name, running in totals.items():
-                found.setdefault(name, {})[metric.name] = running.figure()
+        for name, totals in self._totals.items():
+            for total, running in totals.items():
+                found.setdefault(total, {})[name] = running.figure()
         return found
 
 

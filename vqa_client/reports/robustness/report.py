@@ -21,7 +21,7 @@ from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.robustness import metrics_of
-from vqa_client.types import Question, Record, Status
+from vqa_client.types import Question, Record, Status, group_text
 
 CROSSING = ("corruption", "level")
 VARIANT = "variant"
@@ -102,7 +102,7 @@ def add_to(scores: CorruptedScores, record: Record | ScoredLine, question_type: 
         score=record.score,
         status=record.status,
         cluster=record.cluster,
-        type_=record.groups.get(question_type, ""),
+        type_=group_text(record.groups.get(question_type, "")),
     )
 
 

@@ -18,6 +18,7 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
     `circular` is right in every rotation, `once` in one at least, `mean` the usual accuracy over all rotations,
     `majority` that of the text chosen most often. `same_text` and `same_letter` are shares of questions that are always
     answered with one text, which is how it should be, and always with one letter, which is how it should not.
+    `rotations` are those of the question that has most.
     """
 
     rotations: int
@@ -35,17 +36,25 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
 class CircularScores:
     """Collects questions with their rotations."""
 
-    def __init__(self, rotations: int) -> None:
-        self._rotations = rotations
-        self._unfinished = 0
+    def __init__(self) -> None:
+        self._rotations = self._unfinished = 0
         self._circular, self._mean, self._once, self._majority = (Averaging() for _ in range(4))
         self._same_text, self._same_letter = Averaging(), Averaging()
 
     def add(
-        self, scores: Sequence[float], letters: Sequence[str | None], texts: Sequence[str | None], cluster: str = ""
+        self,
+        scores: Sequence[float],
+        letters: Sequence[str | None],
+        texts: Sequence[str | None],
+        rotations: int,
+        cluster: str = "",
     ) -> None:
-        """Take one question's rotations: scores, and the letters and texts chosen, None where no answer was read."""
-        if len(scores) < self._rotations:
+        """Take one question's rotations: scores, and the letters and texts chosen, None where no answer was read.
+
+        A question that hasn't all of its `rotations` is unfinished.
+        """
+        self._rotations = max(self._rotations, rotations)
+        if len(scores) < rotations:
             self._unfinished += 1
             return
         self._circular.add(float(all(score >= 1.0 for score in scores)), cluster)

@@ -8,7 +8,7 @@ ROTATION, SHUFFLED = "rotation", "shuffled"
 Order = tuple[str, ...]
 """The filed labels of the choices in the order in which they are shown."""
 
-_LETTER = r"\(?(?-i:[A-D])\)?"
+_LETTER = r"\(?(?-i:[A-H])\)?"
 _OTHERS = re.compile(
     r"\b(?:all|none|any|both|neither|either|each|some|one|two|three) of (?:the |these |those )?"
     r"(?:above|below|preceding|previous|following|other (?:options|choices|answers|statements))"

@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from vqa_client.errors import UNDECODABLE
 from vqa_client.settings.longbench import McSettings, NiahSettings
-from vqa_client.types import UNKNOWN, Question
+from vqa_client.types import UNKNOWN, Group, Question
 
 PathLike = str | os.PathLike[str]
 Pages = Callable[[str], tuple[str, ...]]
@@ -47,7 +47,7 @@ class Row(Struct, frozen=True, kw_only=True):
             return "field `_id` is empty"
         return "" if _first_byte(self.context) in (b'"', b"n") else "field `context` is no text"
 
-    def groups(self, context_length: str) -> dict[str, str]:
+    def groups(self, context_length: str) -> dict[str, Group]:
         """Name this record's value of each breakdown field; an absent one is "unknown"."""
         return {
             "difficulty": group(self.difficulty),

@@ -122,7 +122,7 @@ class Watch:
             self.sentences += is_sentence(record.answer or "")
             if record.status in ANSWERED:
                 self._latencies_s.append(record.latency_s)
-            held = self._scores.setdefault(question.groups["kind"], {name: array("d") for name in _PUBLISHED})
+            held = self._scores.setdefault(str(question.groups["kind"]), {name: array("d") for name in _PUBLISHED})
             for name, values in held.items():
                 values.append(record.parts.get(name, 0.0))
             if question.references:
@@ -169,7 +169,7 @@ def _shown(question: Question, record: Record) -> Shown:
     return Shown(
         id=question.id,
         question=question.text,
-        kind=question.groups["kind"],
+        kind=str(question.groups["kind"]),
         gold=question.extra["multiple_choice_answer"],
         answer=said(record),
         correct=record.parts.get("simple", 0.0) >= 1.0 if question.references else None,

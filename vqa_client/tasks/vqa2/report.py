@@ -13,8 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from vqa_client.shipped import __version__
-from vqa_client.files import encode, replacing
-from vqa_client.json_stream import SpooledList, place, write_json_streamed
+from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
@@ -69,13 +68,11 @@ def submission_path(report: Path) -> Path:
 
 def write_submission(path: Path, pairs: Iterable[tuple[Question, Record]]) -> None:
     """Write the answers as the VQA evaluation server takes them, normalised, "" where there is no reply."""
-    with replacing(path) as file:
-        separator = b"[\n"
-        for question, record in pairs:
-            answer = normalised(on_one_line(record.answer or ""))
-            file.write(separator + encode({"question_id": question.extra["question_id"], "answer": answer}))
-            separator = b",\n"
-        file.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+    answered = (
+        {"question_id": question.extra["question_id"], "answer": normalised(on_one_line(record.answer or ""))}
+        for question, record in pairs
+    )
+    write_entries(path, answered)
 
 
 def _summary(run: Run, summary: Summary, watch: Watch) -> Vqa2Summary:
