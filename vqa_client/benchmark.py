@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.aggregates import ALL_RIGHT, MEAN, Aggregate, Combined, Over, Scored, Sums, mean_over, only
 from vqa_client.errors import UsageError
-from vqa_client.prompt import Prompt, numbered, template_for
+from vqa_client.prompt import Prompt, Shots, numbered, template_for
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VERSION, parse_with, score_with
@@ -53,6 +53,7 @@ __all__ = [
     "Record",
     "Replay",
     "Scored",
+    "Shots",
     "Source",
     "Submission",
     "Sums",
@@ -157,8 +158,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     is the first metric, or the metric or total that `headline` names; a record's score and answer are of that metric,
     or of the first one where a total leads. `answers_by` names another metric whose reading gives the answer. `measure`
     says in words what the accuracy is. `prompt` is a Prompt or its text. `prompt_forms` are others by name, such as a
-    published one, for --prompt_form, and `form` names the one that was chosen. `ideal_reply` is what a model that is
-    always right would say, for `vqa-client selftest`.
+    published one, for --prompt_form, and `form` names the one that was chosen. `shots` says where the worked examples
+    of --shots are from. `ideal_reply` is what a model that is always right would say, in `vqa-client selftest` and in
+    worked examples.
 
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
@@ -181,6 +183,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     prompt: Prompt | str | Callable[[Question], str | Content] = "{question}"
     prompt_forms: Mapping[str, Prompt] = NO_OPTIONS
     form: str = ""
+    shots: Shots | None = None
     ideal_reply: Callable[[Question], str] = first_reference
     unit: str = "image"
     question_type: str = ""

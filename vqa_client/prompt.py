@@ -82,6 +82,13 @@ class Prompt(Struct, frozen=True):
         return self.frame(asked, question) if self.frame and isinstance(asked, str) else asked
 
 
+class Shots(Struct, frozen=True):
+    """Where worked examples are from: a split of the data, and the group that they share with a question, if any."""
+
+    split: str = ""
+    same: str = ""
+
+
 def numbered(text: str, start: int = 1) -> str:
     """Number the plain marks `<image>` of a text in order from `start`, past numbers that others of its marks have.
 

@@ -29,6 +29,12 @@ def parse(settings: ParseSettings) -> int:
 def _lines(found: Explained) -> Iterator[str]:
     record = found.record
     yield " · ".join(filter(None, (found.task, record.question_id, record.variant, found.log)))
+    if record.system:
+        yield from _block("system message", record.system)
+    if record.shots:
+        yield f"worked examples before the question: {', '.join(record.shots)}"
+    if "<image " in record.prompt:
+        yield from _block("prompt, with the places of its images", record.prompt)
     yield from _block("reply", record.output)
     if record.reasoning:
         yield from _block("reasoning, in a field of its own", record.reasoning)

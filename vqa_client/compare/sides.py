@@ -149,7 +149,9 @@ def _add(run: LoggedRun, side: Side) -> list[str]:
             shared.references(record.references),
             shared.groups(record.groups),
             record.cluster,
-            hash(record.prompt),  # of "", which answers from a file have, it is 0
+            hash(
+                "\n".join(filter(None, (record.prompt, record.system or "", *(record.shots or ()))))
+            ),  # of "", which answers from a file have, it is 0
             record.parts.get("published"),
         )
     name, unreadable = run.log.name, run.records.unreadable

@@ -15,7 +15,7 @@ LONGEST_TEXT = 60_000
 COLUMNS = (
     *("id", "variant", "status", "score", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule"),
     *("rivals", "source", "references", "parts", "groups", "cluster", "images", "cut_pages", "error", "prompt_tokens"),
-    *("completion_tokens", "latency_s", "attempts", "request_bytes"),
+    *("completion_tokens", "latency_s", "attempts", "request_bytes", "system", "shots"),
 )
 
 
@@ -88,6 +88,8 @@ class _Block:
             round(record.latency_s, 3),
             record.attempts,
             record.request_bytes,
+            self._long(record.system or None),
+            self._texts(record.shots or ()),
         ]
 
     def _text(self, text: str | None, limit: int = LONGEST_TEXT) -> int | None:

@@ -118,6 +118,7 @@ function siblings(row) {
 
 function sheet(row, find = "") {
   const kind = outcome(row), reasoning = text(row, "reasoning"), output = text(row, "output"), prompt = text(row, "prompt");
+  const system = text(row, "system"), shots = texts(row, "shots");
   const status = text(row, "status"), score = value(row, "score");
   const said = `${SIGNS[kind]} ${SAID[kind]}${status === "ok" ? "" : ` (${words(status)})`}${kind === "partial" ? `, score ${score}` : ""}`;
   return [
@@ -127,6 +128,8 @@ function sheet(row, find = "") {
     ...failure(row),
     ...(output === null ? [] : section("Reply", output ? foreign(output, find, "reply") : element("p", { className: "aside" }, "empty"))),
     ...(reasoning ? [element("details", { className: "reasoning more" }, element("summary", {}, `Reasoning, ${number(reasoning.length)} characters`), foreign(reasoning, find))] : []),
+    ...(system ? section("System message", foreign(system.trimEnd(), find)) : []),
+    ...(shots.length ? section("Worked examples before it", element("p", {}, shown(shots.join("  ·  ")))) : []),
     ...(prompt ? section("Prompt", foreign(prompt.trimEnd(), find)) : []),
     ...pictures(row), ...scores(row), ...siblings(row), ...cost(row),
   ];

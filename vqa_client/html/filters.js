@@ -15,7 +15,7 @@ let haystacks = new Map();
 function haystack(row) {
   if (!haystacks.has(row)) {
     const found = [value(row, "id"), text(row, "variant")];
-    for (const name of ["prompt", "output", "reasoning", "answer", "rationale"]) found.push(text(row, name) ?? "");
+    for (const name of ["system", "prompt", "output", "reasoning", "answer", "rationale"]) found.push(text(row, name) ?? "");
     found.push(...texts(row, "references"));
     if (value(row, "error")) found.push(data.strings[value(row, "error")[0]]);
     haystacks.set(row, found.join("\n").toLowerCase());

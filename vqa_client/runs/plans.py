@@ -96,7 +96,7 @@ def _declared_plans(
     task = benchmark.task(template, entry.scoring(settings), system)
     identity = {**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})}
     place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
-    return [
+    plans = [
         Plan(
             task=task,
             loaded=part.loaded,
@@ -112,6 +112,11 @@ def _declared_plans(
         )
         for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]
+    if finds_images and isinstance(settings, BenchmarkSettings) and settings.shots:
+        from vqa_client.runs.shots import with_shots
+
+        return with_shots(plans, benchmark, settings, note)
+    return plans
 
 
 def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Self
 
 from cyclopts import Parameter
 
+from vqa_client.errors import UsageError
 from vqa_client.settings.run import ASKED, DATA, OneModelSettings, RunSettings
 from vqa_client.types import ChoiceMode
 
@@ -67,6 +68,21 @@ class BenchmarkSettings(OneModelSettings):
             "declares how.",
         ),
     ] = ""
+    shots: Annotated[
+        int,
+        Parameter(
+            group=ASKED, help="Send so many worked examples before each question, drawn by --seed, with their answers."
+        ),
+    ] = 0
+    shots_from: Annotated[
+        str,
+        Parameter(
+            group=ASKED,
+            show_default=False,
+            help="Where worked examples are from: a data file or folder, or a split. Default: as the benchmark "
+            "declares.",
+        ),
+    ] = ""
     output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for the report and the records.")] = Path(
         "results"
     )
@@ -75,6 +91,13 @@ class BenchmarkSettings(OneModelSettings):
         bool,
         Parameter(group=DATA, negative="", help="Also write the file that the benchmark's test server takes."),
     ] = False
+
+    def __post_init__(self) -> None:
+        super(BenchmarkSettings, self).__post_init__()
+        if self.shots_from and not self.shots:
+            raise UsageError(
+                "--shots_from says where worked examples are from, and none are asked for", hint="--shots N"
+            )
 
     def named(self, benchmark: str) -> Self:
         """The same settings for another benchmark."""

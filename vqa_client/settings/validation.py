@@ -12,6 +12,7 @@ AT_LEAST = {
     "num_questions": 0,
     "sample": 1,
     "repeat": 1,
+    "shots": 0,
     "rate": 1e-9,
     "context_length": 1,
     "num_secrets": 1,

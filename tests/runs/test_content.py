@@ -1,0 +1,271 @@
+"""Whole runs of a small benchmark whose questions name images between words, with a system message and examples."""
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from PIL import Image
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+from vqa_client.benchmark import Benchmark, Metric, Question, whole_reply
+from vqa_client.cli.main import run_command
+from vqa_client.runs.shots import Draw
+
+FILE = '''
+"""Shapes."""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Form, Metric, Picture, Prompt, Question, Shots
+from vqa_client.benchmark import numbered, tables, whole_reply
+
+
+class Row(Struct):
+    name: str
+    text: str
+    answer: str
+    images: tuple[Picture, ...] = ()
+    kind: str = ""
+
+
+def question(row, place):
+    groups = {"kind": row.kind}
+    return Question(
+        id=row.name, text=numbered(row.text), images=row.images, references=(row.answer,), groups=groups
+    )
+
+
+BENCHMARK = Benchmark(
+    name="shapes",
+    load=tables(Row, Form("{split}.json"), question=question),
+    prompt=Prompt("Look: {question}", images="marked"),
+    prompt_forms={
+        "short": Prompt("{question}", system="Be short.", max_tokens=7),
+        "parts": Prompt(lambda question: (question.text, 1)),
+    },
+    shots=Shots("dev", same="kind"),
+    parse=whole_reply,
+    metrics=(Metric("accuracy", lambda said, question: float(said == question.references[0])),),
+)
+'''
+DEV = [
+    {"name": f"{kind}{number}", "text": f"<image> {kind} {number}", "answer": f"{kind}-{number}", "images": ["9.png"]}
+    | {"kind": kind}
+    for kind in ("old", "new")
+    for number in range(5)
+]
+
+
+class Shapes:
+    """The benchmark's file and data in a folder, and how it is run."""
+
+    def __init__(self, root: Path, starts: StartsServers, text: str = "[[q1]] Is <image> like <image>?") -> None:
+        self.root, self.out = root, root / "out"
+        for number in (1, 2, 3, 9):
+            Image.new("RGB", (24, 16), (number, 90, 120)).save(root / f"{number}.png")
+        (root / "shapes.py").write_text(FILE)
+        rows = [
+            {"name": "a", "text": "[[q0]] What?", "answer": "yes", "images": ["1.png"], "kind": "old"},
+            {"name": "b", "text": text, "answer": "yes", "images": ["1.png", "2.png", "3.png"], "kind": "new"},
+        ]
+        (root / "test.json").write_text(json.dumps(rows))
+        (root / "dev.json").write_text(json.dumps(DEV))
+        self.server = starts(oracle({"[[q0]]": "yes", "[[q1]]": "yes"}))
+
+    def run(self, *more: str) -> int:
+        fixed = ["run", str(self.root / "shapes.py"), "--data", str(self.root), "-o", str(self.out), "--no-html"]
+        return run_command([*fixed, "--base_url", self.server.base_url, "--no-check", *more])
+
+    def records(self) -> dict[tuple[str, str], dict[str, Any]]:
+        lines = next(self.out.glob("*.records.jsonl")).read_text().splitlines()
+        return {(each["question_id"], each["variant"]): each for each in map(json.loads, lines)}
+
+    def sent(self) -> list[list[tuple[str, object]]]:
+        """The messages of each request in the order of their texts, an image as the number in its file's name."""
+        urls = {base64.b64encode((self.root / f"{n}.png").read_bytes()).decode(): n for n in (1, 2, 3, 9)}
+
+        def short(message: dict[str, Any]) -> tuple[str, object]:
+            content = message["content"]
+            if isinstance(content, str):
+                return message["role"], content
+            parts = [each.get("text") or urls[each["image_url"]["url"].partition(",")[2]] for each in content]
+            return message["role"], parts
+
+        return sorted(([short(each) for each in chat.json["messages"]] for chat in self.server.chats), key=str)
+
+
+BENCHMARK = Benchmark(
+    name="drawn", load=lambda source: [], parse=whole_reply, metrics=(Metric("m", lambda said, question: 1.0),)
+)
+B_MARKED = "Look: [[q1]] Is <image 1> like <image 2>?"
+B_SENT = [3, "Look: [[q1]] Is ", 1, " like ", 2, "?"]
+
+
+def test_images_go_where_the_words_name_them_and_the_record_shows_it(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run() == 0
+    assert shapes.sent() == [[("user", [1, "Look: [[q0]] What?"])], [("user", B_SENT)]]
+    records = shapes.records()
+    assert records["a", ""]["prompt"] == "Look: [[q0]] What?"
+    assert records["b", ""]["prompt"] == f"<image 3>{B_MARKED}"
+    assert [image["name"] for image in records["b", ""]["images"]] == ["1.png", "2.png", "3.png"]
+    assert not {"system", "shots"} & records["b", ""].keys()
+    assert shapes.run() == 0
+    assert len(shapes.server.chats) == 2
+    capsys.readouterr()
+    assert run_command(["parse", str(shapes.out), "--explain", "b"]) == 0
+    assert f"<image 3>{B_MARKED}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "sent"),
+    [
+        (["--max_pages", "1"], [[1, "Look: [[q0]] What?"], ["Look: [[q1]] Is ", 1, " like <image 2>?"]]),
+        (["--blind"], [B_SENT, [B_MARKED], ["Look: [[q0]] What?"], [1, "Look: [[q0]] What?"]]),
+        (["--repeat", "2"], [B_SENT, B_SENT, [1, "Look: [[q0]] What?"], [1, "Look: [[q0]] What?"]]),
+        (["--prompt_form", "parts"], [[1, "[[q0]] What?"], [2, 3, "[[q1]] Is <image 1> like <image 2>?", 1]]),
+    ],
+)
+def test_other_ways_of_asking_keep_the_order(
+    more: list[str], sent: list[list[object]], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run(*more) == 0
+    found = [content for [(_, content)] in shapes.sent()]
+    if more[-1] == "parts":
+        sent[0] = ["[[q0]] What?", 1]
+    assert sorted(found, key=str) == sorted(sent, key=str)
+    asked = len(shapes.server.chats)
+    assert shapes.run(*more) == 0
+    assert len(shapes.server.chats) == asked
+
+
+def test_a_mark_without_its_image_is_named_before_anything_is_asked(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server, "[[q1]] Is <image 4> odd?")
+    assert shapes.run() == 2
+    assert "question 'b' names image 4, and the number of its images is 3" in capsys.readouterr().err
+    assert (shapes.server.chats, shapes.out.exists()) == ([], False)
+
+
+def test_a_system_message_is_sent_kept_and_part_of_the_identity(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    config = tmp_path / "m.json"
+    config.write_text(json.dumps({"model_name": "m", "max_tokens": 9, "system_prompt": "Be kind."}))
+    assert shapes.run("--config", str(config)) == 0
+    assert [messages[0] for messages in shapes.sent()] == [("system", "Be kind.")] * 2
+    assert {each["system"] for each in shapes.records().values()} == {"Be kind."}
+    assert shapes.run("--config", str(config), "--system", "Be kind.") == 0
+    assert len(shapes.server.chats) == 2
+    capsys.readouterr()
+    assert shapes.run("--config", str(config), "--system", "Be strict.") == 2
+    assert "system: 'Be kind.' in shapes.run.json, 'Be strict.' now" in capsys.readouterr().err
+    assert shapes.run("--config", str(config), "--system", "") == 2
+    assert "system: 'Be kind.' in shapes.run.json, None now" in capsys.readouterr().err
+    assert run_command(["parse", str(shapes.out), "--explain", "a"]) == 0
+    assert "system message:\n    Be kind." in capsys.readouterr().out
+    assert run_command(["report", str(shapes.out), "--html"]) == 0
+    assert "Be kind." in (shapes.out / "shapes.html").read_text()
+
+
+def test_a_prompt_form_brings_its_words_its_system_message_and_its_limit(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run("--prompt_form", "short") == 0
+    assert shapes.sent()[0] == [("system", "Be short."), ("user", [1, "[[q0]] What?"])]
+    assert {chat.json["max_tokens"] for chat in shapes.server.chats} == {7}
+    assert shapes.run() == 2
+    assert "prompt_form: 'short' in shapes.run.json, None now" in capsys.readouterr().err
+    assert shapes.run("--prompt_form", "long") == 2
+    assert "it has short, parts" in capsys.readouterr().err
+
+
+def test_worked_examples_are_earlier_turns_of_the_same_group(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run("--shots", "2") == 0
+    for mark, kind in (("[[q0]]", "old"), ("[[q1]]", "new")):
+        [messages] = [each for each in shapes.sent() if mark in str(each)]
+        assert [role for role, _ in messages] == ["user", "assistant"] * 2 + ["user"]
+        for (_, asked), (_, reply) in zip(messages[:4:2], messages[1:4:2], strict=True):
+            assert asked == ["Look: ", 9, f" {kind} {str(reply)[-1]}"]
+            assert str(reply).startswith(kind)
+    shots = {key[0]: each["shots"] for key, each in shapes.records().items()}
+    assert {name: {each[:3] for each in ids} for name, ids in shots.items()} == {"a": {"old"}, "b": {"new"}}
+    assert shapes.run("--shots", "2") == 0
+    assert len(shapes.server.chats) == 2
+    capsys.readouterr()
+    for more, told in (
+        (["--shots", "3"], "shots.number: 2 in shapes.run.json, 3 now"),
+        (["--shots", "2", "--seed", "7"], "shots.seed: 0 in shapes.run.json, 7 now"),
+        (["--shots", "6"], "question 'a' can have 5 worked examples of the same kind (old), not 6"),
+        (["--shots", "1", "--shots_from", "gone.json"], "there is no gone.json"),
+        (["--shots_from", "dev"], "none are asked for"),
+    ):
+        assert shapes.run(*more) == 2
+        assert told in capsys.readouterr().err
+    assert run_command(["parse", str(shapes.out), "--explain", "a"]) == 0
+    assert f"worked examples before the question: {', '.join(shots['a'])}" in capsys.readouterr().out
+
+
+def test_blind_questions_have_blind_examples(tmp_path: Path, fault_server: StartsServers) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run("--shots", "1", "--blind") == 0
+    images = [sum(isinstance(part, int) for _, parts in each for part in parts) for each in shapes.sent()]
+    assert sorted(images) == [0, 0, 2, 4]
+
+
+def test_without_a_declaration_examples_need_a_file(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    file = tmp_path / "shapes.py"
+    file.write_text(file.read_text().replace('    shots=Shots("dev", same="kind"),\n', ""))
+    assert shapes.run("--shots", "1") == 2
+    assert "shapes doesn't declare where worked examples are from" in capsys.readouterr().err
+    other = tmp_path / "more" / "test.json"
+    other.parent.mkdir()
+    other.write_text(json.dumps(DEV[:1]))
+    (other.parent / "9.png").write_bytes((tmp_path / "9.png").read_bytes())
+    assert shapes.run("--shots", "1", "--shots_from", str(other)) == 0
+    assert all(messages[1] == ("assistant", "old-0") for messages in shapes.sent())
+
+
+def question(name: str, text: str, image: str = "", group: str = "") -> Question:
+    return Question(id=name, text=text, images=(image,) * bool(image), references=(name,), groups={"g": group})
+
+
+def test_a_question_is_never_its_own_example_and_the_draw_is_stable() -> None:
+    pool = [question(f"p{number}", f"text {number % 30}", f"folder/{number}.png") for number in range(60)]
+    draw = Draw(pool, BENCHMARK, 4, 0)
+    drawn = {}
+    for each in pool:
+        again = replace(each, id="other", text=each.text.upper() + " ", images=(os.path.basename(each.images[0]),))
+        for asked in (each, again):
+            shots = [shot for shot, _ in draw(asked)]
+            assert len({shot.id for shot in shots}) == 4
+            assert all(shot.id != each.id and shot.text != each.text for shot in shots)
+        drawn[each.id] = [shot.id for shot, _ in draw(each)]
+    assert drawn == {each.id: [shot.id for shot, _ in Draw(pool, BENCHMARK, 4, 0)(each)] for each in pool}
+    assert drawn != {each.id: [shot.id for shot, _ in Draw(pool, BENCHMARK, 4, 1)(each)] for each in pool}
+    assert len({name for ids in drawn.values() for name in ids}) > 50
+
+
+def test_the_same_words_on_other_images_are_drawn_where_nothing_else_is_left() -> None:
+    pool = [question(f"p{number}", "Which one?", f"{number}.png") for number in range(4)] + [question("q", "Why?")]
+    draw = Draw(pool, BENCHMARK, 3, 0)
+    names = [shot.id for shot, _ in draw(pool[0])]
+    assert (names[0], set(names) < {"q", "p1", "p2", "p3"}) == ("q", True)
+    assert len(draw(replace(pool[0], images=()))) == 3

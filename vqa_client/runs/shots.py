@@ -1,0 +1,128 @@
+"""Worked examples before each question: drawn by the seed, from the same group where that is declared."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace as with_settings
+from itertools import chain
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from vqa_client.benchmark import Benchmark
+from vqa_client.errors import DataError, UsageError
+from vqa_client.reports.blind import BLIND
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.task import Shot, Source
+from vqa_client.types import Question
+
+
+def with_shots(plans: list[Plan], benchmark: Benchmark, settings: BenchmarkSettings, note: Note) -> list[Plan]:
+    """The same plans with `--shots` worked examples a question, which are part of the identity.
+
+    Raises UsageError for a benchmark that declares no data for them where none is given, DataError for data that can't
+    be read.
+    """
+    declared, given = benchmark.shots, settings.shots_from
+    if declared is None and not given:
+        raise UsageError(
+            f"{benchmark.name} doesn't declare where worked examples are from",
+            hint="--shots_from FILE names data of its form, or a split",
+        )
+    place = Path(given)
+    if given and (place.exists() or place.suffix or os.sep in given):
+        source, split = with_settings(settings, data=place, limit=None), ""
+    else:
+        split = given or (declared.split if declared else "")
+        source = with_settings(settings, split=split or settings.split, limit=None)
+    loaded = [part.loaded for part in benchmark.load(Source(settings=source, notify=note))]
+    same = declared.same if declared else ""
+    draw = Draw(
+        chain.from_iterable(each.questions for each in loaded), benchmark, settings.shots, settings.seed, same=same
+    )
+    digest = hashlib.sha256("".join(each.data_sha256 for each in loaded).encode()).hexdigest()
+    identity = {"number": settings.shots, "seed": settings.seed, "split": split, "data_sha256": digest}
+    return [
+        replace(
+            plan,
+            task=replace(plan.task, shots=draw, check=draw.checking(plan)),
+            identity={**plan.identity, "shots": identity},
+        )
+        for plan in plans
+    ]
+
+
+class Draw:
+    """Draws a question's examples: always the same ones for the same question, seed and data."""
+
+    def __init__(
+        self, pool: Iterable[Question], benchmark: Benchmark, number: int, seed: int, *, same: str = ""
+    ) -> None:
+        self._reply, self._number, self._seed, self._same = benchmark.ideal_reply, number, seed, same
+        self._groups: dict[object, list[Question]] = {}
+        for question in pool:
+            self._groups.setdefault(self._group(question), []).append(question)
+
+    def __call__(self, question: Question) -> tuple[Shot, ...]:
+        """The examples in the order in which they are sent; without their images where the question is asked blind.
+
+        Never the question itself, by its id or by its text and images. Another one with the same text is drawn only
+        where all of other texts are.
+        """
+        asked, pictures, group = _words(question), _pictures(question), self._groups.get(self._group(question), [])
+        drawn: list[Question] = []
+        alike: list[Question] = []
+        places: dict[int, int] = {}
+        for step in range(len(group)):  # a shuffle of the group, only as far as it is needed
+            other = step + _random(f"{self._seed} {question.id} {step}") % (len(group) - step)
+            candidate = group[places.get(other, other)]
+            places[other] = places.get(step, step)
+            if candidate.id == question.id:
+                continue
+            if _words(candidate) != asked:
+                drawn.append(candidate)
+            elif _pictures(candidate) != pictures:
+                alike.append(candidate)
+            if len(drawn) == self._number:
+                break
+        shown = [*drawn, *alike][: self._number]
+        if question.variant == BLIND:
+            shown = [replace(each, images=()) for each in shown]
+        return tuple((each, self._reply(each)) for each in shown)
+
+    def checking(self, plan: Plan) -> Callable[[Question], None]:
+        """What checks a question of the plan, and that there are enough examples for it."""
+        before = plan.task.check
+
+        def check(question: Question) -> None:
+            if before is not None:
+                before(question)
+            found = self(question)
+            if len(found) < self._number:
+                of = f" of the same {self._same} ({self._group(question)})" if self._same else ""
+                raise DataError(
+                    f"question {question.id!r} can have {len(found)} worked examples{of}, not {self._number}",
+                    hint="lower --shots, or name larger data with --shots_from",
+                )
+            if before is not None:
+                for each, _ in found:
+                    before(each)
+
+        return check
+
+    def _group(self, question: Question) -> object:
+        return question.groups.get(self._same) if self._same else None
+
+
+def _words(question: Question) -> str:
+    return " ".join(question.text.split()).casefold()
+
+
+def _pictures(question: Question) -> list[str]:
+    """The names of a question's images, whatever folder they are in."""
+    return [os.path.basename(name) for name in question.images]
+
+
+def _random(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
