@@ -22,7 +22,8 @@ from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, v
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
-from vqa_client.tables.forms import Beside, Form, Home, LeftOut, Picture, Place, tables
+from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
+from vqa_client.tables.loading import tables
 from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
 from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
 
@@ -36,10 +37,12 @@ __all__ = [
     "BenchmarkSettings",
     "Beside",
     "Breakdown",
+    "Columns",
     "Combined",
     "Content",
     "Form",
     "Home",
+    "Join",
     "LeftOut",
     "Loaded",
     "Metric",

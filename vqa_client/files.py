@@ -121,9 +121,12 @@ def state_of(found: os.stat_result) -> FileState:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
-def stamp(state: FileState) -> str:
-    """The state of a file in eight digits: the same ones mean that it has not changed, others nothing by themselves."""
-    return f"{zlib.crc32(b'%d %d %d %d' % state):08x}"
+def stamp(state: FileState, place: str = "") -> str:
+    """The state of a file, or of a place in it, in eight digits.
+
+    The same ones mean that it has not changed, others nothing by themselves.
+    """
+    return f"{zlib.crc32(place.encode('utf-8', 'replace'), zlib.crc32(b'%d %d %d %d' % state)):08x}"
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.contract.samples import SAMPLES
+from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import in_turn
 from tests.kept_runs import lay_out
@@ -116,7 +116,7 @@ def _settings(name: str, root: Path) -> RunSettings:
         split, record, picture = EXPLAINED[name]
         of = own(root, name, split, [record] if name == "vcr" else {"1": record}, picture, **_file(name))
         return of.settings(NOWHERE, model=_config(root), model_name=None, **server)
-    SAMPLES[name](root / "data")
+    write_sample(name, root / "data")
     return registry.find(name).settings(data=root / "data", base_url=NOWHERE, api_key=None, **server).named(name)
 
 

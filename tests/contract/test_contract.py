@@ -2,20 +2,25 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.samples import SAMPLES
+from tests.contract.forms import forms_of
+from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.reports.report import Report
+from vqa_client.runs.answers_from_file import score_answers
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.score import AnswersSettings
+from vqa_client.tables.inside import open_image
 from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
@@ -28,10 +33,9 @@ MARK = re.compile(r"\[\[q\d+\]\]")
 class Case:
     """A benchmark's sample in a folder, its questions and its ideal replies."""
 
-    def __init__(self, name: str, root: Path) -> None:
+    def __init__(self, name: str, root: Path, form: int = 0) -> None:
         self.name, self.data, self.output = name, root / "data", root / "out"
-        self.data.mkdir()
-        SAMPLES[name](self.data)
+        write_sample(name, self.data, form)
         settings = self.settings("http://127.0.0.1:1")
         benchmark = registry.find(name).make(settings)
         self.questions: list[Question] = [
@@ -63,12 +67,55 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
     return Case(request.param, tmp_path)
 
 
+def other_forms() -> list[tuple[str, int]]:
+    """Every form but the first of each benchmark."""
+    found = {name: registry.find(name).make(registry.find(name).settings()) for name in NAMES}
+    return [(name, number) for name, benchmark in found.items() for number in range(1, len(forms_of(benchmark)))]
+
+
 def scores(reports: Sequence[Report]) -> dict[str, float | None]:
     return {name: part.overall.value for name, part in reports[0].summary.parts.items()}
 
 
 def test_every_benchmark_has_a_sample() -> None:
     assert set(NAMES) == SAMPLES.keys()
+
+
+@pytest.mark.parametrize(("name", "form"), other_forms())
+def test_every_form_gives_the_same_questions_images_and_scores(name: str, form: int, tmp_path: Path) -> None:
+    first, other = Case(name, tmp_path / "first"), Case(name, tmp_path / "other", form)
+    assert seen(other) == seen(first)
+    assert accuracies(first) == accuracies(other)
+
+
+def seen(case: Case) -> list[list[Any]]:
+    """What questions say, whatever their images are called; files come in the order of their names, forms differ."""
+    found = []
+    for question in case.questions:
+        images = []
+        for image in question.images:
+            with open_image(image) as file:
+                images.append(file.read())
+        named = question.id if SAMPLES[case.name].same_ids else ""
+        groups = sorted(question.groups.items())
+        found.append([named, question.text, images, question.references, sorted(question.choices.items()), groups])
+    return sorted(found, key=repr)
+
+
+def accuracies(case: Case) -> dict[str, float | None]:
+    """The figures of a report where every second question is left unanswered."""
+    answers = case.output.with_name("answers.json")
+    replies = case.replies.values()
+    answers.write_text(
+        json.dumps(
+            [
+                {"question_id": question.id, "answer": "" if number % 2 else reply}
+                for number, (question, reply) in enumerate(zip(case.questions, replies, strict=True))
+            ]
+        )
+    )
+    given = AnswersSettings(predictions=answers, model="m")
+    return scores(score_answers(case.settings("http://127.0.0.1:1"), given, lambda _: None))
 
 
 def test_its_own_references_are_right(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +164,24 @@ async def test_it_is_read_again_without_asking(
     assert case.questions[0].id in capsys.readouterr().out
 
 
-async def test_it_is_asked_under_corruptions(case: Case, fault_server: StartsServers) -> None:
+class InThreads(ThreadPoolExecutor):
+    """Makes corrupted images in this process: starting others takes a second, and other tests do."""
+
+    def __init__(self, work: Callable[[Any], Any], workers: int) -> None:
+        super().__init__(workers)
+        self.work = work
+
+    def submit(self, job: Any) -> Any:  # type: ignore[override]
+        return super().submit(self.work, job)
+
+    def close(self) -> None:
+        self.shutdown()
+
+
+async def test_it_is_asked_under_corruptions(
+    case: Case, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.images.corrupt.Processes", InThreads)
     server = fault_server(oracle(case.replies))
     reports = await arun(case.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
     assert len(server.chats) == 2 * len(case.questions)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.samples import draw
+from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from vqa_client.cli.main import run_command
@@ -43,8 +43,9 @@ def receipts(folder: Path) -> Path:
     code = re.search(r'```python\n("""Receipts.*?)```', README.read_text(encoding="utf-8"), re.DOTALL)
     assert code
     rows = [{"photo": f"{n}.png", "total": f"{n}2.40", "shop": ("Corner", "Mall")[n % 2]} for n in range(1, 5)]
+    (folder / "receipts").mkdir()
     for n in range(1, 5):
-        draw(folder / "receipts" / f"{n}.png", n)
+        (folder / "receipts" / f"{n}.png").write_bytes(draw(n))
     (folder / "receipts/receipts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     path = folder / "receipts.py"
     path.write_text(code[1], encoding="utf-8")

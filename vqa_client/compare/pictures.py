@@ -3,11 +3,12 @@
 import contextlib
 import os
 from pathlib import Path
-from urllib.parse import quote
 
 from vqa_client.compare.sides import Side
 from vqa_client.compare.tags import Markup, tag
+from vqa_client.errors import DataError
 from vqa_client.html.image_files import ImageFiles, is_unchanged
+from vqa_client.html.shown_images import link_to
 from vqa_client.html.thumbnails import as_data_url, thumbnail
 from vqa_client.types import SentImage
 
@@ -35,7 +36,7 @@ class Pictures:
         path = self._find(image, side)
         if path is None:
             return "", ""
-        href = quote(os.path.relpath(path.resolve(), self._folder))
+        href = link_to(path, self._folder)
         if self._left <= 0:
             return href, ""
         self._left -= 1
@@ -45,7 +46,7 @@ class Pictures:
     def _find(self, image: SentImage, side: Side) -> Path | None:
         for run in side.runs:
             finder = self._finders.setdefault(run.log, ImageFiles(run))
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError, DataError):
                 path = finder.find(image)
                 if path is not None and is_unchanged(path, image):
                     return path

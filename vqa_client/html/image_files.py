@@ -1,4 +1,4 @@
-"""Where the images of a run lie today, found by name and told by size; a log holds names and digests alone."""
+"""Where the images of a run are today, found by name and size; a log has names and digests alone."""
 
 import hashlib
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.tables.inside import open_image, split_name
 from vqa_client.types import SentImage
 
 _SETTINGS = ("images_dir", "images", "input", "data_root", "data_dir", "results_dir")
@@ -37,19 +38,21 @@ class ImageFiles:
         return self._found[key]
 
     def _search(self, name: str, size_bytes: int) -> Path | None:
-        if not name or os.path.basename(name) != name:  # a name that leads elsewhere is no image's
+        file, hash_sign, place = name.partition("#")
+        if not file or os.path.basename(file) != file:  # a name that leads elsewhere is not an image's
             return None
         for folder in self._folders:
             if _has_size(folder / name, size_bytes):
                 return folder / name
         if self._below is None:
             self._below = _names_below(self._roots)
-        return next((Path(path) for path in self._below.get(name, ()) if _has_size(Path(path), size_bytes)), None)
+        known = *self._below.get(name, ()), *(path + hash_sign + place for path in self._below.get(file, ()))
+        return next((Path(path) for path in known if _has_size(Path(path), size_bytes)), None)
 
 
 def is_unchanged(path: Path, image: SentImage) -> bool:
-    """Whether a file still has the digest that the record keeps; raises OSError."""
-    with path.open("rb") as file:
+    """Whether an image still has the digest that the record keeps; raises OSError, ValueError or DataError."""
+    with open_image(str(path)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == (image.file_sha256 or image.sha256)
 
 
@@ -82,7 +85,10 @@ def _names_below(roots: list[Path]) -> dict[str, list[str]]:
 
 
 def _has_size(path: Path, size_bytes: int) -> bool:
+    """Whether a file is there and has this size; an image inside another file is looked at when it is shown."""
     try:
+        if split_name(str(path))[1]:
+            return True
         return path.stat().st_size == size_bytes and path.is_file()
     except (OSError, ValueError):  # ValueError: a NUL in the name
         return False

@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from vqa_client.errors import DataError
 from vqa_client.html.image_files import ImageFiles, is_unchanged
 from vqa_client.html.thumbnails import as_data_url, thumbnail
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.tables.inside import split_name
 from vqa_client.types import SentImage
 
 NOT_FOUND = "the file is not where the run found it"
@@ -42,17 +44,22 @@ class EmbeddedImages:
         path = self._files.find(image)
         if path is None:
             return Shown(note=NOT_FOUND)
-        href = quote(os.path.relpath(path.resolve(), self._folder))
+        href = link_to(path, self._folder)
         if image not in self._chosen:
             return Shown(href=href, note=NOT_ASKED)
         return _pictured(path, href, image)
+
+
+def link_to(path: Path, folder: Path) -> str:
+    """The address of an image's file relative to a folder; "" for one inside another file."""
+    return "" if split_name(str(path))[1] else quote(os.path.relpath(path.resolve(), folder))
 
 
 def _pictured(path: Path, href: str, image: SentImage) -> Shown:
     try:
         if not is_unchanged(path, image):
             return Shown(href=href, note=CHANGED)
-    except OSError:
+    except (OSError, ValueError, DataError):
         return Shown(note=NOT_FOUND)
     picture = thumbnail(path)
     return Shown(href=href, picture=as_data_url(picture)) if picture else Shown(href=href, note=CANT_SHOW)

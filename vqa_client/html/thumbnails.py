@@ -5,6 +5,8 @@ import warnings
 from base64 import b64encode
 from pathlib import Path
 
+from vqa_client.tables.inside import open_image
+
 SIDE_PIXELS = 360
 _QUALITY = 62
 MOST_PIXELS = 120_000_000
@@ -18,7 +20,7 @@ def thumbnail(path: Path) -> bytes | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(path) as image:
+            with open_image(str(path)) as file, Image.open(file) as image:
                 if image.width * image.height > MOST_PIXELS:
                     return None
                 image.draft("RGB", (2 * SIDE_PIXELS, 2 * SIDE_PIXELS))

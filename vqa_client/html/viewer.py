@@ -12,9 +12,11 @@ from vqa_client.html.image_files import is_unchanged
 from vqa_client.html.page import index_page, page
 from vqa_client.html.shown_images import CHANGED, ServedImages
 from vqa_client.html.thumbnails import thumbnail
+from vqa_client.images.facts import facts
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.overview import Overview, overview
+from vqa_client.tables.inside import open_image, split_name
 
 HTML, PLAIN, WEBP = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp"
 
@@ -119,5 +121,9 @@ def _picture(file: Path) -> Reply:
 
 
 def _image(file: Path) -> Reply:
+    with open_image(str(file)) as opened:
+        content = opened.read()
     kind = mimetypes.guess_type(file.name)[0] or ""
-    return Reply(kind=kind if kind.startswith("image/") else "application/octet-stream", body=file.read_bytes())
+    if split_name(str(file))[1]:
+        kind = facts(content).mime
+    return Reply(kind=kind if kind.startswith("image/") else "application/octet-stream", body=content)

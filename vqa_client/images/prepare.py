@@ -8,14 +8,18 @@ from functools import partial
 
 from vqa_client.images.held import HELD
 from vqa_client.images.recent import Recent
-from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
+from vqa_client.images.room import Room
+from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, settle
 from vqa_client.images.steps import Recipe
+from vqa_client.tables.inside import is_near, split_name
 from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
 BREATH_BYTES = 256 << 10
 CACHE_BYTES = 256 << 20
+CELL_BYTES = 16 << 20
+"""Images inside files that were sent last: neighbours often ask about the same one."""
 KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
@@ -30,16 +34,21 @@ MadeImages = Recent[tuple[str, FileKey], Settled]
 
 def made_images(limit_bytes: int = CACHE_BYTES) -> MadeImages:
     """Give a place that keeps what was made and used last, up to `limit_bytes`."""
-    return Recent(limit_bytes, lambda made: getattr(made, "size_bytes", 0))
+    return Recent(limit_bytes, _size)
+
+
+def _size(made: Settled) -> int:
+    return getattr(made, "size_bytes", 0)
 
 
 class ImagePreparer:
-    """Turns paths into images that every server reads alike, for one event loop.
+    """Turns names into images that every server reads alike, for one event loop.
 
     A file without oddities (see `ImageFacts`) and without an asked transform is sent unchanged. Any other is decoded,
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
     preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
+    An image inside another file is kept in memory until it was sent, under the limit of a Room.
     """
 
     def __init__(
@@ -55,6 +64,8 @@ class ImagePreparer:
         self._variant = variant
         self._known: Recent[FileKey, Settled] = Recent(KNOWN_FILES, lambda _: 1)
         self._made = made_images() if made is None else made  # an empty one is false
+        self._cells: Recent[FileKey, Settled] = Recent(CELL_BYTES, _size)
+        self._room = Room(kept_bytes=CACHE_BYTES + CELL_BYTES)
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
@@ -71,6 +82,14 @@ class ImagePreparer:
 
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
+        if self._elsewhere is not None or not any(split_name(path)[1] for path in paths):
+            return await self._prepared(paths)
+        async with self._room.taken(len(paths)):
+            images = await self._prepared(paths)
+            self._room.count(images)
+            return images
+
+    async def _prepared(self, paths: Sequence[str]) -> tuple[Image, ...]:
         keys = [file_key(path) for path in paths]
         started = [self._found(key) for key in keys]
         if None in started:
@@ -88,11 +107,27 @@ class ImagePreparer:
         found = self._found(key)
         if isinstance(key, Refused):
             return key
+        if found is None and self._elsewhere is None and split_name(path)[1]:
+            return await self._started_inside(path, key)
         if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None:
             actual, found = settle(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
             self._keep(actual, found)
             await self._breathe(key[1])
         return self._in_pool(path, key) if found is None else found
+
+    async def _started_inside(self, path: str, key: FileKey) -> Settled | _Making:
+        """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
+        near = is_near(*split_name(path))
+        found = read(path) if near else await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
+        if isinstance(found, Refused):
+            return found
+        if len(found[1]) <= INLINE_BYTES:
+            actual, settled = decide(found, self._recipe, decode=False)
+            self._keep(actual, settled)
+            await self._breathe(len(found[1]))
+            if settled is not None:
+                return settled
+        return self._in_pool(path, key, found)
 
     async def _breathe(self, size_bytes: int) -> None:
         """Let the loop turn now and then: 128 workers that start with 20 pages each would else stop it for seconds."""
@@ -104,19 +139,22 @@ class ImagePreparer:
     def _found(self, key: FileKey | Refused) -> Settled | _Making | None:
         if isinstance(key, Refused):
             return key
-        return self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
+        made = self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
+        return made or self._cells.get(key)
 
-    def _in_pool(self, path: str, key: FileKey) -> _Making:
+    def _in_pool(self, path: str, key: FileKey, found: Read | None = None) -> _Making:
         making = self._making.get(key)
         if making is None:
-            making = asyncio.wrap_future(self._submit(path))
+            making = asyncio.wrap_future(self._submit(path, found))
             self._making[key] = making
             making.add_done_callback(partial(self._done, key))
         return making
 
-    def _submit(self, path: str) -> "Future[tuple[FileKey | None, Settled | None]]":
+    def _submit(self, path: str, found: Read | None) -> "Future[tuple[FileKey | None, Settled | None]]":
         if self._elsewhere is not None:
             return self._elsewhere(path)
+        if found is not None:
+            return self._pool.submit(decide, found, self._recipe, decode=True)
         return self._pool.submit(settle, path, self._recipe, decode=True)
 
     def _done(self, key: FileKey, making: _Making) -> None:
@@ -127,7 +165,10 @@ class ImagePreparer:
     def _keep(self, key: FileKey | None, settled: Settled | None) -> None:
         if key is not None and settled is not None:
             if isinstance(settled, Image) and settled.data is not None:
-                self._made.put((self._variant, key), settled)
+                if settled.transforms:
+                    self._made.put((self._variant, key), settled)
+                else:
+                    self._cells.put(key, settled)
             else:
                 self._known.put(key, settled)
 

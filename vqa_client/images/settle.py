@@ -1,4 +1,4 @@
-"""One file, read and decided: sent unchanged, encoded anew, or refused. Runs in the loop or in a thread alike."""
+"""One image, read and decided: sent unchanged, encoded anew, or refused. Runs in the loop or in a thread alike."""
 
 import os
 import stat
@@ -6,18 +6,20 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from vqa_client.errors import QuestionFailed
+from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.files import stamp, state_of
 from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
+from vqa_client.tables.inside import image_inside, short_name, split_name
 from vqa_client.types import Image
 
 MAX_FILE_BYTES = 512 << 20
 
 FileKey = tuple[str, int, int, int, int]
-"""Path, size, mtime and ctime in ns, inode: another file at the same path, or other bytes in it, is another key."""
+"""Name, and of its file size, mtime and ctime in ns, inode: another file, or other bytes in it, is another key."""
+Read = tuple[FileKey, bytes]
 
 
 class Refused(Struct, frozen=True, kw_only=True):
@@ -40,7 +42,7 @@ class Refused(Struct, frozen=True, kw_only=True):
     @classmethod
     def by(cls, failed: QuestionFailed, key: FileKey) -> "Refused":
         """What an error says of a file, without its traceback."""
-        return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp(key[1:]))
+        return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp_of(key))
 
 
 Settled = Image | Refused
@@ -53,41 +55,66 @@ _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
     (PermissionError, "can't be read: permission denied", "give this user the right to read it"),
     (ValueError, "is no valid path", _MISSING_HINT),
 )
+_DATA_HINT = "mend the image in the data file"
 _AGAIN_HINT = "the same command asks this question again"
 
 
-def file_key(path: str) -> FileKey | Refused:
-    """Identify what lies at `path` now, without reading it."""
+def file_key(name: str) -> FileKey | Refused:
+    """Identify the image of this name, and the state of its file now, without reading it."""
+    path, place = split_name(name)
     try:
         found = os.stat(path)
     except (OSError, ValueError) as error:
-        return _unreadable(path, error)
+        return _unreadable(name, error)
     if stat.S_ISDIR(found.st_mode):
-        return _unreadable(path, IsADirectoryError())
+        return _unreadable(name, IsADirectoryError())
     if not stat.S_ISREG(found.st_mode):
-        return Refused(message=f"{path}: is no regular file", hint=_MISSING_HINT)
-    if found.st_size > MAX_FILE_BYTES:
-        told = f"{path}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
+        return Refused(message=f"{name}: is no regular file", hint=_MISSING_HINT)
+    if found.st_size > MAX_FILE_BYTES and not place:
+        told = f"{name}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
         return Refused(message=told, stamp=stamp(state_of(found)))
-    return _key(path, found)
+    return _key(name, found)
 
 
-def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
-    """Read a file and decide on it; None as the verdict where that takes a decoder and `decode` is off.
+def stamp_of(key: FileKey) -> str:
+    """The stamp of an image that is a file, or that is inside one."""
+    return stamp(key[1:], split_name(key[0])[1])
 
-    The key is of the bytes that were read, whatever lay at `path` before; None where nothing could be read. `hold`
+
+def settle(name: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
+    """Read an image and decide on it; None as the verdict where that takes a decoder and `decode` is off.
+
+    The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. `hold`
     keeps the bytes of a file that is sent unchanged at hand.
     """
+    found = read(name)
+    return (None, found) if isinstance(found, Refused) else decide(found, recipe, decode=decode, hold=hold)
+
+
+def read(name: str) -> Read | Refused:
+    """The bytes of an image and the key of its file, or why it can't be read."""
+    path, place = split_name(name)
     try:
-        key, data = _read(path)
-    except (OSError, ValueError, MemoryError) as error:
-        return None, _unreadable(path, error)
+        if not place:
+            return _read(path)
+        data, state = image_inside(path, place)
+        return (name, *state), data
+    except (OSError, MemoryError) as error:
+        return _unreadable(name, error)
+    except (ValueError, DataError) as error:
+        return Refused(message=f"{name}: {error}", hint=_DATA_HINT) if place else _unreadable(name, error)
+
+
+def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
+    """Decide on an image that was read, as `settle` does."""
+    key, data = read
+    name = key[0]
     try:
-        found = facts(data, path)
-        check_pixels(found.width, found.height, recipe, path)
+        found = facts(data, name)
+        check_pixels(found.width, found.height, recipe, name)
         if is_plain(found, recipe):
             image = _unchanged(key, found, data)
-            if hold:
+            if hold and image.path:
                 HELD.keep(image.sha256, data)
             return key, image
         return key, _decoded(key, found, data, recipe) if decode else None
@@ -95,17 +122,17 @@ def settle(path: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tu
         return None if failed.transient else key, Refused.by(failed, key)
 
 
-def _key(path: str, found: os.stat_result) -> FileKey:
-    return path, *state_of(found)
+def _key(name: str, found: os.stat_result) -> FileKey:
+    return name, *state_of(found)
 
 
-def _unreadable(path: str, error: Exception) -> Refused:
+def _unreadable(name: str, error: Exception) -> Refused:
     """Whatever the system says of a file may be otherwise next time: a mount that is away has no files."""
     reason, hint = f"can't be read: {getattr(error, 'strerror', None) or error or 'memory ran out'}", _AGAIN_HINT
     for kind, known, way_out in _OS_REASONS:
         if isinstance(error, kind):
             reason, hint = known, way_out
-    return Refused(message=f"{path}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
+    return Refused(message=f"{name}: {reason}", hint=hint, transient=not isinstance(error, ValueError))
 
 
 def _read(path: str) -> tuple[FileKey, bytes]:
@@ -129,15 +156,18 @@ def _whole(descriptor: int, size_bytes: int) -> bytes:
 
 
 def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
+    """The image as it is; what is inside another file keeps its bytes until it was sent."""
+    place = split_name(key[0])[1]
     return Image(
-        name=os.path.basename(key[0]),
+        name=short_name(key[0]),
         mime=found.mime,
         sha256=sha256(data).hexdigest(),
         size_bytes=len(data),
         width=found.width,
         height=found.height,
-        path=key[0],
-        stamp=stamp(key[1:]),
+        path="" if place else key[0],
+        data=data if place else None,
+        stamp=stamp_of(key),
     )
 
 
@@ -146,7 +176,7 @@ def _decoded(key: FileKey, found: ImageFacts, data: bytes, recipe: Recipe) -> Im
     if made is None:
         return _unchanged(key, found, data)
     return Image(
-        name=os.path.basename(key[0]),
+        name=short_name(key[0]),
         mime=made.mime,
         sha256=sha256(made.data).hexdigest(),
         size_bytes=len(made.data),
@@ -156,5 +186,5 @@ def _decoded(key: FileKey, found: ImageFacts, data: bytes, recipe: Recipe) -> Im
         file_sha256=sha256(data).hexdigest(),
         file_size_bytes=len(data),
         data=made.data,
-        stamp=stamp(key[1:]),
+        stamp=stamp_of(key),
     )

@@ -8,6 +8,7 @@ from vqa_client.errors import DataError
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, Profile, image_seed
 from vqa_client.images.corruptions.codec import corrupted, decoded
 from vqa_client.plots.style import WIDTH_IN, figure, save, styled, titled
+from vqa_client.tables.inside import open_image
 
 if TYPE_CHECKING:
     from vqa_client.images.corruptions.pixels import Pixels
@@ -28,7 +29,8 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
     QuestionFailed where it is no image, UsageError where a package is missing or a file can't be written.
     """
     try:
-        data = image.read_bytes()
+        with open_image(str(image)) as file:
+            data = file.read()
     except OSError as error:
         raise DataError(f"{image} can't be read: {error.strerror}", hint="give another --image") from None
     with styled():

@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from vqa_client.client.session import named_model, open_session
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.pillow import NoDecoder, opened
 from vqa_client.images.steps import sent_size
@@ -21,6 +21,7 @@ from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import make_plans
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.inside import open_image
 from vqa_client.tasks.longbench.context_length import TokenCounter
 
 NEIGHBOURS = 4096
@@ -159,10 +160,10 @@ def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
     @lru_cache(maxsize=NEIGHBOURS)
     def look(path: str) -> tuple[int, int] | None:
         try:
-            with open(path, "rb") as file:
+            with open_image(path) as file:
                 width, height = opened(file).size
-                size_bytes = os.fstat(file.fileno()).st_size
-        except (OSError, ValueError, SyntaxError, NoDecoder):
+                size_bytes = file.seek(0, os.SEEK_END)
+        except (OSError, ValueError, SyntaxError, NoDecoder, DataError):
             return None
         return (size_bytes + 2) // 3 * 4, tokens(*sent_size(width, height, settings), side)
 

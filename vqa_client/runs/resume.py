@@ -11,11 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.errors import IdentityError, UsageError
-from vqa_client.files import stamp, state_of
+from vqa_client.files import sha256_of, stamp, state_of
+from vqa_client.images.settle import Refused, read
 from vqa_client.log_lines import records_in
 from vqa_client.records import Key, RecordLog, damaged_beside, locked
 from vqa_client.runner import kept_prompt, read_again, stamps
 from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.tables.inside import short_name, split_name
 from vqa_client.task import Task
 from vqa_client.types import ANSWERED, Question, Record, SentImage
 
@@ -133,8 +135,9 @@ class Unchanged:
 
     def _same_files(self, images: tuple[SentImage, ...], kept: str, shown: tuple[str, ...]) -> bool:
         try:
-            found = [os.stat(path) for path in shown]
-            now = [stamp(state_of(each)) for each in found] if kept else []
+            inside = [split_name(path) for path in shown]
+            found = [os.stat(path) for path, _ in inside]
+            now = [stamp(state_of(each), place) for each, (_, place) in zip(found, inside, strict=True)] if kept else []
             if not images:  # a text-only question, or one that failed before its images were ready
                 return kept in now if kept else all(_written_ns(each) <= self._since_ns for each in found)
             if kept and kept == stamps(now):
@@ -147,20 +150,25 @@ class Unchanged:
             return False
 
     def _same_file(self, kept: SentImage, path: str, stat: os.stat_result, *, look: bool) -> bool:
-        if kept.name != os.path.basename(path) or (kept.file_size_bytes or kept.size_bytes) != stat.st_size:
+        if kept.name != short_name(path):
+            return False
+        size_bytes = kept.file_size_bytes or kept.size_bytes
+        if split_name(path)[1]:
+            found = read(path)
+            return not isinstance(found, Refused) and _is(kept, hashlib.sha256(found[1]).hexdigest())
+        if size_bytes != stat.st_size:
             return False
         is_older = not look and self._is_told and _written_ns(stat) <= self._since_ns
-        return is_older or _sha256(path) == (kept.file_sha256 or kept.sha256)
+        return is_older or _is(kept, sha256_of(path))
+
+
+def _is(kept: SentImage, sha256: str) -> bool:
+    return sha256 == (kept.file_sha256 or kept.sha256)
 
 
 def _written_ns(stat: os.stat_result) -> int:
     """When a file last changed: what copies a file's time with it can't set the second of these back."""
     return max(stat.st_mtime_ns, stat.st_ctime_ns)
-
-
-def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _old(path: Path, number: int) -> Path:

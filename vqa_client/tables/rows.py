@@ -1,73 +1,80 @@
-"""The rows of a JSON or JSON Lines file, one after the other, whatever the file is called.
+"""Rows of a data file, whatever its form: what each reader gives, and how a cell of a row is named."""
 
-The file is mapped, not read, so that its pages are not memory of this process.
-"""
-
-import mmap
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-import msgspec
+from msgspec import Struct
 
-from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.errors import DataError
 
-FORMS_HINT = "a data file is a JSON list of rows, or one JSON object per line, in UTF-8"
-_BOM = b"\xef\xbb\xbf"
-_LOOKED_AT = 4096
+MOST_BYTES = 512 << 20
+"""The largest image, or text, that a file may have inside; a larger one is refused."""
+FORMS_HINT = (
+    "a data file is a JSON list of rows, one JSON object per line, comma- or tab-separated text with a header, all in "
+    "UTF-8, or Parquet, or a tar of the webdataset form"
+)
+_CELL = re.compile(r"(?:(?P<records>.+)\.)?(?P<row>\d+):(?P<column>.+?)(?:\[(?P<item>\d+)\])?", re.DOTALL)
 
 NumberedRow = tuple[int, dict[str, Any]]
 """A row and its number in the file, counted from 0."""
 
 
-def read_rows(path: Path, records: str = "") -> Iterator[NumberedRow]:
-    """Give the rows of a file: of a list, of the list or object under the key `records`, or one per line.
+class Here(Struct, frozen=True):
+    """A value of a picture column whose image is inside a file, under this name."""
 
-    A row of an object has its key under "key". Raises DataError that names the file and the row.
-    """
-    text = _mapped(path)
-    start = len(_BOM) if text[: len(_BOM)] == _BOM else 0
-    first = text[start : start + _LOOKED_AT].lstrip()[:1]
-    if first not in (b"[", b"{"):
-        raise DataError(f"{path} begins with {text[start : start + 12]!r}: these are not rows", hint=FORMS_HINT)
-    if first == b"{" and not records:
-        text.seek(start)
-        lines = (line for line in iter(text.readline, b"") if line.strip())
-        for number, line in enumerate(lines):
-            yield number, _row(path, number, line)
-        return
-    members: Any = memoryview(text)[start:]
-    if first == b"{":
-        found = _decoded(path, members, dict[str, msgspec.Raw])
-        if records not in found:
-            raise DataError(f"{path} has no key {records!r}", hint=f"its keys are {', '.join(sorted(found)[:8])}")
-        members = found[records]
-        if bytes(memoryview(members)[:1]) == b"{":
-            for number, (key, row) in enumerate(_decoded(path, members, dict[str, msgspec.Raw]).items()):
-                yield number, {"key": key, **_row(path, number, row)}
-            return
-    for number, row in enumerate(_decoded(path, members, list[msgspec.Raw])):
-        yield number, _row(path, number, row)
+    name: str
 
 
-def _mapped(path: Path) -> mmap.mmap:
-    """The bytes of a file; they are let go of with the last row that is read from them."""
-    try:
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except ValueError:
-        raise DataError(f"{path} is empty", hint=FORMS_HINT) from None
-    except OSError as error:
-        raise DataError(f"can't read {path}: {error.strerror or error}") from None
+class Table(Protocol):
+    """A data file that is read row by row; `start` is what the names of its rows' images begin with."""
+
+    path: Path
+    start: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know of the file."""
+
+    def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
+        """The rows, where the form allows it with no other columns; raises DataError that names file and row."""
+
+    def image(self, place: str) -> bytes:
+        """The bytes of the image at a place in the file; raises ValueError, LookupError or OSError."""
+
+    def is_near(self, place: str) -> bool:
+        """Whether reading that image takes no longer than reading a file of its size."""
 
 
-def _row(path: Path, number: int, row: Any) -> dict[str, Any]:
-    found: dict[str, Any] = _decoded(path, row, dict[str, Any], f"row {number}: ")
-    return found
+class CellPlace(NamedTuple):
+    """Where an image is in a table: `item` counts from 0 in a cell with several."""
+
+    records: str
+    row: int
+    column: str
+    item: int | None
 
 
-def _decoded(path: Path, data: Any, kind: Any, place: str = "") -> Any:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except UNDECODABLE as error:
-        raise DataError(f"{path}: {place}{error}", hint=FORMS_HINT) from None
+def cell_place(place: str) -> CellPlace:
+    """Take a place such as `17:image` or `data.17:images[0]` apart; raises ValueError."""
+    found = _CELL.fullmatch(place)
+    if found is None:
+        raise ValueError(f"{place!r} is not a place in a table, such as 17:image[0]")
+    item = found["item"]
+    return CellPlace(found["records"] or "", int(found["row"]), found["column"], None if item is None else int(item))
+
+
+def reach(cells: dict[str, Any], column: str) -> Any:
+    """The value of a column, where `a.b` reaches into the object in column `a`; None where it isn't there."""
+    if column in cells:
+        return cells[column]
+    value: Any = cells
+    for key in column.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    """Say why a data file can't be read."""
+    return DataError(f"can't read {path}: {error.strerror or error}")

@@ -1,6 +1,6 @@
 """ChartQA: questions on charts, written by people and by a machine; a number is right within 5 %.
 
-Data: test_human.json and test_augmented.json beside png/, in which a row is
+Data: test_human.json and test_augmented.json beside png/, the hub's Parquet, or VLMEvalKit's ChartQA_TEST.tsv. A row:
 
     {"imgname": "41699051005347.png", "query": "How many food items are shown in the bar graph?", "label": "14"}
 
@@ -9,14 +9,15 @@ Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Fin
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Question, tables
-from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, verbatim
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Question
+from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, tables, verbatim
 
 
 class Row(Struct):
     query: str
     label: str
     image: Picture
+    half: str = ""
 
 
 def question(row: Row, place: Place) -> Question:
@@ -25,11 +26,12 @@ def question(row: Row, place: Place) -> Question:
         text=row.query,
         images=(row.image,),
         references=(row.label,),
-        groups={"written_by": "people" if "human" in place.file else "machine"},
+        groups={"written_by": "people" if "human" in (row.half or place.file) else "machine"},
         cluster=row.image,
     )
 
 
+ASKED: dict[str, str | Columns | Beside] = {"query": "question", "label": "answer"}
 BENCHMARK = Benchmark(
     name="chartqa",
     load=tables(
@@ -39,6 +41,12 @@ BENCHMARK = Benchmark(
             columns={"image": Beside("png/{imgname}")},
             home=Home("github.com/vis-nlp/ChartQA", "GPL-3.0", megabytes=900),
         ),
+        Form(
+            "data/{split}-*.parquet",
+            columns={**ASKED, "half": "type"},
+            home=Home("hf://lmms-lab-encoder/ChartQA", "GPL-3.0", megabytes=80),
+        ),
+        Form("ChartQA_{split}.tsv", columns={**ASKED, "half": "split"}, splits={"test": "TEST"}),
         question=question,
     ),
     prompt="{question}\nAnswer with a single word or number.",

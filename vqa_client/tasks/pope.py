@@ -1,6 +1,7 @@
 """POPE: is an object in the photograph? Half of those asked for are not, drawn at random, by frequency or by company.
 
-Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, in which a row is
+Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, the hub's Parquet,
+or VLMEvalKit's POPE.tsv, where a question of several kinds is one row, with an id of its own, and counts in each. A row:
 
     {"question_id": 1, "image": "COCO_val2014_000000310196.jpg", "text": "Is there a snowboard?", "label": "yes"}
 
@@ -9,26 +10,28 @@ Published: accuracy, precision, recall, F1 and the share of "yes" for each file 
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
-from vqa_client.benchmark import Sums, Total, pope_yes, tables, yes_no, yorn
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Question
+from vqa_client.benchmark import Scored, Sums, Total, pope_yes, tables, yes_no, yorn
 
 
 class Row(Struct):
     question_id: str
+    image: Picture
     text: str
     label: str
-    photograph: Picture
+    kinds: str = ""
+    photograph: str = ""
 
 
 def question(row: Row, place: Place) -> Question:
-    kind = place.file.rpartition("_")[2]
+    kinds = tuple(row.kinds.split(",")) if row.kinds else (place.file.rpartition("_")[2],)
     return Question(
-        id=f"{kind}/{row.question_id}",
+        id=f"{'+'.join(kinds)}/{row.question_id}",
         text=row.text,
-        images=(row.photograph,),
+        images=(row.image,),
         references=("no" if row.label.lower() == "no" else "yes",),
-        groups={"kind": kind, "label": row.label.lower()},
-        cluster=row.photograph,
+        groups={"kind": kinds if len(kinds) > 1 else kinds[0], "label": row.label.lower()},
+        cluster=row.photograph or row.image,
     )
 
 
@@ -47,15 +50,22 @@ def f1(hits: float, said: float, there: float, n: float) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
+ASKED: dict[str, str | Columns | Beside] = {"text": "question", "label": "answer", "kinds": "category"}
 BENCHMARK = Benchmark(
     name="pope",
     load=tables(
         Row,
         Form(
             "*_pope_*.json",
-            columns={"photograph": Beside("val2014/{image}")},
+            columns={"image": Beside("val2014/{image}"), "photograph": "image"},
             home=Home("github.com/RUCAIBox/POPE", "MIT", megabytes=3),
         ),
+        Form(
+            "data/{split}-*.parquet",
+            columns={**ASKED, "photograph": "image_source"},
+            home=Home("hf://lmms-lab-encoder/POPE", "MIT", megabytes=120),
+        ),
+        Form("POPE.tsv", columns={**ASKED, "question_id": "index"}),
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",

@@ -1,6 +1,7 @@
 """The first image that a robustness run showed, looked for where the run had its images."""
 
 import contextlib
+from glob import escape
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Struct
 from vqa_client.reports.robustness.found import FoundRun
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
+from vqa_client.tables.inside import split_name
 
 _FOLDERS = ("images_dir", "images", "data_dir", "input")
 """The settings that name a folder of images, or one with such a folder in it."""
@@ -35,9 +37,9 @@ def first_image(run: FoundRun) -> Path | None:
     if run.report is None or (name := _first_name(run.path)) is None:
         return None
     for folder in _places(run.report):
-        if (folder / name).is_file():
+        if (folder / name).is_file() or split_name(str(folder / name))[1]:
             return folder / name
-        if found := next(folder.rglob(name), None):
+        if found := next(folder.rglob(escape(name)), None):
             return found
     return None
 

@@ -1,0 +1,5 @@
+"""Samples of benchmarks of choices, and of yes or no; see samples.py."""
+
+from tests.contract.forms import Sample
+
+SAMPLES: dict[str, Sample] = {}

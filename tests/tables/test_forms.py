@@ -1,0 +1,345 @@
+"""Every form of data gives the same rows and images; each is read by its content, whatever it is called."""
+
+import base64
+import csv
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from msgspec import Struct
+from pyarrow import parquet
+
+from tests.contract.forms import draw
+from vqa_client.benchmark import Beside, Columns, Form, Join, LeftOut, Picture, Place, Question, tables
+from vqa_client.errors import DataError, UsageError
+from vqa_client.images.prepare import ImagePreparer
+from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.tables.delimited import DelimitedTable
+from vqa_client.tables.inside import open_image, open_table
+from vqa_client.task import Loaded, Source
+
+GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
+B64 = [base64.b64encode(draw(shade)).decode() for shade in range(4)]
+PICTURES: list[list[bytes]] = [[draw(0)], [draw(1), draw(2)], [], [draw(3)]]
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "One?", "answer": "1"},
+    {"id": "b", "text": 'Two, "quoted"\nlines?', "answer": "two"},
+    {"id": "c", "text": "None?", "answer": "0.10"},
+    {"id": "d", "text": "Ünïcode?", "answer": "x"},
+]
+
+
+class Row(Struct):
+    id: str
+    text: str
+    answer: str
+    image: tuple[Picture, ...] = ()
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(id=row.id, text=row.text, images=row.image, references=(row.answer,))
+
+
+def load(data: Path, *forms: Form, row: type[Struct] = Row, made: Any = question, **settings: Any) -> Loaded:
+    (part,) = tables(row, *(forms or (Form("*"),)), question=made)(
+        Source(settings=BenchmarkSettings(data=data, **settings))
+    )
+    return part.loaded
+
+
+def content(name: str) -> bytes:
+    with open_image(name) as file:
+        return file.read()
+
+
+def as_json(path: Path, files: bool) -> None:
+    rows = []
+    for number, (row, pictures) in enumerate(zip(ROWS, PICTURES, strict=True)):
+        cell: Any = [f"data:image/png;base64,{base64.b64encode(each).decode()}" for each in pictures]
+        if files:
+            cell = [f"{number}_{at}.png" for at in range(len(pictures))]
+            for name, each in zip(cell, pictures, strict=True):
+                (path.parent / name).write_bytes(each)
+        rows.append({**row, "image": cell[0] if len(cell) == 1 else cell or None})
+    path.write_text(json.dumps(rows))
+
+
+def as_lines(path: Path) -> None:
+    as_json(path, files=False)
+    path.write_text("\ufeff" + "".join(json.dumps(row) + "\n\n" for row in json.loads(path.read_text())))
+
+
+def as_keyed(path: Path) -> None:
+    as_json(path, files=False)
+    path.write_text(json.dumps({row["id"]: row for row in json.loads(path.read_text())}, indent=1))
+
+
+def as_delimited(path: Path, delimiter: str) -> None:
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        table = csv.writer(file, delimiter=delimiter)
+        table.writerow(["id", "text", "answer", "image"])
+        for row, pictures in zip(ROWS, PICTURES, strict=True):
+            encoded = [base64.b64encode(each).decode() for each in pictures]
+            table.writerow([*row.values(), encoded[0] if len(encoded) == 1 else repr(encoded) if encoded else ""])
+
+
+def as_parquet(path: Path) -> None:
+    pictures = [[{"bytes": each, "path": None} for each in images] or None for images in PICTURES]
+    table = pa.Table.from_pylist([{**row, "image": each} for row, each in zip(ROWS, pictures, strict=True)])
+    parquet.write_table(table, path, row_group_size=3)
+
+
+def as_tar(path: Path, style: int = tarfile.PAX_FORMAT) -> None:
+    with tarfile.open(path, "w", format=style) as tar:
+        for row, pictures in zip(ROWS, PICTURES, strict=True):
+            key = f"{'long' * 40}/{row['id']}"
+            members = {f"{key}.json": json.dumps(row).encode()}
+            members |= {f"{key}.{at}.png": each for at, each in enumerate(pictures)}
+            for name, data in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+
+
+JSON_COLUMNS: dict[str, str | Columns | Beside] = {name: f"json.{name}" for name in ("id", "text", "answer")}
+FORMS: dict[str, tuple[Callable[[Path], None], Form]] = {
+    "paths": (lambda path: as_json(path, files=True), Form("data")),
+    "data_urls": (lambda path: as_json(path, files=False), Form("data")),
+    "lines": (as_lines, Form("data")),
+    "keyed": (as_keyed, Form("data")),
+    "csv": (lambda path: as_delimited(path, ","), Form("data")),
+    "semicolons": (lambda path: as_delimited(path, ";"), Form("data")),
+    "tsv": (lambda path: as_delimited(path, "\t"), Form("data")),
+    "parquet": (as_parquet, Form("data")),
+    "tar_pax": (as_tar, Form("data", columns=JSON_COLUMNS)),
+    "tar_gnu": (lambda path: as_tar(path, tarfile.GNU_FORMAT), Form("data", columns=JSON_COLUMNS)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_each_form_gives_the_same_four_questions_and_sends_the_same_bytes(form: str, tmp_path: Path) -> None:
+    write, declared = FORMS[form]
+    write(tmp_path / "data")
+    found = list(load(tmp_path, declared).questions)
+    assert [(each.id, each.text, each.references) for each in found] == [
+        (row["id"], row["text"], (row["answer"],)) for row in ROWS
+    ]
+    preparer = ImagePreparer()
+    for question, pictures in zip(found, PICTURES, strict=True):
+        assert [content(name) for name in question.images] == pictures
+        sent = await preparer.prepare_all(question.images)
+        assert [image.data or Path(image.path).read_bytes() for image in sent] == pictures
+        assert [image.transforms for image in sent] == [()] * len(pictures)
+    preparer.close()
+
+
+def tsv(path: Path, *rows: list[str]) -> DelimitedTable:
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows(rows)
+    found = open_table(path)
+    assert isinstance(found, DelimitedTable)
+    return found
+
+
+@pytest.mark.skipif(not GOLDENS.exists(), reason="../shared/data has the goldens")
+def test_cells_of_a_tsv_are_read_as_pandas_reads_them(tmp_path: Path) -> None:
+    cases = [json.loads(line) for line in (GOLDENS / "tsv_reading.jsonl").read_text().splitlines()]
+    assert len(cases) == 52
+    for case in cases:
+        cells = case.get("cells") or [case["cell"], "other text"]
+        expected = case.get("str_of_values") or [case["value"], "other text"]
+        table = tsv(tmp_path / "x.tsv", ["index", "A"], *([str(at), cell] for at, cell in enumerate(cells)))
+        assert [row["A"] for _, row in table.rows()] == expected, case
+
+
+def test_a_tsv_refers_to_the_image_of_another_row_and_counts_lost_options(tmp_path: Path) -> None:
+    header = ["index", "text", "A", "B", "image"]
+    rows = [
+        ["7", "x?", "2", "N/A", B64[0]],
+        ["8", "y?", "", "b", "7"],
+        ["9", "z?", "3", "b", f"['{B64[1]}', '{B64[2]}']"],
+    ]
+    table = tsv(tmp_path / "x.tsv", header, *rows)
+    assert table.notes == (
+        "x.tsv: 1 option that is a word for a missing value, such as None or N/A, is left out, as in VLMEvalKit",
+    )
+
+    class WithChoices(Struct):
+        text: str
+        image: tuple[Picture, ...]
+        choices: dict[str, str]
+
+    form = Form("x.tsv", columns={"choices": Columns("A", "B", "C"), "image": "image"})
+    found = list(
+        load(
+            tmp_path,
+            form,
+            row=WithChoices,
+            made=lambda row, place: Question(
+                id=str(place.number), text=row.text, images=row.image, choices=row.choices
+            ),
+        ).questions
+    )
+    assert [each.choices for each in found] == [{"A": "2.0"}, {"B": "b"}, {"A": "3.0", "B": "b"}]
+    assert [[content(name) for name in each.images] for each in found] == [[draw(0)], [draw(0)], [draw(1), draw(2)]]
+    assert found[0].images == found[1].images
+    assert found[2].images == (f"{tmp_path}/x.tsv#2:image[0]", f"{tmp_path}/x.tsv#2:image[1]")
+
+
+def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
+    class Wide(Struct):
+        id: str
+        text: str
+        images: tuple[Picture, ...]
+        references: tuple[str, ...]
+        pages: tuple[int, ...] = (9,)
+        level: str = "none"
+
+    (tmp_path / "en").mkdir()
+    table = pa.Table.from_pylist(
+        [
+            {"id": 1, "text": "a?", "photo": "p", "references": "['1', \"2\"]", "pages": "[3, 4]", "level": None},
+            {"id": 2, "text": "b?", "photo": "q", "references": "[not a list", "pages": None, "level": "hard"},
+        ]
+    )
+    parquet.write_table(table, tmp_path / "en/validation-0.parquet")
+    pictures = [
+        {
+            "name": name,
+            "one": {"bytes": draw(shade), "path": "x"},
+            "two": {"bytes": draw(9), "path": ""} if shade else None,
+        }
+        for shade, name in enumerate("pq")
+    ]
+    parquet.write_table(pa.Table.from_pylist(pictures), tmp_path / "en/photos.parquet")
+    form = Form(
+        "*/{split}-*.parquet",
+        splits={"val": "validation"},
+        columns={"images": Columns("one", "two")},
+        join=Join("en/photos.parquet", on="photo", key="name"),
+    )
+    first, second = load(tmp_path, form, row=Wide, made=None, split="val").questions
+    assert (first.id, first.references, second.references) == ("1", ("1", "2"), ("[not a list",))
+    assert [[content(name) for name in each.images] for each in (first, second)] == [[draw(0)], [draw(1), draw(9)]]
+    assert first.images == (f"{tmp_path}/en/photos.parquet#0:one",)
+    assert (first.cluster, first.groups, second.groups) == (first.images[0], {"level": "none"}, {"level": "hard"})
+
+
+def test_a_path_is_made_for_each_item_of_a_list(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/a_1.png").write_bytes(draw(1))
+    (tmp_path / "rows.jsonl").write_text('{"id": 1, "text": "?", "answer": 2, "ids": ["1", "2"], "doc": "a"}\n')
+    form = Form("rows.jsonl", columns={"image": Beside("pages/{doc}_{ids}.png")})
+    (found,) = load(tmp_path, form).questions
+    assert found.images == (f"{tmp_path}/pages/a_1.png", f"{tmp_path}/pages/a_2.png")
+
+
+def test_a_form_may_have_a_row_and_a_question_of_its_own(tmp_path: Path) -> None:
+    class Diagram(Struct):
+        questions: dict[str, str]
+
+    def asked(row: Diagram, place: Place) -> list[Question | LeftOut]:
+        return [
+            LeftOut("empty", name) if not text else Question(id=name, text=text) for name, text in row.questions.items()
+        ]
+
+    (tmp_path / "7.json").write_text('[{"questions": {"a": "x?", "b": ""}}]')
+    found = load(tmp_path, Form("*.json", row=Diagram, question=asked))
+    assert ([each.id for each in found.questions], found.left_out) == (["a"], {"empty": ("b",)})
+
+
+def test_parquet_with_paths_alone_names_files(tmp_path: Path) -> None:
+    (tmp_path / "1.png").write_bytes(draw(1))
+    rows = [{**ROWS[0], "image": {"bytes": None, "path": "1.png"}}, {**ROWS[1], "image": None}]
+    schema = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    fields = [(name, pa.string()) for name in ROWS[0]]
+    parquet.write_table(pa.Table.from_pylist(rows, pa.schema([*fields, ("image", schema)])), tmp_path / "x.parquet")
+    assert [each.images for each in load(tmp_path, Form("*.parquet")).questions] == [(f"{tmp_path}/1.png",), ()]
+
+
+def tar_with(name: str, kind: bytes = tarfile.REGTYPE) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname = kind, "/etc/passwd"
+        tar.addfile(info)
+    return file.getvalue()
+
+
+ROW = '"id": 1, "text": "t", "answer": "a"'
+PNG_CUT = B64[0][:-3].rstrip("=")
+FAULTS = [
+    (f'{{{ROW}, "image": "../../secret.png"}}', "row 0: `image`: ../../secret.png is outside"),
+    (f'{{{ROW}, "image": "/etc/passwd"}}', "row 0: `image`: /etc/passwd is outside"),
+    (f'{{{ROW}, "image": "https://a.example/1.png"}}', "row 0: `image`: https://a.example/1.png is an address"),
+    (f'{{{ROW}, "image": "data:image/png,abc"}}', "row 0: `image`: only data: URLs of base64"),
+    (f'{{{ROW}, "image": "{B64[0][:70]}!{B64[0][71:]}"}}', "row 0: `image`: broken base64: it has the character '!'"),
+    (f'{{{ROW}, "image": "{B64[0][:81]}"}}', "row 0: `image`: broken base64: it is cut after 81 characters"),
+    (f'{{{ROW}, "image": 5}}', "row 0: `image`: expected an image's path or bytes, got int"),
+    ('{"id": 1, "text": "t"}', "row 0: Object missing required field `answer`"),
+    ('{"id": 1, "text": "t", "answer": ', "row 0: "),
+    ("id,text,answer\n1,a,b\n2,c\n", "line 3: row 1: 2 fields, the header has 3; nothing for `answer`"),
+    ("id,text,answer\n1,a,b,c\n", "line 2: row 0: 4 fields, the header has 3"),
+    ("id,text,text\n1,a,b\n", "two columns are called 'text'"),
+    ('id,text,answer\n1,"a,b\n', "line 2: a quote is never closed"),
+    ("id,text,answer\n1,a\0,b\n", "line 2: a null byte"),
+    ("id,text,answer\r1,a,b\r", "line 1: a carriage return (\\r) by itself"),
+    (b"id,text,answer\n1,\xff,b\n", "line 2: byte 0xff is not UTF-8"),
+    ("id,text,answer\n1,a,b\n".encode("utf-16"), "is text in UTF-16"),
+    (b"\x1f\x8b\x08\x00", "is gzip"),
+    (b"PK\x03\x04", "is a ZIP archive"),
+    (b"<html>", "is markup"),
+    (b"PAR1 and nothing more", "can't read"),
+    (b" \n", "is empty"),
+    (b"", "is empty"),
+    (tar_with("a.png", tarfile.SYMTYPE), "a.png is a link"),
+    (tar_with("a.png", tarfile.LNKTYPE), "a.png is a hard link"),
+    (tar_with("../a.png"), "../a.png is outside the tar"),
+    (tar_with("/a.png"), "/a.png is outside the tar"),
+    (tar_with("a.png")[:124] + b"not octal..." + tar_with("a.png")[136:], "broken header at byte 0"),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), FAULTS, ids=[said for _, said in FAULTS])
+def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    with pytest.raises(DataError) as caught:
+        load(path)
+    assert said in str(caught.value)
+    assert str(path) in str(caught.value) or "row" in said
+    assert caught.value.hint
+
+
+def test_no_python_in_the_data_is_run(tmp_path: Path) -> None:
+    text = "[__import__('os').system('touch ran')]"
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": 1, "text": "t", "answer": "a", "image": [], "more": text}))
+
+    class Lists(Row):
+        more: tuple[str, ...] = ()
+
+    found: list[Any] = []
+    load(tmp_path, row=Lists, made=lambda row, place: found.append(row) or question(row, place))
+    assert found[0].more == (text,)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_column_that_unfolds_to_gigabytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.tables.parquet_table.BOMB_BYTES", 1000)
+    rows = [{**ROWS[0], "text": "a" * 5_000_000}]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(DataError, match="column text unfolds from"):
+        load(tmp_path)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_parquet(tmp_path / "data")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path)
+    assert caught.value.hint == "pip install 'vqa-client[parquet]'"

@@ -1,0 +1,204 @@
+"""The rows of comma-, tab- or semicolon-separated text with a header line, VLMEvalKit's TSV files among them.
+
+VLMEvalKit reads its files by pandas: some words are missing cells, and a column of numbers shows them as pandas makes
+them. A cell of its column `image` may be the `index` of the row that has the image.
+"""
+
+import csv
+import re
+import sys
+from array import array
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+from vqa_client.tables.pictures import image_in
+from vqa_client.tables.rows import Here, NumberedRow, cell_place, unreadable
+
+MISSING = frozenset(
+    (
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A"),
+        *("NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    )
+)
+"""What pandas takes for a missing cell."""
+LONGEST_INDEX = 64
+_BOM = "\ufeff"
+_INT = re.compile(r"[+-]?\d{1,18}")
+_FLOAT = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|infinity)", re.IGNORECASE)
+_OPTION = re.compile("[A-Z]")
+
+
+class _Scan(Struct):
+    """Where rows begin, which columns are numbers, whether images are referred to, and how many options are lost."""
+
+    starts: "array[int]"
+    numeric: dict[str, type[int] | type[float]]
+    refers: bool
+    lost: int
+
+
+class DelimitedTable:
+    """The rows of a text file; `is_vlmevalkit` says that it is read as VLMEvalKit does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.start = f"{path}#"
+        self._delimiter = ","
+        self._width = 0
+        header = next(self._records(0))[2]
+        self.header = header
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise DataError(f"{path}: two columns are called {twice!r}", hint="rename one of them")
+        self._width = len(header)
+        self.is_vlmevalkit = self._delimiter == "\t" and "index" in header
+        self._scanned: _Scan | None = None
+        self._rows_of: dict[str, int] | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many options VLMEvalKit's reading loses."""
+        lost = self._scan().lost if self.is_vlmevalkit else 0
+        words = "option that is a word for a missing value, such as None or N/A, is"
+        words = words if lost == 1 else words.replace("option that is", "options that are").removesuffix("is") + "are"
+        return (f"{self.path.name}: {lost} {words} left out, as in VLMEvalKit",) if lost else ()
+
+    def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
+        """All rows; an empty cell is None."""
+        scan = self._scan() if self.is_vlmevalkit else None
+        for number, (_, values) in enumerate(self._body()):
+            if scan is None:
+                yield number, {name: value or None for name, value in zip(self.header, values, strict=True)}
+            else:
+                yield number, self._as_pandas(dict(zip(self.header, values, strict=True)), scan)
+
+    def image(self, place: str) -> bytes:
+        """The image in a cell; raises ValueError or LookupError."""
+        cell = cell_place(place)
+        _, values = next(self._body(self._scan().starts[cell.row], cell.row))
+        return image_in(values[self.header.index(cell.column)], cell.item)
+
+    def is_near(self, place: str) -> bool:
+        """Rows are found at once, after the first."""
+        return self._scanned is not None
+
+    def _as_pandas(self, cells: dict[str, Any], scan: _Scan) -> dict[str, Any]:
+        for name, value in cells.items():
+            if value in MISSING:
+                cells[name] = None
+            elif name in scan.numeric:
+                cells[name] = str(scan.numeric[name](value))
+        if scan.refers and 0 < len(cells["image"] or "") <= LONGEST_INDEX:
+            row = self._row_of(cells["image"])
+            cells["image"] = cells["image"] if row is None else Here(f"{self.start}{row}:image")
+        return cells
+
+    def _row_of(self, index: str) -> int | None:
+        """The row of this index, where it has an image itself."""
+        if self._rows_of is None:
+            at, image = self.header.index("index"), self.header.index("image")
+            body = enumerate(self._body())
+            self._rows_of = {row[at]: number for number, (_, row) in body if len(row[image]) > LONGEST_INDEX}
+        return self._rows_of.get(index)
+
+    def _scan(self) -> _Scan:
+        """Read the whole file once, ahead of its rows: one cell decides how a whole column is shown."""
+        if self._scanned is None:
+            starts, lost, refers = array("q"), 0, False
+            options = [at for at, name in enumerate(self.header) if _OPTION.fullmatch(name)]
+            kinds: dict[int, type[int] | type[float]] = dict.fromkeys(options, int)
+            seen: set[int] = set()
+            image = self.header.index("image") if self.is_vlmevalkit and "image" in self.header else None
+            for start, values in self._body():
+                starts.append(start)
+                refers = refers or (image is not None and 0 < len(values[image]) <= LONGEST_INDEX)
+                for at in options:
+                    value = values[at]
+                    if value in MISSING:
+                        lost += value != ""
+                        if kinds.get(at) is int:
+                            kinds[at] = float
+                        continue
+                    seen.add(at)
+                    if at in kinds and not _INT.fullmatch(value):
+                        if _FLOAT.fullmatch(value):
+                            kinds[at] = float
+                        else:
+                            del kinds[at]
+            numeric = {self.header[at]: kind for at, kind in kinds.items() if at in seen}
+            self._scanned = _Scan(starts, numeric, refers, lost)
+        return self._scanned
+
+    def _body(self, at: int = 0, number: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """Where each row begins, and its cells: all of them, or from row `number`, which begins at `at`."""
+        for start, line, values in islice(self._records(at), 0 if at else 1, None):
+            if values == [""]:
+                continue
+            if len(values) != self._width:
+                missing = f"; nothing for `{self.header[len(values)]}`" if len(values) < self._width else ""
+                what = f"row {number}: {len(values)} fields, the header has {self._width}{missing}"
+                raise self._fault(line, what, "a cell with the delimiter or a line feed in it stands between quotes")
+            yield start, values
+            number += 1
+
+    def _records(self, at: int) -> Iterator[tuple[int, int, list[str]]]:
+        """Where each record begins, its first line counted from 1, and its cells.
+
+        A line without a quote is not worth the csv module.
+        """
+        try:
+            with self.path.open("rb", buffering=1 << 20) as file:
+                file.seek(at)
+                lines = enumerate(iter(file.readline, b""), 1)
+                for line, encoded in lines:
+                    start, at = at, at + len(encoded)
+                    text = self._text(encoded, line)
+                    if not self._width:
+                        text = text.removeprefix(_BOM)
+                        self._delimiter = next((each for each in "\t,;" if each in text), ",")
+                    if '"' in text:
+                        more: list[bytes] = []
+                        values = _parsed(chain([text], self._rest(lines, more, line)), self._delimiter)
+                        at += sum(map(len, more))
+                    else:
+                        values = self._split(text, line)
+                    yield start, line, values
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+
+    def _split(self, text: str, line: int) -> list[str]:
+        text = text.removesuffix("\n").removesuffix("\r")
+        if "\r" in text:
+            raise self._fault(line, "a carriage return (\\r) by itself", "save it with line ends \\n or \\r\\n")
+        return text.split(self._delimiter)
+
+    def _rest(self, lines: Iterator[tuple[int, bytes]], taken: list[bytes], first: int) -> Iterator[str]:
+        """Further lines of a record with line feeds between quotes; each is noted in `taken`."""
+        for line, encoded in lines:
+            taken.append(encoded)
+            yield self._text(encoded, line)
+        raise self._fault(first, "a quote is never closed", 'a quote between quotes is written ""')
+
+    def _text(self, encoded: bytes, line: int) -> str:
+        if b"\0" in encoded:
+            raise self._fault(line, "a null byte", "save the file as UTF-8; UTF-16 has null bytes")
+        try:
+            return encoded.decode()
+        except UnicodeDecodeError as error:
+            raise self._fault(line, f"byte {encoded[error.start]:#x} is not UTF-8", "save the file as UTF-8") from None
+
+    def _fault(self, line: int, what: str, hint: str) -> DataError:
+        return DataError(f"{self.path}, line {line}: {what}", hint=hint)
+
+
+def _parsed(lines: Iterator[str], delimiter: str) -> list[str]:
+    usual = csv.field_size_limit(sys.maxsize)
+    try:
+        return next(csv.reader(lines, delimiter=delimiter))
+    finally:
+        csv.field_size_limit(usual)

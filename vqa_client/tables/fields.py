@@ -1,0 +1,131 @@
+"""A row's cells as the fields of a benchmark's own type take them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.tables.forms import Beside, Columns, IsPicture
+from vqa_client.tables.pictures import below, literal, names_in
+from vqa_client.tables.rows import reach
+
+_NAMED = re.compile(r"\{([^{}]+)\}")
+
+
+class _Field(NamedTuple):
+    """A field, its column, and what it takes: texts, which may be pictures' names, several of them, or an object."""
+
+    name: str
+    column: str | Columns | Beside
+    texts: bool
+    pictures: bool
+    several: bool
+    mapping: bool
+
+
+class Filler:
+    """Makes rows of a type from cells; `needed` are the columns that it looks at, `pictures` those with images."""
+
+    def __init__(self, row: type[Struct], columns: Mapping[str, str | Columns | Beside]) -> None:
+        self._row = row
+        hints = get_type_hints(row, include_extras=True)
+        self._fields = [_field(name, hint, columns.get(name, name)) for name, hint in hints.items()]
+        self.pictures = {name for field in self._fields if field.pictures for name in _sources(field.column)}
+        sources = {name for field in self._fields for name in _sources(field.column)}
+        self.needed = frozenset(sources | {name.split(".")[0] for name in sources})
+
+    def row(self, cells: dict[str, Any], start: str, base: Path) -> Any:
+        """A row; images in its cells have names that begin with `start`, paths are below `base`.
+
+        Raises ValueError that names the field.
+        """
+        given = {}
+        for field in self._fields:
+            try:
+                value = _value(field, cells, start, base)
+            except ValueError as error:
+                raise ValueError(f"`{field.name}`: {error}") from None
+            if value is not None:
+                given[field.name] = value
+        try:
+            return msgspec.convert(given, self._row, strict=False)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error).replace("$.", "")) from None
+
+
+def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
+    if (
+        get_origin(hint) in (Union, UnionType)
+        and len(rest := [one for one in get_args(hint) if one is not type(None)]) == 1
+    ):
+        hint = rest[0]
+    several = get_origin(hint) in (tuple, list)
+    mapping = get_origin(hint) is dict or (isinstance(hint, type) and issubclass(hint, Struct | dict))
+    arguments = get_args(hint)
+    item = arguments[0] if several else arguments[1] if mapping and arguments else hint
+    pictures = IsPicture() in getattr(item, "__metadata__", ())
+    return _Field(name, column, pictures or item is str, pictures, several, mapping)
+
+
+def _sources(column: str | Columns | Beside) -> tuple[str, ...]:
+    if isinstance(column, Beside):
+        return tuple(_NAMED.findall(column.template))
+    return column.names if isinstance(column, Columns) else (column,)
+
+
+def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
+    column = field.column
+    if isinstance(column, Beside):
+        made = list(_filled(column.template, cells))
+        made = [below(base, one) for one in made] if field.pictures else made
+        return made if field.several else made[0]
+    if isinstance(column, Columns):
+        found = {name: value for name in column.names if (value := reach(cells, name)) not in (None, "")}
+        if field.pictures:
+            named = {name: names_in(value, start + name, base) for name, value in found.items()}
+            found = {name: names[0] for name, names in named.items() if names}
+        elif field.texts:
+            found = {name: _as_text(value) for name, value in found.items()}
+        return found if field.mapping else list(found.values())
+    value = reach(cells, column)
+    if field.pictures:
+        names = names_in(value, start + column, base)
+        if len(names) > 1 and not field.several:
+            raise ValueError(f"{len(names)} images, where one is expected")
+        return names if field.several and value is not None else names[0] if names else None
+    if field.several or field.mapping:
+        if isinstance(value, str):
+            read = literal(value)
+            value = read if read is not None else value
+        if field.several and value is not None and not isinstance(value, list):
+            value = [value]
+        if not field.texts:
+            return value
+        if isinstance(value, dict):
+            return {key: _as_text(each) for key, each in value.items()}
+        return [_as_text(each) for each in value] if isinstance(value, list) else value
+    return _as_text(value) if field.texts else value
+
+
+def _as_text(value: Any) -> Any:
+    """A number as its text; what is no text stays as it is, and is refused for what it is."""
+    return msgspec.json.encode(value).decode() if isinstance(value, int | float) else value
+
+
+def _filled(template: str, cells: dict[str, Any]) -> Iterator[str]:
+    """A template with a row's values, once for each item of a column that is a list."""
+    values = {}
+    for name in _NAMED.findall(template):
+        value = reach(cells, name)
+        if value is None:
+            raise ValueError(f"there is no column `{name}`")
+        read = literal(value) if isinstance(value, str) else value
+        values[name] = read if isinstance(read, list) else [value]
+    counts = {len(each) for each in values.values()} - {1}
+    for at in range(max(counts, default=1)):
+        row = {name: each[at % len(each)] for name, each in values.items()}
+        yield _NAMED.sub(lambda found, row=row: str(_as_text(row[found[1]])), template)  # type: ignore[misc]

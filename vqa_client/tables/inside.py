@@ -1,0 +1,121 @@
+"""Data files by their content, and images by their names, wherever they are: files, and places inside files.
+
+`test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from threading import RLock
+
+from vqa_client.errors import DataError
+from vqa_client.files import FileState, state_of
+from vqa_client.tables.delimited import DelimitedTable
+from vqa_client.tables.json_table import JsonTable
+from vqa_client.tables.parquet_table import ParquetTable
+from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
+from vqa_client.tables.tar_table import TarTable
+
+MOST_OPEN = 16
+_HEAD_BYTES = 4096
+_OTHERS = (
+    (b"\x1f\x8b", "gzip", "gunzip it first"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", "unpack it first by `unzstd`"),
+    (b"PK\3\4", "a ZIP archive, or a spreadsheet", "unpack it, or save the sheet as CSV in UTF-8"),
+    (b"ARROW1", "an Arrow file", "save it as Parquet"),
+    (b"%PDF", "a PDF document", "give the file with the questions about it"),
+    (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` where it came from"),
+    (b"<", "markup", "the server may have sent a page in its place; fetch it again"),
+)
+
+
+def open_table(path: Path, records: str = "") -> Table:
+    """Open a data file as its content says, whatever it is called; `records` is the key of a JSON file's rows.
+
+    Whatever has images inside is opened here: another kind of file is one more line, and a class like `TarTable`.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if head.startswith(b"PAR1"):
+        return ParquetTable(path)
+    if head[257:262] == b"ustar":
+        return TarTable(path)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in (b"[", b"{"):
+        return JsonTable(path, records)
+    for magic, what, hint in _OTHERS:
+        if text.startswith(magic):
+            raise DataError(f"{path} is {what}: these are not rows", hint=hint)
+    if not text:
+        raise DataError(f"{path} is empty", hint=FORMS_HINT)
+    return DelimitedTable(path)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """The file that an image is in, and its place there; "" where it is the file."""
+    at = -1 if "#" not in name or os.path.isfile(name) else name.find("#")
+    while at >= 0:
+        if os.path.isfile(name[:at]):
+            return name[:at], name[at + 1 :]
+        at = name.find("#", at + 1)
+    return name, ""
+
+
+def short_name(name: str) -> str:
+    """An image's name without the folder of its file."""
+    path, place = split_name(name)
+    return os.path.basename(path) + (f"#{place}" if place else "")
+
+
+class _OpenTables:
+    """The tables that images were read from last, for all threads; one that has changed is opened again."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._tables: OrderedDict[tuple[str, FileState], Table] = OrderedDict()
+
+    @contextmanager
+    def table(self, path: str) -> Iterator[tuple[Table, FileState]]:
+        with self._lock:
+            state = state_of(os.stat(path))
+            table = self._tables.get((path, state)) or open_table(Path(path))
+            self._tables[path, state] = table
+            self._tables.move_to_end((path, state))
+            while len(self._tables) > MOST_OPEN:
+                self._tables.popitem(last=False)
+            yield table, state
+
+
+_TABLES = _OpenTables()
+
+
+def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
+    """The bytes of the image at a place in a file, and the file's state; raises DataError, ValueError or OSError."""
+    with _TABLES.table(path) as (table, state):
+        try:
+            return table.image(place), state
+        except LookupError as error:
+            raise ValueError(str(error.args[0] if error.args else error)) from None
+
+
+def is_near(path: str, place: str) -> bool:
+    """Whether that image is read as quickly as a file of its size."""
+    try:
+        with _TABLES.table(path) as (table, _):
+            return table.is_near(place)
+    except (OSError, ValueError, DataError):
+        return True
+
+
+def open_image(name: str) -> BufferedReader | BytesIO:
+    """Open an image wherever it is; raises DataError, ValueError or OSError."""
+    path, place = split_name(name)
+    return BytesIO(image_inside(path, place)[0]) if place else open(path, "rb")

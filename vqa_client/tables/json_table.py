@@ -1,0 +1,125 @@
+"""The rows of a JSON or JSON Lines file.
+
+The file is mapped, not read, so that its pages are not memory of this process.
+"""
+
+import mmap
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.tables.pictures import image_in
+from vqa_client.tables.rows import FORMS_HINT, NumberedRow, cell_place, reach, unreadable
+
+_BOM = b"\xef\xbb\xbf"
+_LOOKED_AT = 4096
+
+
+class JsonTable:
+    """The rows of a list, of an object with rows by key, of either under the key `records`, or one per line.
+
+    A row of an object has its key under "key".
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, records: str = "") -> None:
+        self.path = path
+        self._records = records
+        self._text = _mapped(path)
+        self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0
+        self._is_object = self._text[self._begin : self._begin + _LOOKED_AT].lstrip()[:1] == b"{"
+        self._is_lines = self._is_object and not records and self._begins_with_row()
+        self.start = f"{path}#{records}." if self._is_object and records else f"{path}#"
+        self._lists: dict[str, list[Any]] = {}
+        self._starts = array("q")
+
+    def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
+        """All rows, whole; raises DataError that names the file and the row."""
+        if self._is_lines:
+            for number, (_, line) in enumerate(self._lines()):
+                yield number, self._row(number, line)
+            return
+        members = self._members(self._records)
+        if isinstance(members, dict):
+            for number, (key, row) in enumerate(members.items()):
+                yield number, {"key": key, **self._row(number, row)}
+        else:
+            for number, row in enumerate(members):
+                yield number, self._row(number, row)
+
+    def image(self, place: str) -> bytes:
+        """The image in a cell; raises ValueError or LookupError."""
+        cell = cell_place(place)
+        if self._is_lines:
+            self._starts = self._starts or array("q", (at for at, _ in self._lines()))
+            begin = self._starts[cell.row]
+            row = self._row(cell.row, self._text[begin : self._text.find(b"\n", begin) + 1 or None])
+        else:
+            if cell.records not in self._lists:
+                members = self._members(cell.records)
+                self._lists[cell.records] = list(members.values()) if isinstance(members, dict) else members
+            row = self._row(cell.row, self._lists[cell.records][cell.row])
+        return image_in(reach(row, cell.column), cell.item)
+
+    def is_near(self, place: str) -> bool:
+        """Rows are found at once, after the first."""
+        return True
+
+    def _begins_with_row(self) -> bool:
+        """Whether the first line is a row: an object that has more than objects in it."""
+        _, line = next(self._lines())
+        try:
+            found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        except UNDECODABLE:
+            return self._text.find(b"\n", self._begin) < 0 or not line.endswith((b"{", b","))
+        return not found or not all(bytes(memoryview(each)[:1]) == b"{" for each in found.values())
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Where each line begins that has something on it, and the line."""
+        at = self._begin
+        while at < len(self._text):
+            end = self._text.find(b"\n", at) + 1 or len(self._text)
+            if line := self._text[at:end].strip():
+                yield at, line
+            at = end
+
+    def _members(self, records: str) -> Any:
+        """The rows, not decoded: a list, or a dict by key."""
+        members: Any = memoryview(self._text)[self._begin :]
+        if self._is_object:
+            found = self._decoded(members, dict[str, msgspec.Raw])
+            if not records:
+                return found
+            if records not in found:
+                keys = ", ".join(sorted(found)[:8])
+                raise DataError(f"{self.path} has no key {records!r}", hint=f"its keys are {keys}")
+            members = found[records]
+            if bytes(memoryview(members)[:1]) == b"{":
+                return self._decoded(members, dict[str, msgspec.Raw])
+        return self._decoded(members, list[msgspec.Raw])
+
+    def _row(self, number: int, row: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._decoded(row, dict[str, Any], f"row {number}: ")
+        return found
+
+    def _decoded(self, data: Any, kind: Any, place: str = "") -> Any:
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except UNDECODABLE as error:
+            raise DataError(f"{self.path}: {place}{error}", hint=FORMS_HINT) from None
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    """The bytes of a file; they are let go of with the last row that is read from them."""
+    try:
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        raise DataError(f"{path} is empty", hint=FORMS_HINT) from None
+    except OSError as error:
+        raise unreadable(path, error) from None

@@ -1,0 +1,238 @@
+"""The questions that the rows of data files make: found, checked, and read again at each walk."""
+
+import hashlib
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatch
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.files import natural_key, sha256_of
+from vqa_client.tables.fields import Filler
+from vqa_client.tables.forms import Form, Join, LeftOut, Made, Place
+from vqa_client.tables.inside import open_table, split_name
+from vqa_client.tables.pictures import names_in
+from vqa_client.tables.rows import Here, Table, reach
+from vqa_client.task import Loaded, Part, Source
+from vqa_client.types import Question
+
+WHOLE_DIGEST_BYTES = 1 << 30
+"""Of a larger file the digest is of its size, its beginning and its end: 500 GB of images would take an hour."""
+_ENDS_BYTES = 1 << 20
+
+
+class _Walk(Struct, frozen=True, kw_only=True):
+    """The questions of some files of one form, made again at each walk."""
+
+    form: Form
+    question: Callable[[Any, Place], Made]
+    filler: Filler
+    tables: tuple[Table, ...]
+    joined: dict[str, dict[str, Any]]
+    split: str
+    images: Path | None
+    limit: int | None
+
+    def __iter__(self) -> Iterator[Question]:
+        return islice((made for made in self.made() if isinstance(made, Question)), self.limit)
+
+    def made(self) -> Iterator[Question | LeftOut]:
+        """Everything that the rows make."""
+        join = self.form.join
+        needed = self.filler.needed | {join.on} if join else self.filler.needed
+        for table in self.tables:
+            path = table.path
+            base, file, folder = self.images or path.parent, path.name.rpartition(".")[0] or path.name, path.parent.name
+            for number, cells in table.rows(needed):
+                try:
+                    row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)
+                    made = self.question(row, Place(file, number, self.split, folder))
+                except ValueError as error:
+                    hint = f"its columns are {', '.join(cells)}"
+                    raise DataError(f"{path}: row {number}: {error}", hint=hint) from None
+                yield from (made,) if isinstance(made, Question | LeftOut) else made
+
+    def _with_joined(self, cells: dict[str, Any]) -> dict[str, Any]:
+        join = self.form.join
+        if join is None:
+            return cells
+        key = str(reach(cells, join.on))
+        if key not in self.joined:
+            raise ValueError(f"no row of {join.files} has {join.key} {key}")
+        return self.joined[key] | cells
+
+
+class Tables(Struct, frozen=True, kw_only=True):
+    """Loads the rows of the first form whose files are there: see `tables`."""
+
+    row: type[Struct]
+    forms: tuple[Form, ...]
+    question: Callable[[Any, Place], Made]
+    split: str
+
+    def __call__(self, source: Source) -> list[Part]:
+        """Check every row and find every image; raises DataError that names the row and the field."""
+        settings = source.settings
+        split = settings.split or self.split
+        form, files = self._found(settings.data, split)
+        filler = Filler(form.row or self.row, form.columns)
+        tables = tuple(open_table(path, form.records) for path in files)
+        folder = settings.data if settings.data.is_dir() else settings.data.parent
+        walk = _Walk(
+            form=form,
+            question=form.question or self.question,
+            filler=filler,
+            tables=tables,
+            joined=_joined(form, form.join, folder, split, filler, settings.images) if form.join else {},
+            split=split,
+            images=settings.images,
+            limit=settings.limit,
+        )
+        count, left_out = _checked(walk, finds_images=source.finds_images)
+        loaded = Loaded(
+            questions=walk,
+            count=count,
+            left_out=left_out,
+            data_sha256=_digest(files),
+            notes=tuple(note for table in tables for note in table.notes),
+        )
+        return [Part(loaded=loaded, data_path=settings.data, images_dir=settings.images or files[0].parent)]
+
+    def _found(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
+        known = "; ".join(" and ".join(form.globs(split)) for form in self.forms)
+        if data is None:
+            homes = [form.home for form in self.forms if form.home]
+            where = f"; it is at {homes[0].address} ({homes[0].licence})" if homes else ""
+            raise UsageError("there is no data to ask", hint=f"--data FOLDER with {known}{where}")
+        for form in self.forms:
+            if data.is_dir():
+                files = _matching(data, form.globs(split))
+            else:
+                names = [glob.rpartition("/")[2] for glob in form.globs(split)]
+                files = [data] if any(fnmatch(data.name, name) for name in names) else []
+            if files:
+                return form, tuple(files)
+        if data.exists():
+            raise DataError(f"{data} has no data of this benchmark", hint=f"known forms are {known}")
+        raise DataError(f"there is no {data}", hint=f"--data takes a folder with {known}, or one such file")
+
+
+def tables(
+    row: type[Struct], *forms: Form, question: Callable[[Any, Place], Made] | None = None, split: str = "test"
+) -> Tables:
+    """Load rows of the type `row`, in the first of `forms` whose files are there, each made into questions.
+
+    A field is a column of its name unless the form says otherwise; a cell that is missing or null is the field's
+    default. A `Picture` is a path relative to --images, or to the row's file, or an image in the cell: bytes, base64 or
+    a data: URL. A number for a text field is its text. Text for a tuple is a JSON or Python list, else its one item.
+    `question` gives one question, several, or LeftOut; without it, fields that are called as a Question's fill it, and
+    other texts are groups.
+    """
+    return Tables(row=row, forms=forms, question=question or question_of, split=split)
+
+
+def question_of(row: Any, place: Place) -> Question:
+    """The question that a row's fields make; one without `id` is named after its file and number."""
+    given: dict[str, Any] = {"id": f"{place.file}#{place.number}", "groups": {}, "row": row}
+    for name in row.__struct_fields__:
+        value, kind = getattr(row, name), _FIELDS.get(name)
+        if kind is tuple:
+            given[name] = (value,) if isinstance(value, str) else tuple(value)
+        elif kind is not None:
+            given[name] = value
+        elif isinstance(value, str | tuple) and value and all(isinstance(each, str) for each in value):
+            given["groups"][name] = value
+    if "cluster" not in given:
+        given["cluster"] = next(iter(given.get("images", ())), "")
+    return Question(**given)
+
+
+_FIELDS: dict[str, type] = {
+    field.name: tuple if isinstance(field.default, tuple) else object
+    for field in msgspec.structs.fields(Question)
+    if field.name not in ("variant", "groups", "extra", "row", "part")
+}
+
+
+def _matching(folder: Path, globs: Iterable[str]) -> list[Path]:
+    files = {path for glob in globs for path in folder.glob(glob) if path.is_file()}
+    return sorted(files, key=lambda path: natural_key(str(path)))
+
+
+def _joined(
+    form: Form, join: Join, folder: Path, split: str, filler: Filler, images: Path | None
+) -> dict[str, dict[str, Any]]:
+    """The rows of the second file by their key, with images by name: their places are in that file."""
+    found: dict[str, dict[str, Any]] = {}
+    glob = form.filled(join.files, split)
+    for path in _matching(folder, [glob]):
+        table = open_table(path, join.records)
+        for number, cells in table.rows(filler.needed | {join.key}):
+            for name in filler.pictures & cells.keys():
+                names = names_in(cells[name], f"{table.start}{number}:{name}", images or path.parent)
+                cells[name] = [Here(each) for each in names]
+            found[str(reach(cells, join.key))] = cells
+    if not found:
+        raise DataError(f"{folder} has no {glob}", hint="the questions are in two files, and need both")
+    return found
+
+
+def _checked(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[str, ...]]]:
+    """Walk over everything once: how many questions there are, and which rows make none.
+
+    Raises DataError where two have one id, or where no image is there.
+    """
+    hashes = array("q")
+    left_out: dict[str, list[str]] = {}
+    missing: list[str] = []
+    inside = tuple(table.start for table in walk.tables)
+    for made in walk.made():
+        if isinstance(made, LeftOut):
+            left_out.setdefault(made.reason, []).append(made.id)
+            continue
+        if len(hashes) == walk.limit:
+            break
+        hashes.append(hash(made.id))
+        if finds_images:
+            missing += [name for name in made.images if not name.startswith(inside) and not _is_there(name)]
+    if missing and len(missing) == sum(len(question.images) for question in walk):
+        raise DataError(f"no image is there: {missing[0]}", hint="--images names the folder that the images are in")
+    _check_ids(hashes, walk)
+    return len(hashes), {reason: tuple(ids) for reason, ids in left_out.items()}
+
+
+def _is_there(name: str) -> bool:
+    return os.path.isfile(name) or split_name(name)[1] != ""
+
+
+def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
+    """Raise DataError where two questions have one id; the hashes only say whether it is worth a second walk."""
+    if len(set(hashes)) == len(hashes):
+        return
+    seen: set[str] = set()
+    for question in walk:
+        if question.id in seen:
+            raise DataError(f"two rows have the id {question.id!r}", hint="an id names one question of the data")
+        seen.add(question.id)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """The digest of one file, or of several files' digests in order."""
+    digests = [_digest_of(path) for path in files]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    size = path.stat().st_size
+    if size <= WHOLE_DIGEST_BYTES:
+        return sha256_of(path)
+    with path.open("rb") as file:
+        begin = file.read(_ENDS_BYTES)
+        file.seek(-_ENDS_BYTES, os.SEEK_END)
+        return hashlib.sha256(b"%d\n" % size + begin + file.read()).hexdigest()

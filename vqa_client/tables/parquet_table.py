@@ -1,0 +1,174 @@
+"""The rows of a Parquet file, and the images in its cells, a small batch at a time.
+
+pyarrow's defaults keep a whole file in memory: read ahead of time (`pre_buffer`) by threads. Neither is used.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.tables.pictures import below, image_in
+from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, cell_place
+
+BUFFER_BYTES = 1 << 20
+BATCH_ROWS = 1024
+BATCH_BYTES = 2 << 20
+"""Images that are read together; a batch is kept whole while one of its images is wanted."""
+BOMB_BYTES, BOMB_RATIO = 1 << 30, 200
+"""A column that unfolds to more bytes than both allow is not read."""
+
+
+class ParquetTable:
+    """Rows without the bytes of their images: of these only whether they are there is read."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.start = f"{path}#"
+        self._file = _opened(path)
+        self._leaves = _leaves(self._file)
+        self._cursors: dict[str, _Cursor] = {}
+
+    def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
+        """All rows, with these columns or all; a cell with an image is a `Here`."""
+        file = _opened(self.path)
+        names = [name for name in file.schema_arrow.names if columns is None or name in columns]
+        leaves = [self._leaves.get(name, name) for name in names]
+        number = 0
+        for batch in _batches(file, leaves or file.schema_arrow.names[:1], BATCH_ROWS, range(file.num_row_groups)):
+            values = [self._values(batch, name, number) for name in names]
+            for row in zip(*values, strict=True) if names else [()] * len(batch):
+                yield number, dict(zip(names, row, strict=True))
+                number += 1
+
+    def image(self, place: str) -> bytes:
+        """The image in a cell, or the file beside that it names; raises ValueError, LookupError or OSError."""
+        cell = cell_place(place)
+        if cell.column not in self._cursors:
+            self._cursors[cell.column] = _Cursor(self._file, cell.column)
+        value = self._cursors[cell.column].value(cell.row)
+        if cell.item is not None:
+            value = value.values[cell.item]
+        if hasattr(value, "keys"):
+            found, path = value["bytes"].as_py(), value["path"].as_py() if "path" in value else None
+            if found is None and path:
+                found = Path(below(self.path.parent, path)).read_bytes()
+        else:
+            found = value.as_py()
+        if isinstance(found, str):
+            return image_in(found, None)
+        if found is None:
+            raise LookupError("there is no image in this cell")
+        if len(found) > MOST_BYTES:
+            raise ValueError(f"the image has {len(found)} bytes; at most {MOST_BYTES} are read")
+        return bytes(found)
+
+    def is_near(self, place: str) -> bool:
+        """Whether the image is in a batch that was read, or in the next one."""
+        cell = cell_place(place)
+        return cell.column in self._cursors and self._cursors[cell.column].is_near(cell.row)
+
+    def _values(self, batch: Any, name: str, first: int) -> list[Any]:
+        column = batch.column(name)
+        if name not in self._leaves:
+            return list(column.to_pylist())
+        start = self.start
+        if _is_list(column.type):
+            lengths = enumerate(column.value_lengths().to_pylist(), first)
+            return [[Here(f"{start}{row}:{name}[{item}]") for item in range(length or 0)] for row, length in lengths]
+        if self._leaves[name] == f"{name}.path" and _without_bytes(self._file, name):
+            return list(column.to_pylist())
+        there = enumerate(column.is_valid().to_pylist(), first)
+        return [Here(f"{start}{row}:{name}") if each else None for row, each in there]
+
+
+class _Cursor:
+    """The values of one column, looked up mostly in the order of the rows."""
+
+    def __init__(self, file: Any, column: str) -> None:
+        self._file, self._column = file, column
+        counts = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        self._starts = [sum(counts[:group]) for group in range(len(counts) + 1)]
+        at = [place for place in range(len(file.schema)) if file.schema.column(place).path.split(".")[0] == column]
+        sizes = [file.metadata.row_group(0).column(place).total_uncompressed_size for place in at] if counts else []
+        self._batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * counts[0] // max(1, sum(sizes)))) if counts else 1
+        self._read: list[tuple[int, Any]] = []
+        self._next, self._end = 0, 0
+        self._batches: Iterator[Any] = iter(())
+
+    def is_near(self, row: int) -> bool:
+        return bool(self._read) and self._read[0][0] <= row < self._next + self._batch_rows
+
+    def value(self, row: int) -> Any:
+        if not 0 <= row < self._starts[-1]:
+            raise LookupError(f"there is no row {row}")
+        while (found := self._found(row)) is None:
+            group = next(group for group, start in enumerate(self._starts) if row < self._starts[group + 1])
+            if not self._next <= row < self._end or self._next < self._starts[group]:
+                self._next, self._end = self._starts[group], self._starts[-1]
+                groups = range(group, self._file.num_row_groups)
+                self._batches = _batches(self._file, [self._column], self._batch_rows, groups)
+            batch = next(self._batches).column(self._column)
+            self._read = [*self._read[-1:], (self._next, batch)]
+            self._next += len(batch)
+        return found
+
+    def _found(self, row: int) -> Any:
+        return next((each[row - start] for start, each in self._read if start <= row < start + len(each)), None)
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError(f"{path} is Parquet, which needs pyarrow", hint="pip install 'vqa-client[parquet]'") from None
+    try:
+        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"can't read {path}: {error}", hint="fetch the file again; it may be cut") from None
+
+
+def _batches(file: Any, columns: list[str], rows: int, groups: range) -> Iterator[Any]:
+    for group in groups:
+        found = file.metadata.row_group(group)
+        for place in range(found.num_columns):
+            chunk = found.column(place)
+            if chunk.total_uncompressed_size > max(BOMB_BYTES, BOMB_RATIO * chunk.total_compressed_size):
+                raise DataError(
+                    f"column {chunk.path_in_schema} unfolds from {chunk.total_compressed_size} to "
+                    f"{chunk.total_uncompressed_size} bytes; at most {BOMB_RATIO} times as many are read"
+                )
+    yield from file.iter_batches(rows, row_groups=list(groups), columns=columns, use_threads=False)
+
+
+def _leaves(file: Any) -> dict[str, str]:
+    """The columns of images, with what is read of each to know where there is one: its paths, not its bytes."""
+    import pyarrow as pa
+
+    found = {}
+    for field in file.schema_arrow:
+        inner = field.type.value_type if _is_list(field.type) else field.type
+        if pa.types.is_struct(inner) and inner.get_field_index("bytes") >= 0:
+            paths = [file.schema.column(place).path for place in range(len(file.schema))]
+            leaf = next((path for path in paths if path.startswith(f"{field.name}.") and path.endswith(".path")), "")
+            found[field.name] = leaf or field.name
+        elif pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
+            found[field.name] = field.name
+    return found
+
+
+def _without_bytes(file: Any, name: str) -> bool:
+    """Whether a column has paths alone, as its statistics say."""
+    place = next(at for at in range(len(file.schema)) if file.schema.column(at).path == f"{name}.bytes")
+    groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+    chunks = [(group.num_rows, group.column(place).statistics) for group in groups]
+    return all(said is not None and said.has_null_count and said.null_count == rows for rows, said in chunks)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))

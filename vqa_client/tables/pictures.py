@@ -1,0 +1,125 @@
+"""What a cell says of its images: their names, and the bytes of those that are in the cell itself."""
+
+import ast
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vqa_client.tables.rows import MOST_BYTES, Here
+
+MOST_CHARACTERS = 100_000
+"""The longest text that is read as a Python list."""
+_LEAST_BASE64 = 64
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_IMAGES = ("iVBOR", "/9j/", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0A", "JVBERi")
+"""How the base64 of PNG, JPEG, GIF, WebP, BMP, TIFF and PDF files begins."""
+
+
+def names_in(value: Any, where: str, base: Path) -> list[str]:
+    """The names of the images of a cell: those in the cell itself begin with `where`, paths are below `base`.
+
+    Raises ValueError for a path that leaves `base`, an address, and broken base64.
+    """
+    if isinstance(value, list):
+        return [name for at, each in enumerate(value) for name in names_in(each, f"{where}[{at}]", base)]
+    if isinstance(value, Here):
+        return [value.name]
+    if isinstance(value, dict):
+        if value.get("bytes") is not None:
+            return [where]
+        value = value.get("path")
+    if value is None or value == "":
+        return []
+    if not isinstance(value, str):
+        raise ValueError(f"expected an image's path or bytes, got {type(value).__name__}")
+    if (several := _several(value)) is not None:
+        return names_in(several, where, base)
+    if _is_base64(value) or value.startswith("data:"):
+        check_base64(value)
+        return [where]
+    if value.startswith(("http://", "https://")):
+        raise ValueError(f"{value[:80]} is an address; download the image and give its path")
+    return [below(base, value)]
+
+
+def below(base: Path, name: str) -> str:
+    """The path of an image below a folder; raises ValueError for a name that leaves it."""
+    if os.path.isabs(name) or os.pardir in Path(name).parts:
+        raise ValueError(f"{name} is outside {base}; --images names the folder that all images are below")
+    return os.path.join(base, name)
+
+
+def image_in(value: Any, item: int | None) -> bytes:
+    """The bytes of an image in a cell, of several the one at `item`; raises ValueError or LookupError."""
+    if isinstance(value, str):
+        value = value if (several := _several(value)) is None else several
+    if item is not None:
+        value = value[item]
+    if isinstance(value, dict):
+        value = value.get("bytes")
+    if not isinstance(value, str):
+        raise LookupError("there is no image in this cell")
+    return _decoded(value)
+
+
+def check_base64(text: str) -> None:
+    """Raise ValueError where a text is not base64, or the data: URL of it."""
+    encoded = _encoded(text).encode("ascii", "replace").translate(None, b"\r\n \t").rstrip(b"=")
+    if strange := encoded.translate(None, _BASE64):
+        raise ValueError(f"broken base64: it has the character {chr(strange[0])!r}")
+    if len(encoded) % 4 == 1:
+        raise ValueError(f"broken base64: it is cut after {len(encoded)} characters")
+
+
+def literal(text: str) -> Any:
+    """The list or object that a text is in JSON, or in Python; None where it is neither.
+
+    Nothing is run: Python's is read by `ast.literal_eval`, of at most `MOST_CHARACTERS`.
+    """
+    stripped = text.strip()
+    if not (stripped.startswith(("[", "{")) and stripped.endswith(("]", "}"))):
+        return None
+    try:
+        return msgspec.json.decode(stripped)
+    except (ValueError, RecursionError):
+        pass
+    if len(stripped) > MOST_CHARACTERS:
+        return None
+    try:
+        return ast.literal_eval(stripped)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _several(text: str) -> list[Any] | None:
+    """The items of a text that is a list; one of base64 is taken apart at its commas, however long it is."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    if len(text) > MOST_CHARACTERS:
+        return [each.strip(" \n'\"") for each in text[1:-1].split(",")]
+    found = literal(text)
+    return found if isinstance(found, list) else None
+
+
+def _is_base64(text: str) -> bool:
+    return len(text) >= _LEAST_BASE64 and text.startswith(_IMAGES) and "." not in text[-8:]
+
+
+def _encoded(text: str) -> str:
+    if not text.startswith("data:"):
+        return text
+    head, comma, encoded = text.partition(",")
+    if not comma or not head.endswith(";base64"):
+        raise ValueError("only data: URLs of base64 are read")
+    return encoded
+
+
+def _decoded(text: str) -> bytes:
+    import pybase64
+
+    if len(text) // 4 * 3 > MOST_BYTES:
+        raise ValueError(f"the image has more than {MOST_BYTES} bytes")
+    encoded = "".join(_encoded(text).split())
+    return pybase64.b64decode(encoded.rstrip("=") + "=" * (-len(encoded.rstrip("=")) % 4), validate=True)
