@@ -12,7 +12,8 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.replies import Reply
 from tests.faults.questions import Questions
-from vqa_client.client.coding import MOST_MEMBERS, raw_response, read_whole, unpacked
+from vqa_client.client.coding import MOST_MEMBERS, read_whole, unpacked
+from vqa_client.client.messages import Response, headers_of
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom
 
 SAID = json.dumps({"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}).encode()
@@ -35,9 +36,9 @@ def packed(size_bytes: int) -> bytes:
     return gzipped(bytes(size_bytes))
 
 
-async def plain(coding: str, body: bytes, *more: tuple[bytes, bytes]) -> httpx2.Response:
+async def plain(coding: str, body: bytes, *more: tuple[bytes, bytes]) -> Response:
     headers = [(b"Content-Encoding", coding.encode()), *more]
-    return await unpacked(raw_response(200, headers, body), ReplyRoom())
+    return await unpacked(Response(200, headers_of(headers), body), ReplyRoom())
 
 
 @pytest.mark.parametrize(("coding", "body"), CODED.items(), ids=list(CODED))

@@ -15,6 +15,7 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.doubts import Doubts
 from vqa_client.client.failures import BODY_CHARACTERS, CROWDED, FAULTS, LOST, MEGABYTE, Verdict
 from vqa_client.client.flight import Flight, Seat
+from vqa_client.client.messages import Response
 from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import backoff_s, retry_after_s
 from vqa_client.client.routes import MOVE_S, Route, Routes
@@ -123,7 +124,7 @@ class _Asking:
         self._route: Route
         self._seat: Seat
         self._http_status = 0
-        self._headers: httpx2.Headers
+        self._headers: dict[str, str]
 
     async def complete(self) -> Completion:
         while True:
@@ -185,7 +186,7 @@ class _Asking:
             sending.arrived()
             return completion
 
-    def _answer(self, route: Route, response: httpx2.Response) -> Completion:
+    def _answer(self, route: Route, response: Response) -> Completion:
         self._http_status, self._headers = response.status_code, response.headers
         completion = read_reply(
             response.status_code,
@@ -205,7 +206,7 @@ class _Asking:
             request_bytes=self._size_bytes,
         )
 
-    async def _send(self, route: Route, body: Body) -> httpx2.Response:
+    async def _send(self, route: Route, body: Body) -> Response:
         """One attempt within what is left of the question's time, which runs from its first byte sent.
 
         Time that the server asked to wait, and time that it was away, doesn't count against the question. Each pass
@@ -228,9 +229,7 @@ class _Asking:
                         deadline.reschedule(asyncio.get_running_loop().time() + left_s)
 
                 route.deadlines.add(deadline)
-                return await route.endpoint.send(
-                    route.endpoint.chat_request(Upload(body, started), body.size_bytes, timeout_s=left_s)
-                )
+                return await route.endpoint.chat(Upload(body, started), timeout_s=left_s)
         except (TimeoutError, httpx2.ReadTimeout):
             raise (_Moved if route.lost else _Late) from None
         finally:

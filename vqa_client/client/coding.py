@@ -4,16 +4,15 @@ A reply of a few hundred bytes can unpack to gigabytes, and httpx2 unpacks whate
 """
 
 import zlib
-from collections.abc import Sequence
 
 import httpx2
 
+from vqa_client.client.messages import Response, headers_of
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom
 
 MOST_MEMBERS = 64
 """Parts of one gzip body, each a stream of its own (RFC 1952, section 2.2); a million of them could hold nothing."""
-RawHeaders = Sequence[tuple[bytes, bytes]]
-_NAMES = frozenset({b"content-encoding", b"content-length"})
+_OF_CODING = frozenset({"content-encoding", "content-length"})
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
@@ -22,23 +21,10 @@ def too_large() -> httpx2.RemoteProtocolError:
     return httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes")
 
 
-def raw_response(status: int, headers: RawHeaders, body: bytes) -> httpx2.Response:
-    """A reply as it came; its codings are not among its headers, where httpx2 would find and obey them."""
-    codings = [value for name, value in headers if name.lower() == b"content-encoding"]
-    if not codings:
-        return httpx2.Response(status, headers=headers, content=body)
-    return httpx2.Response(
-        status,
-        headers=[pair for pair in headers if pair[0].lower() not in _NAMES],
-        content=body,
-        extensions={"coding": b",".join(codings).decode("latin-1").lower()},
-    )
-
-
-async def unpacked(response: httpx2.Response, room: ReplyRoom) -> httpx2.Response:
-    """A raw response as it was meant; raises httpx2.RemoteProtocolError where it can't be unpacked or is too large."""
-    coding = response.extensions.get("coding")
-    if coding is None:
+async def unpacked(response: Response, room: ReplyRoom) -> Response:
+    """A reply as it was meant; raises httpx2.RemoteProtocolError where it can't be unpacked or is too large."""
+    coding = response.headers.get("content-encoding", "").lower()
+    if not coding:
         return response
     content, share = _unpacked(response.content, coding, FREE_BYTES), None
     if content is None:
@@ -48,11 +34,15 @@ async def unpacked(response: httpx2.Response, room: ReplyRoom) -> httpx2.Respons
         content = _unpacked(response.content, coding, REPLY_LIMIT_BYTES)
     if content is None:
         raise too_large()
-    return httpx2.Response(response.status_code, headers=response.headers, content=content, extensions={"share": share})
+    headers = {name: value for name, value in response.headers.items() if name not in _OF_CODING}
+    return Response(response.status_code, headers, content, share)
 
 
-async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -> httpx2.Response:
-    """Read a reply that is still on the wire, within the limit; raises httpx2.TransportError."""
+async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -> Response:
+    """Read a reply of httpx2's, which may still be on the wire, within the limit; raises httpx2.TransportError."""
+    if response.is_closed:
+        headers = headers_of(response.headers.raw)
+        return Response(response.status_code, headers, response.content, response.extensions.get("share"))
     room = room or ReplyRoom()
     pieces: list[bytes] = []
     size_bytes, counted_bytes, share = 0, FREE_BYTES, None
@@ -68,8 +58,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
                     await waits
     finally:
         await response.aclose()
-    raw = raw_response(response.status_code, response.headers.raw, b"".join(pieces))
-    raw.extensions["share"] = share
+    raw = Response(response.status_code, headers_of(response.headers.raw), b"".join(pieces), share)
     return await unpacked(raw, room)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import httptools
 import httpx2
 
-from vqa_client.client.coding import raw_response, too_large
+from vqa_client.client.coding import too_large
+from vqa_client.client.messages import Response, headers_of
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 HEAD_LIMIT_BYTES = 1_000_000
@@ -35,7 +36,7 @@ class Connection(asyncio.Protocol):
         """Make ready for the next reply."""
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(lenient_chunked_length=True)  # chunks win over a length (RFC 9112, 6.3)
-        self.reply: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
+        self.reply: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.answered = False
         self._headers: list[tuple[bytes, bytes]] = []
         self._head_read = False
@@ -168,10 +169,7 @@ class Connection(asyncio.Protocol):
             and not (self._chunked and self._lengths() > 1)
         )
         if not self.reply.done():
-            response = raw_response(status, self._headers, b"".join(self._body))
-            if self._share is not None:
-                response.extensions["share"] = self._share
-            self.reply.set_result(response)
+            self.reply.set_result(Response(status, headers_of(self._headers), b"".join(self._body), self._share))
         self._forget()
         self.resume_writing()
 

@@ -17,6 +17,7 @@ import httpx2
 from vqa_client.client.body import Upload
 from vqa_client.client.coding import unpacked
 from vqa_client.client.connection import Connection
+from vqa_client.client.messages import Head, Response, Target
 from vqa_client.client.reply_room import ReplyRoom
 
 UPLOADS_AT_ONCE = 16
@@ -68,27 +69,38 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
-        head = _head(request)
+        target = Target(request.method, request.url, request.headers.raw)
+        reply = await self._sent(target, target.head(None), await request.aread(), connect_limit_s(request))
+        return reply.for_httpx2()
+
+    async def send(self, target: Target, body: Upload | bytes | None, connect_s: float) -> Response:
+        """Send one request and read its reply whole; its way to the first byte may take `connect_s` seconds.
+
+        Raises httpx2.TransportError.
+        """
+        return await self._sent(target, target.head(body), body or b"", connect_s)
+
+    async def _sent(self, target: Target, head: Head, body: Upload | bytes, connect_s: float) -> Response:
         idle = self._take_idle()
         if idle is not None:
             try:
-                return await self._exchange(idle, head, request)
+                return await self._exchange(idle, head, body)
             except httpx2.ReadError:
                 if idle.answered:
                     raise  # else the server had closed an idle connection: that says nothing about the request
                 self._drop_idle()  # the others may be no better, and a large body is not to be sent once for each
-        return await self._exchange(await self._connect(request), head, request)
+        return await self._exchange(await self._connect(target, connect_s), head, body)
 
-    async def _exchange(self, connection: Connection, head: bytes, request: httpx2.Request) -> httpx2.Response:
+    async def _exchange(self, connection: Connection, head: Head, body: Upload | bytes) -> Response:
         connection.begin()
         if not connection.alive:
             raise httpx2.ReadError("the server closed the connection at once")
         early = True
         try:
-            await self._send(connection, head, request)
+            await self._send(connection, head, body)
             early = connection.reply.done()  # a reply before the body's end leaves the connection in no known state
             response = await connection.reply
-            if early and response.is_success and connection.idle_since_s:
+            if early and 200 <= response.status_code < 300 and connection.idle_since_s:
                 connection.answered = False
                 raise httpx2.ReadError("a reply came before the question was sent")
             return await unpacked(response, self._room)
@@ -101,13 +113,18 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             else:
                 connection.transport.abort()
 
-    async def _send(self, connection: Connection, head: bytes, request: httpx2.Request) -> None:
-        if not isinstance(request.stream, Upload):
-            connection.transport.write(head + await request.aread())
+    async def _send(self, connection: Connection, head: Head, body: Upload | bytes) -> None:
+        if isinstance(body, bytes):
+            connection.transport.write(head + body)
+            return
+        if body.size_bytes <= COALESCE_BYTES:
+            connection.transport.write(b"".join((head, *body.pieces())))
+            if connection.full:
+                await connection.drained()
             return
         pending, since_yield = bytearray(head), 0
         async with _Place(self._uploads) as place:
-            for piece in request.stream.pieces():
+            for piece in body.pieces():
                 if len(pending) + len(piece) <= COALESCE_BYTES:
                     pending += piece
                     continue
@@ -125,9 +142,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             connection.transport.write(pending)
         await connection.drained()
 
-    async def _connect(self, request: httpx2.Request) -> Connection:
+    async def _connect(self, target: Target, connect_s: float) -> Connection:
         """Connect in a task that a cancelled question leaves running: asyncio drops sockets of cancelled connects."""
-        connecting = asyncio.create_task(self._opened(request.url, connect_limit_s(request)))
+        connecting = asyncio.create_task(self._opened(target.url, connect_s))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connecting.discard)
         try:
@@ -200,16 +217,3 @@ def connect_limit_s(request: httpx2.Request) -> float:
 def _dropped(connecting: asyncio.Task[Connection]) -> None:
     if not connecting.cancelled() and connecting.exception() is None:
         connecting.result().transport.abort()
-
-
-class _Head(bytes):
-    """A request's first bytes; they hold the key, so that no traceback may show them."""
-
-    def __repr__(self) -> str:
-        return "<request head>"
-
-
-def _head(request: httpx2.Request) -> _Head:
-    lines = [b"%s %s HTTP/1.1" % (request.method.encode(), request.url.raw_path)]
-    lines += [b"%s: %s" % header for header in request.headers.raw]
-    return _Head(b"\r\n".join(lines) + b"\r\n\r\n")

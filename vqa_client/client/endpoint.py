@@ -7,13 +7,14 @@ import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import httpx2
 
+from vqa_client.client.body import Upload
 from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
+from vqa_client.client.messages import Response, Target
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
 from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets
@@ -29,13 +30,6 @@ SECRET_CHARACTERS = 4
 """A shorter key keeps no secret, and would be found in any text."""
 
 
-class _Request(httpx2.Request):
-    """A request whose address no traceback shows: it may have a key in it."""
-
-    def __repr__(self) -> str:
-        return f"<request {self.method}>"
-
-
 class Endpoint:
     """A base address with what every request to it carries."""
 
@@ -43,9 +37,9 @@ class Endpoint:
         self.base = base
         self.headers = headers
         self._transport = transport
-        self._chat_url = join(base, CHAT)  # parsing an address costs more than sending a small request
+        self._direct = transport if isinstance(transport, DirectTransport) else None
         self._raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-        self._raw_headers.append((b"Content-Type", b"application/json"))
+        self._posts: dict[str, Target] = {}
         self._secrets = _secrets(base, headers)
 
     def at(self, base: httpx2.URL) -> "Endpoint":
@@ -56,45 +50,48 @@ class Endpoint:
         """The same server under what stands before /v1."""
         return self.at(root_of(self.base))
 
-    def chat_request(
-        self, stream: httpx2.AsyncByteStream, size_bytes: int, *, timeout_s: float = CONNECT_TIMEOUT_S
-    ) -> httpx2.Request:
-        """A POST of a JSON body of known length; the way to its first byte takes no longer than `timeout_s`."""
-        headers = [*self._raw_headers, (b"Content-Length", b"%d" % size_bytes)]
-        return _Request(
-            "POST", self._chat_url, headers=headers, stream=stream, extensions=_connecting_within(timeout_s)
-        )
+    async def chat(self, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Response:
+        """POST a chat request; raises httpx2.TransportError.
 
-    async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and read its reply whole; raises httpx2.TransportError.
-
-        A redirection that keeps method and body is followed where it leads to the same server, which has the key.
+        The reply is waited for without a limit, the way to the first byte takes no longer than `timeout_s`.
         """
-        response = await self._sent(request)
+        return await self.post(CHAT, body, timeout_s=timeout_s)
+
+    async def post(self, path: str, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Response:
+        """POST JSON to a path under the base; as `chat`."""
+        target = self._posts.get(path)  # parsing an address costs more than sending a small request
+        if target is None:
+            headers = [*self._raw_headers, (b"Content-Type", b"application/json")]
+            target = self._posts[path] = Target("POST", join(self.base, path), headers)
+        return await self._reply(target, body, timeout_s)
+
+    async def _reply(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
+        """The reply at the end of redirections that keep method and body and lead to the same server."""
+        response = await self._sent(target, body, timeout_s)
         for _ in range(REDIRECTS):
-            target = _same_server(request.url, response) if response.status_code in KEEPING else None
-            if target is None:
+            found = _same_server(target, response) if response.status_code in KEEPING else None
+            if found is None:
                 break
-            if response.status_code == HTTPStatus.PERMANENT_REDIRECT and request.url == self._chat_url:
-                self._chat_url = target
-            request = _Request(
-                request.method, target, headers=request.headers, stream=request.stream, extensions=request.extensions
-            )
+            if response.status_code == HTTPStatus.PERMANENT_REDIRECT:
+                self._posts = {path: found if known is target else known for path, known in self._posts.items()}
+            target = found
             del response  # the next one may need its room
-            response = await self._sent(request)
+            response = await self._sent(target, body, timeout_s)
         return response
 
-    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    async def _sent(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
+        connect_s = min(timeout_s, CONNECT_TIMEOUT_S)
         try:
-            response = await self._transport.handle_async_request(request)
-            return response if response.is_closed else await read_whole(response)
+            if self._direct is not None:
+                return await self._direct.send(target, body, connect_s)
+            return await read_whole(await self._transport.handle_async_request(target.request(body, connect_s)))
         except httpx2.TransportError as error:
             raise without_frames(error)  # noqa: B904  (the same error)
 
-    def redirected_to(self, response: httpx2.Response) -> str:
+    def redirected_to(self, response: Response) -> str:
         """Where a chat request was redirected to, as people may see it; "" where that is not named."""
-        target = _target(self._chat_url, response)
-        return "" if target is None else self.redacted(without_secrets(target))[:ADDRESS_CHARACTERS]
+        found = _location(self._posts[CHAT].url, response)
+        return "" if found is None else self.redacted(without_secrets(found))[:ADDRESS_CHARACTERS]
 
     def redacted(self, text: str) -> str:
         """A server's words without the key, which servers echo in their errors; do it before anything is cut off."""
@@ -102,15 +99,14 @@ class Endpoint:
             text = text.replace(secret, "<key>")
         return text
 
-    async def get(self, path: str, *, timeout_s: float = GET_TIMEOUT_S) -> httpx2.Response:
+    async def get(self, path: str, *, timeout_s: float = GET_TIMEOUT_S) -> Response:
         """GET a path under the base, within a few seconds; raises httpx2.TransportError."""
-        url = join(self.base, path)
+        target = Target("GET", join(self.base, path), self._raw_headers)
         try:
             async with asyncio.timeout(timeout_s):
-                limits = _connecting_within(timeout_s)
-                return await self.send(_Request("GET", url, headers=dict(self.headers), extensions=limits))
+                return await self._reply(target, None, timeout_s)
         except TimeoutError:
-            told = f"no reply to GET {self.redacted(url.path)} within {timeout_s:.0f} s"
+            told = f"no reply to GET {self.redacted(target.url.path)} within {timeout_s:.0f} s"
             raise httpx2.ReadTimeout(told) from None
 
     async def answers(self) -> bool:
@@ -121,23 +117,20 @@ class Endpoint:
             return False
 
 
-def _same_server(url: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:
+def _same_server(target: Target, response: Response) -> Target | None:
     """Where a redirection leads, if to the same server."""
-    target = _target(url, response)
-    same = target is not None and (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
-    return url.copy_with(raw_path=target.raw_path) if same and target is not None else None
+    url, found = target.url, _location(target.url, response)
+    if found is None or (found.scheme, found.host, found.port) != (url.scheme, url.host, url.port):
+        return None
+    return Target(target.method, url.copy_with(raw_path=found.raw_path), target.headers)
 
 
-def _target(url: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:
+def _location(url: httpx2.URL, response: Response) -> httpx2.URL | None:
     try:
         location = response.headers.get("location")
         return url.join(location) if location else None
     except httpx2.InvalidURL:
         return None
-
-
-def _connecting_within(seconds: float) -> dict[str, Any]:
-    return {"timeout": {"connect": min(seconds, CONNECT_TIMEOUT_S)}}
 
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:

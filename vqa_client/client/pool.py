@@ -27,7 +27,7 @@ class PoolTransport(StockTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request and read its reply whole; raises httpx2.TransportError."""
-        return await read_whole(await super().handle_async_request(request), self._room)
+        return (await read_whole(await super().handle_async_request(request), self._room)).for_httpx2()
 
     async def send_once(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request within a limit for all before its first byte: httpx2 waits for a proxy's tunnel for ever."""

@@ -11,6 +11,7 @@ import msgspec
 
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.failures import error_message
+from vqa_client.client.messages import Response
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import UNDECODABLE, ServerUnusable
 
@@ -106,7 +107,7 @@ async def _probe(
     return (Served(base=bases[0], instead=reason), "") if missing else (None, reason)
 
 
-def _words(endpoint: Endpoint, response: httpx2.Response) -> str:
+def _words(endpoint: Endpoint, response: Response) -> str:
     return endpoint.redacted(error_message(response.content))[:200]
 
 

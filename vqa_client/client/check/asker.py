@@ -59,15 +59,13 @@ class Asker:
             response = await endpoint.get(path, timeout_s=GET_TIMEOUT_S)
         except (httpx2.TransportError, OSError):
             return Got()
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Got(http_status=response.status_code, headers=headers, body=json_object(response.content))
+        return Got(http_status=response.status_code, headers=response.headers, body=json_object(response.content))
 
     async def _ask(self, ask: Ask) -> Reply:
         body = body_of(ask, self.model, self.dialect)
-        request = self.endpoint.chat_request(httpx2.ByteStream(body), len(body))
         try:
             async with asyncio.timeout(self.timeout_s):
-                response = await self.endpoint.send(request)
+                response = await self.endpoint.chat(body)
         except (TimeoutError, httpx2.TimeoutException):
             return Reply(refusal=f"no reply within {self.timeout_s:g} s", status="timeout")
         except (httpx2.TransportError, OSError) as error:

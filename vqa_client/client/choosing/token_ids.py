@@ -10,7 +10,6 @@ import msgspec
 
 from vqa_client.client.check.replies import json_object
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
-from vqa_client.client.url import join, root_of
 
 BEFORE: Final = ("", " ", "\n", "(")
 """What may stand before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
@@ -31,11 +30,9 @@ async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[st
 async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
     """The tokens of a text; none where that isn't told."""
     body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
-    headers = {**endpoint.headers, "Content-Type": "application/json", "Content-Length": str(len(body))}
-    request = httpx2.Request("POST", join(root_of(endpoint.base), "/tokenize"), headers=headers, content=body)
     try:
         async with asyncio.timeout(GET_TIMEOUT_S):
-            response = await endpoint.send(request)
+            response = await endpoint.at_root().post("/tokenize", body)
     except (TimeoutError, httpx2.TransportError, OSError):
         return []
     tokens = json_object(response.content).get("tokens") if response.status_code == HTTPStatus.OK else None

@@ -4,8 +4,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-import httpx2
-
 from vqa_client.client.body import Dialect, EncodedPieces, Part, RequestTemplate, by_address, by_bytes
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.uploading.file_address import file_address
@@ -85,7 +83,7 @@ class FileProof:
     async def _ask(self, image: Image, part: Part) -> Completion:
         data = b"".join(self._template.body(Request(content=(image, PROMPT)), (part,)).pieces())
         async with asyncio.timeout(self._timeout_s):
-            response = await self._endpoint.send(self._endpoint.chat_request(httpx2.ByteStream(data), len(data)))
+            response = await self._endpoint.chat(data)
         return read_reply(response.status_code, response.headers.get("content-type", ""), response.content)
 
 
