@@ -6,7 +6,7 @@ import pytest
 
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
-from vqa_client.images.find import PageIndex, page_folders
+from vqa_client.images.find import PageIndex, page_folders, pages_of
 
 
 def folder_with(root: Path, *names: str) -> Path:
@@ -246,3 +246,25 @@ def test_a_link_that_leads_round_to_itself_is_no_folder(tmp_path: Path) -> None:
     folder_with(tmp_path / "clean", "a_page_1.png")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert [folder.name for folder in page_folders(tmp_path)] == ["clean"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "pages"),
+    [
+        (["documents/a/10.png", "documents/a/9.png"], ["documents/a/9.png", "documents/a/10.png"]),
+        (
+            ["documents/a_page_002.png", "documents/a_page_001.png"],
+            ["documents/a_page_001.png", "documents/a_page_002.png"],
+        ),
+        (["a_2.jpg", "a_1.jpg", "ab_1.jpg"], ["a_1.jpg", "a_2.jpg"]),
+        (["a/1.png"], ["a/1.png"]),
+        (["documents/a.pdf"], ["documents/a.pdf"]),
+        (["documents/a/notes.txt"], ["documents/a.pdf"]),
+    ],
+)
+def test_the_pages_of_a_document_are_in_a_folder_of_its_name_or_beside_it(
+    tmp_path: Path, layout: list[str], pages: list[str]
+) -> None:
+    for name in layout:
+        folder_with((tmp_path / name).parent, Path(name).name)
+    assert pages_of(str(tmp_path / "documents" / "a.pdf")) == tuple(str(tmp_path / page) for page in pages)

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from vqa_client.scoring.published import anls, evalai, longdocurl, mm_niah, mmlongbench_doc, ocrbench, slidevqa
+from vqa_client.scoring.published import (
+    anls,
+    evalai,
+    longdocurl,
+    mm_niah,
+    mmlongbench_doc,
+    mp_docvqa,
+    ocrbench,
+    slidevqa,
+)
 from vqa_client.types import Question
 
 GOLDENS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
@@ -78,10 +87,10 @@ def pair(rule: Callable[[str, str], float]) -> Callable[[Case], float]:
 TABLE: list[tuple[str, str | None, str, int, Callable[[Case], Any]]] = [
     ("anls", None, "lmms_eval_docvqa_anls", 125, best(anls.anls)),
     ("anls", None, "vlmevalkit_anls", 125, best(anls.anls)),
-    ("anls", None, "mp_docvqa.anls", 130, mp(anls.anls_mp)),
-    ("anls", None, "mp_docvqa.accuracy", 130, mp(anls.exact_mp)),
-    ("anls", None, "lmms_eval_multidocvqa.anls", 125, mp(anls.anls_mp)),
-    ("anls", None, "lmms_eval_multidocvqa.accuracy", 125, mp(anls.exact_mp)),
+    ("anls", None, "mp_docvqa.anls", 130, mp(mp_docvqa.anls_mp)),
+    ("anls", None, "mp_docvqa.accuracy", 130, mp(mp_docvqa.exact_mp)),
+    ("anls", None, "lmms_eval_multidocvqa.anls", 125, mp(mp_docvqa.anls_mp)),
+    ("anls", None, "lmms_eval_multidocvqa.accuracy", 125, mp(mp_docvqa.exact_mp)),
     ("anls", None, "mmf_anls", 124, best(anls.anls_mmf)),
     ("mmlongbench_doc", "score", "expected", 287, by_format(mmlongbench_doc.score)),
     ("mmlongbench_doc", "score", "vlmevalkit", 301, by_format(mmlongbench_doc.vlmevalkit)),
@@ -176,8 +185,8 @@ def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
         (anls.anls, ("ab", "abcd"), 0.5),
         (anls.anls_doc, ("ab", "abcd"), 0),
         (anls.anls, ("a" * 100_000, "b"), 0),
-        (anls.anls_mp, ("None", "none"), 0),
-        (anls.anls_mp, (" ", ""), 0),
+        (mp_docvqa.anls_mp, ("None", "none"), 0),
+        (mp_docvqa.anls_mp, (" ", ""), 0),
         (mmlongbench_doc.score, ("1" * 5000, "3", "Int"), 0),
         (mmlongbench_doc.score, ("", "", "Int"), 1),
         (mmlongbench_doc.lmms_eval, ("9" * 400, "3", "Int"), 0),

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import normalize
@@ -128,6 +129,26 @@ class PageIndex:
             earlier = names[:place].count(name)
             spelt.append(spellings[earlier] if earlier < len(spellings) else name)
         return spelt
+
+
+def pages_of(document: str) -> tuple[str, ...]:
+    """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
+
+    They are the images in the folder documents/report, else report_page_001.png and so on in documents, as `PageIndex`
+    finds them; without that folder they are looked for in the one above it. Without pages it is the path itself.
+    """
+    folder, name = os.path.split(document.removesuffix(".pdf"))
+    folder = folder if os.path.isdir(folder) else os.path.dirname(folder)
+    inside = os.path.join(folder, name)
+    if os.path.isdir(inside):
+        names = [entry.name for entry in _entries(Path(inside)) if _is_named_as_image(entry)]
+        return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key)) or (document,)
+    return (os.path.isdir(folder) and _index_of(folder).pages(name)) or (document,)
+
+
+@lru_cache(maxsize=4)
+def _index_of(folder: str) -> PageIndex:
+    return PageIndex(Path(folder))
 
 
 def _numbered(wanted: str, rows: list[Row]) -> list[Page]:

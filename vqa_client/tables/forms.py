@@ -1,6 +1,6 @@
 """What a benchmark declares of its data: the forms that people have it in, and the columns of each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -80,7 +80,7 @@ class Form(Struct, frozen=True):
     """
 
     files: str | tuple[str, ...]
-    columns: dict[str, str | Columns | Beside] = {}
+    columns: Mapping[str, str | Columns | Beside] = {}
     records: str = ""
     splits: dict[str, str] = {}
     join: Join | None = None

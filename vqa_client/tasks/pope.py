@@ -1,7 +1,8 @@
 """POPE: is an object in the photograph? Half of those asked for are not, drawn at random, by frequency or by company.
 
 Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, the hub's Parquet,
-or VLMEvalKit's POPE.tsv, where a question of several kinds is one row, with an id of its own, and counts in each. A row:
+or VLMEvalKit's POPE.tsv, where a question of several kinds is one row, with an id of its own, and counts in each. A
+row:
 
     {"question_id": 1, "image": "COCO_val2014_000000310196.jpg", "text": "Is there a snowboard?", "label": "yes"}
 

@@ -40,23 +40,9 @@ def anls(answer: str, reference: str) -> float:
     return close if close >= KEPT else 0.0
 
 
-def anls_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
-    """MP-DocVQA's own evaluator: without case and outer spaces; an empty reply and "none" are 0.
-
-    Without an answer in the document (as DUDE asks) only "none" is right, since an empty reply is 0 before that.
-    """
-    said = answer.lower().strip()
-    if not answerable:
-        return float(said == "none")
-    return 0.0 if said in ("", "none") else anls_mmf(answer, reference)
-
-
-def exact_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
-    """MP-DocVQA's own accuracy: the same text without case and outer spaces; "none" is 0."""
-    said = answer.lower().strip()
-    if not answerable:
-        return float(said in ("", "none"))
-    return float(said == reference.lower().strip() != "none")
+def anls_stripped(answer: str, reference: str) -> float:
+    """The same of a reply without spaces around it, which is what lmms-eval scores."""
+    return anls(answer.strip(), reference)
 
 
 def anls_mmf(answer: str, reference: str) -> float:

@@ -6,6 +6,7 @@ challenges on EvalAI, as mmf has it.
 
 import re
 from collections.abc import Callable
+from statistics import mode
 
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line, with_plain_words, without_marks
@@ -33,3 +34,13 @@ def soft(normalise: Callable[[str], str]) -> Callable[[str, Question], float]:
         return question_accuracy(normalise(answer), references, "raw") if references else 0.0
 
     return of
+
+
+def official(answer: str, question: Question) -> float:
+    """The accuracy by VQA's own evaluator of 2021."""
+    return question_accuracy(answer, question.references, "official") if question.references else 0.0
+
+
+def most_given(question: Question) -> str:
+    """The reference that most of the ten gave."""
+    return mode(question.references)

@@ -5,7 +5,7 @@ on an empty list, the score is 0. Source: Deng et al., LongDocURL (ACL 2025), ut
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from math import pow as power
@@ -22,7 +22,17 @@ from vqa_client.scoring.published.mmlongbench_doc import (
     without_asides,
     without_quotes,
 )
+from vqa_client.types import Question
 
+ELEMENTS: Final = ("Text", "Layout", "Figure", "Table")
+"""The kinds of evidence that are reported."""
+LOCATING: Final = {
+    "topic2title": "Cross_Title",
+    "summary2tab": "Cross_Table",
+    "summary2title": "Para_Title",
+    "extract_fig2tab": "Figure_Table",
+}
+"""What the kinds of questions that locate something are called in reports."""
 NOT_EXTRACTED: Final = "Fail to extract"
 _UNITS: Final = ["kg", "mm", "m", "meters", "acres", "minutes", "mile", "miles", "million", "thousand", "billion"]
 _ONE_UNIT: Final = ["kg", "mm", "meters", "minutes", "miles", "mile", "acres", "million", "thousand", "billion", "m"]
@@ -40,6 +50,41 @@ def extracted(reply: str) -> Any:
     except UNREADABLE:
         return found[1]
     return list(value) if isinstance(value, set) else value
+
+
+def kinds(task: str, kind: str, pages: int, sources: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """The groups that a question is reported in; those of its task and pages together are crossed with elements."""
+    number = ("single page" if pages == 1 else "several pages",) if pages else ()
+    return {
+        "task": task,
+        "element": tuple(source for source in sources if source in ELEMENTS),
+        "pages": number,
+        "elements": "several" if len(sources) > 1 else "one",
+        "task_pages": tuple(f"{task}, {each}" for each in number if task != "Locating"),
+        "locating": (LOCATING[kind],) if task == "Locating" and kind in LOCATING else (),
+    }
+
+
+def interleaved(question: Question) -> tuple[str | int, ...]:
+    """The published form: the question in tags, then each page after its number."""
+    count = len(question.images)
+    pages = [(f"Below is the {at}-th image (total {count} images).\n", at) for at in range(1, count + 1)]
+    return (
+        "You are an expert in visual document question-answering, please answer our questions based on the given "
+        f"images.\nFollowing is our question: \n<question>{question.text}</question>\n",
+        *(part for page in pages for part in page),
+    )
+
+
+def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
+    """The score by a rule of the tagged answer in a reply, else of all of it."""
+
+    def of(said: str, question: Question) -> float:
+        found = extracted(said)
+        answer = said if found == NOT_EXTRACTED else found
+        return rule(answer, question.row.answer, question.row.answer_format)
+
+    return of
 
 
 def clean(text: object) -> str:

@@ -5,16 +5,95 @@ Source: Wang et al., Needle in a Multimodal Haystack (NeurIPS 2024), calculate_s
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from itertools import chain
+from string import ascii_uppercase
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
+from vqa_client.types import Question
 
 _CAMERA: Final = {"the camera is moving left": "a", "the camera is moving right": "b"}
 _LONGEST: Final = 9
 """Digits of a number that can name a choice; Python refuses to read thousands of them."""
 _WORDS: Final = {**{word: str(value) for word, value in SMALL.items()}, "none": "none"}
+TASKS: Final = {
+    "find-text": "retrieval-text",
+    "count-text": "counting-text",
+    "infer-choose": "reasoning-text",
+    "find-image": "retrieval-image",
+    "count-image": "counting-image",
+    "visual-reasoning": "reasoning-image",
+}
+"""What VLMEvalKit calls the tasks."""
+LETTER: Final = "Answer with the option's letter from the given choices directly."
+SHORT: Final = "Answer the question using a single word or phrase."
+_EDGES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64)
+LENGTHS: Final = tuple(f"{thousands}k" for thousands in _EDGES)
+"""Bins of the context's length in tokens, called by the least of each."""
+DEPTHS: Final = ("0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1")
+
+
+class Meta(Struct, frozen=True):
+    """What a row says of its needles: what there is to choose, as texts or pictures, where they are, and the length."""
+
+    choices: list[str] | None = None
+    choices_image_path: list[str] | None = None
+    placed_depth: float | list[float] | None = None
+    context_length: int = 0
+
+    def choosing(self, choices: list[str] | None, pictures: list[str] | None) -> "Meta":
+        """The same with other choices."""
+        return replace(self, choices=choices, choices_image_path=pictures)
+
+
+def cell(length: int, depth: float | Sequence[float] | None) -> dict[str, tuple[str, ...]]:
+    """The cell of a document's length and its needles' mean depth, from 0 to 1; none where they aren't known."""
+    at = bisect_right(_EDGES, length / 1000)
+    depths = depth if isinstance(depth, Sequence) else () if depth is None else (depth,)
+    mean = sum(depths) / len(depths) if depths else 1.0
+    row = int((0.99 if mean == 1 else mean) / 0.2)
+    return {"length": LENGTHS[at - 1 : at] if at else (), "depth": DEPTHS[row : row + 1] if depths else ()}
+
+
+def last_marks(count: int, images: int) -> list[str]:
+    """The marks of the last of a question's images."""
+    return [f"<image {number}>" for number in range(images - count + 1, images + 1)]
+
+
+def labelled(choices: Sequence[str]) -> dict[str, str]:
+    """Choices by letter."""
+    return dict(zip(ascii_uppercase, choices, strict=False))
+
+
+def typed(answer: Any, *, counts: bool, chooses: bool) -> Any:
+    """An answer as its task has it, where the data gives it as text: a list of counts, or a choice's number."""
+    if not isinstance(answer, str) or not (counts or chooses):
+        return answer
+    return json.loads(answer) if counts else int(answer)
+
+
+def written(answer: str | int | list[Any]) -> str:
+    """An answer as a model would give it: the letter of a choice, a JSON list, or the text."""
+    if isinstance(answer, int):
+        return ascii_uppercase[answer]
+    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
+
+
+def asked(of_choices: str, of_list: str, otherwise: str) -> Callable[[Question], str]:
+    """The question, its choices, and what the answer has to be."""
+
+    def text(question: Question) -> str:
+        lines = [question.text, *(f"{label}. {text}" for label, text in question.choices.items())]
+        tail = of_choices if question.choices else of_list if isinstance(question.row.answer, list) else otherwise
+        return "\n".join((*lines, tail))
+
+    return text
 
 
 def score(reply: str, reference: str | int | list[Any]) -> float:

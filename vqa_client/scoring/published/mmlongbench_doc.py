@@ -9,10 +9,12 @@ VLMEvalKit has it. It evaluates text as Python; here only literals are read. Sou
 import ast
 import re
 import warnings
+from collections.abc import Callable
 from math import inf, isclose, isfinite
 from typing import Any, Final
 
 from vqa_client.scoring.published.anls import anls_doc
+from vqa_client.types import Question
 
 NOT_ANSWERABLE: Final = "Not answerable"
 _ASIDE = re.compile(r"(?<!\s)\s*\([^)]*\)")
@@ -125,6 +127,46 @@ def lmms_eval(answer: str, reference: str, answer_format: str) -> float:
             return min(map(_lmms_anls, given, items), default=1.0)
     said_text, wanted_text = _lmms_clean(answer), _lmms_clean(reference)
     return float(said_text == wanted_text) if _lmms_exact(wanted_text) else _lmms_anls(said_text, wanted_text)
+
+
+def scored_by(rule: Callable[[Any, Any, str], float]) -> Callable[[str, Question], float]:
+    """The score of an answer by a rule, from the reference and the format in the question's row."""
+    return lambda said, question: rule(said, question.row.answer, question.row.answer_format)
+
+
+def evidence_kinds(reference: str, pages: int) -> tuple[str, ...]:
+    """What is reported of the evidence; a question that can't be answered may still have a page of it."""
+    answers = answerable(reference)
+    kinds = {"single page": pages == 1, "cross-page": answers and pages != 1, "unanswerable": not answers}
+    return tuple(kind for kind, holds in kinds.items() if holds)
+
+
+def f1_terms(harness: str = "") -> Callable[[Any], tuple[float, float, float, float]]:
+    """What the sums behind F1 take from a scored question: for recall and precision, its score and whether it counts.
+
+    The published precision leaves out scores of questions that can't be answered; those of "vlmevalkit" and
+    "lmms_eval" don't, and the latter cleans both texts first.
+    """
+
+    def terms(scored: Any) -> tuple[float, float, float, float]:
+        answers = lmms_eval_answerable if harness == "lmms_eval" else answerable
+        wanted, given = answers(scored.question.references[0]), answers(scored.answer or "")
+        return scored.score * wanted, wanted, scored.score * (given if harness else wanted), given
+
+    return terms
+
+
+def answerable(text: str) -> bool:
+    """Whether a text is an answer, to the letter."""
+    return text != NOT_ANSWERABLE
+
+
+def f1(recalled: float, wanted: float, precise: float, given: float) -> float:
+    """The harmonic mean of recall and precision; 0 where one can't be computed, or both are 0."""
+    if not wanted or not given or not recalled + precise:
+        return 0.0
+    recall, precision = recalled / wanted, precise / given
+    return 2 * recall * precision / (recall + precision)
 
 
 def lmms_eval_answerable(text: str) -> bool:

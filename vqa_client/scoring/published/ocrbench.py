@@ -8,9 +8,50 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from vqa_client.scoring.published.anls import KEPT, closeness
+from vqa_client.types import Question
 
 FORMULAS: Final = "HME100k"
 """The dataset of handwritten formulas, where spaces never count and case does."""
+FORMULA_TYPE: Final = "Handwritten Mathematical Expression Recognition"
+RECOGNITION: Final = (
+    "Regular Text Recognition",
+    "Irregular Text Recognition",
+    "Artistic Text Recognition",
+    "Handwriting Recognition",
+    "Digit String Recognition",
+    "Non-Semantic Text Recognition",
+)
+"""The types that are reported together as text recognition."""
+GROUPS: Final = {
+    "text recognition": "text_recognition",
+    "fine-grained text recognition": "text_recognition",
+    "full-page OCR": "text_recognition",
+    "text grounding": "text_detection",
+    "VQA with position": "text_detection",
+    "text spotting": "text_spotting",
+    "key information extraction": "relationship_extraction",
+    "key information mapping": "relationship_extraction",
+    "handwritten answer extraction": "relationship_extraction",
+    "document parsing": "element_parsing",
+    "chart parsing": "element_parsing",
+    "table parsing": "element_parsing",
+    "formula recognition": "element_parsing",
+    "math QA": "mathematical_calculation",
+    "text counting": "mathematical_calculation",
+    "document classification": "visual_text_understanding",
+    "cognition VQA": "visual_text_understanding",
+    "diagram QA": "visual_text_understanding",
+    "reasoning VQA": "knowledge_reasoning",
+    "science QA": "knowledge_reasoning",
+    "APP agent": "knowledge_reasoning",
+    "ASCII art classification": "knowledge_reasoning",
+    "text translation": "knowledge_reasoning",
+}
+"""The group of each task of OCRBench v2."""
+_TEXT_TASKS: Final = {
+    *("APP agent", "ASCII art classification", "math QA", "reasoning VQA", "science QA", "text recognition"),
+    *("document classification", "cognition VQA", "diagram QA"),
+}
 _HALF_WIDTH: Final = {0xFF00 + sign: 0x20 + sign for sign in range(1, 0x5F)} | {0x3000: " "}
 _TEXT_TAG = re.compile(r"\\text\{([^{}]*)\}")
 _DIGITS = re.compile(r"\d+")
@@ -28,6 +69,25 @@ def contains_half_width(answer: str, reference: str, dataset: str) -> float:
     if dataset != FORMULAS:
         answer, reference = answer.translate(_HALF_WIDTH), reference.translate(_HALF_WIDTH)
     return contains(answer, reference, dataset)
+
+
+def v2_score(answer: str, question: Question, kind: str, language: str, how: str, *, single: bool) -> float | None:
+    """OCRBench v2: the score of a text task; None for tasks that need more than text. `how` is the column `eval`."""
+    given = question.references
+    match kind, language:
+        case "text counting", _:
+            return counting(answer, given, regression=how == "regression")
+        case "formula recognition", _:
+            return (formula_chinese if language == "cn" else formula)(answer, given)
+        case "handwritten answer extraction", _:
+            return None if "简答" in question.text else letters(answer, given)
+    if kind not in _TEXT_TASKS:
+        return None
+    if how == "multiple choice":
+        return multiple_choice(answer, given)
+    if how == "case sensitive":
+        return vqa_case_sensitive(answer, given, single=single)
+    return vqa_chinese(answer, given, single=single) if language == "cn" else vqa(answer, given)
 
 
 def vqa(answer: str, references: Iterable[str]) -> float:

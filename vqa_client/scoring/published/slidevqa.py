@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from vqa_client.scoring.published.anls import anls_doc
 from vqa_client.scoring.strict.number_words import SMALL
+from vqa_client.types import Question
 
 _REPLACED: Final = (
     ("this is ", ""),
@@ -64,6 +65,16 @@ def answer_overlap(answer: str, reference: str, question: str) -> Overlap:
         return overlap(*(normalised(text, question).split() for text in (answer, reference)))
     except IndexError:
         return NOTHING
+
+
+def em(answer: str, question: Question) -> float:
+    """1 where the normalised words are those of the reference."""
+    return answer_overlap(answer, question.references[0], question.text).em
+
+
+def f1(answer: str, question: Question) -> float:
+    """How far the normalised words are those of the reference."""
+    return answer_overlap(answer, question.references[0], question.text).f1
 
 
 def normalised(text: str, question: str) -> str:

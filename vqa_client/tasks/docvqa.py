@@ -1,0 +1,80 @@
+"""DocVQA: questions on scanned pages, answered with words of the page.
+
+Data: val_v1.0.json beside documents/ (the portal of the Robust Reading Competition, after registration), the hub's
+Parquet, or VLMEvalKit's DocVQA_VAL.tsv. A row:
+
+    {"questionId": 90001, "question": "What is the date?", "question_types": ["handwritten"],
+     "image": "documents/abcd0001_1.png", "ucsf_document_id": "abcd0001", "answers": ["3 May 1999"]}
+
+Published: ANLS (Mathew et al., WACV 2021). The test server's own program is not public: "published" is what lmms-eval
+computes, and "vlmevalkit" differs by spaces around the reply. The test split has no answers; --submission asks it.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
+from vqa_client.benchmark import Submission, best_of, short_answer, tables, verbatim
+from vqa_client.scoring.published.anls import anls, anls_stripped, exact
+
+
+class Row(Struct):
+    id: str
+    text: str
+    image: Picture
+    references: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    page: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=row.id,
+        text=row.text,
+        images=(row.image,),
+        references=row.references,
+        groups={"question_type": row.types},
+        cluster=row.page or row.image,
+    )
+
+
+def entry(scored: Scored) -> dict[str, Any]:
+    return {"questionId": int(scored.question.id), "answer": scored.answer or ""}
+
+
+COLUMNS = {"id": "questionId", "text": "question", "references": "answers"}
+PAGES: dict[str, str | Beside] = {
+    **COLUMNS,
+    "types": "question_types",
+    "page": Beside("{ucsf_document_id}_{ucsf_document_page_no}"),
+}
+TSV = {"id": "index", "text": "question", "references": "answer"}
+PORTAL = Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=9000)
+HUB = Home("hf://lmms-lab-encoder/DocVQA", "terms of the portal", megabytes=9000)
+SHORT = "{question}\nAnswer the question using a single word or phrase."
+FORMS = {"lmms_eval": Prompt(SHORT, max_tokens=32), "vlmevalkit": Prompt(SHORT)}
+METRICS = (
+    Metric("anls", best_of(anls), "how near the answer is to the nearest reference, 0 below 0.5"),
+    Metric("exact", best_of(exact), "the same words"),
+    Metric("published", best_of(anls_stripped), "ANLS of the whole reply", read=verbatim),
+    Metric("vlmevalkit", best_of(anls), "ANLS of the whole reply and the spaces around it", read=verbatim),
+)
+BENCHMARK = Benchmark(
+    name="docvqa",
+    load=tables(
+        Row,
+        Form("{split}_v1.0*.json", records="data", columns=PAGES, home=PORTAL),
+        Form("DocVQA/{split}-*.parquet", columns=PAGES, splits={"val": "validation"}, home=HUB),
+        Form("DocVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
+        question=question,
+        split="val",
+    ),
+    prompt="{question}\nAnswer with words of the page, as few as possible.",
+    prompt_forms=FORMS,
+    parse=short_answer,
+    metrics=METRICS,
+    breakdowns=("question_type",),
+    unit="page",
+    submission=Submission(entry),
+)

@@ -1,0 +1,62 @@
+"""InfographicVQA: questions on infographics, answered with words or numbers of the picture.
+
+Data: infographicsVQA_val_v1.0.json with the pictures in --images (the portal of the Robust Reading Competition, after
+registration), the hub's Parquet, or VLMEvalKit's InfoVQA_VAL.tsv. A row:
+
+    {"questionId": 98, "question": "Which colour leads?", "image_local_name": "12345.jpeg", "answers": ["red"],
+     "answer_type": ["single span"], "operation/reasoning": []}
+
+Published: ANLS (Mathew et al., WACV 2022), with the metrics of DocVQA. The test split has no answers; --submission
+asks it.
+"""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Form, Picture, Place, Question, Submission, short_answer, tables
+from vqa_client.tasks.docvqa import COLUMNS, FORMS, HUB, METRICS, PORTAL, TSV, entry
+
+
+class Row(Struct):
+    id: str
+    text: str
+    image: Picture
+    references: tuple[str, ...] = ()
+    answer_type: tuple[str, ...] = ()
+    operation: tuple[str, ...] = ()
+    source: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=row.id,
+        text=row.text,
+        images=(row.image,),
+        references=row.references,
+        groups={"answer_type": row.answer_type, "operation": row.operation},
+        cluster=row.source or row.image,
+    )
+
+
+PICTURES = {**COLUMNS, "operation": "operation/reasoning", "source": "image_url"}
+BENCHMARK = Benchmark(
+    name="infovqa",
+    load=tables(
+        Row,
+        Form(
+            "infographicsVQA_{split}_v1.0*.json",
+            records="data",
+            columns={**PICTURES, "image": "image_local_name"},
+            home=PORTAL,
+        ),
+        Form("InfographicVQA/{split}-*.parquet", columns=PICTURES, splits={"val": "validation"}, home=HUB),
+        Form("InfoVQA_{split}.tsv", columns=TSV, splits={"val": "VAL", "test": "TEST"}),
+        question=question,
+        split="val",
+    ),
+    prompt="{question}\nAnswer with words or numbers of the picture, as few as possible.",
+    prompt_forms=FORMS,
+    parse=short_answer,
+    metrics=METRICS,
+    breakdowns=("answer_type", "operation"),
+    submission=Submission(entry),
+)

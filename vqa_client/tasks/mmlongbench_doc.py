@@ -1,0 +1,90 @@
+"""MMLongBench-Doc: questions on long documents, some across pages and some that the document can't answer.
+
+Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv; the pages of
+documents/a.pdf are the images in a folder documents/a, or documents/a_page_001.png and so on (144 dpi is published).
+CC BY-NC 4.0, the documents are others'. A row:
+
+    {"doc_id": "a.pdf", "doc_type": "Guidebook", "question": "How many steps are there?", "answer": "4",
+     "evidence_pages": "[3, 5]", "evidence_sources": "['Table', 'Figure']", "answer_format": "Int"}
+
+Published: accuracy and F1 (Ma et al., NeurIPS 2024) of an answer that a model extracts from the reply; here the answer
+is read by rules, and under "published" the whole reply is scored, to the letter. Five of the released questions can't
+be answered right. lmms-eval shows the evidence pages alone.
+"""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Sums
+from vqa_client.benchmark import Total, short_answer, tables, verbatim
+from vqa_client.images.find import pages_of
+from vqa_client.scoring.published import mmlongbench_doc as rules
+
+
+class Row(Struct):
+    doc_id: str
+    doc_type: str
+    question: str
+    answer: str
+    evidence_pages: tuple[int, ...] = ()
+    evidence_sources: tuple[str, ...] = ()
+    answer_format: str = "None"
+    document: Picture = ""
+    pages: tuple[Picture, ...] = ()
+
+
+def question(row: Row, place: Place) -> Question:
+    pages = row.pages or pages_of(row.document)
+    return Question(
+        id=f"{row.doc_id}#{place.number}",
+        text=row.question,
+        images=pages,
+        references=(row.answer,),
+        groups={
+            "evidence": rules.evidence_kinds(row.answer, len(row.evidence_pages)),
+            "source": row.evidence_sources,
+            "document_type": row.doc_type,
+            "format": row.answer_format,
+        },
+        cluster=row.doc_id,
+        evidence=tuple(page for page in row.evidence_pages if 0 < page <= len(pages)),
+        row=row,
+    )
+
+
+DOCUMENT = {"document": Beside("documents/{doc_id}")}
+HOME = Home("https://github.com/mayubo2333/MMLongBench-Doc", "CC BY-NC 4.0", megabytes=600)
+LMMS = "\nAnswer with a single word or phrase. If the answer is not in the document, answer 'Not answerable'."
+BENCHMARK = Benchmark(
+    name="mmlongbench-doc",
+    load=tables(
+        Row,
+        Form(("samples.json", "data/samples.json"), columns=DOCUMENT, home=HOME),
+        Form("data/train-*.parquet", columns=DOCUMENT, home=Home("hf://yubo2333/MMLongBench-Doc", "CC BY-NC 4.0", 600)),
+        Form("MMLongBench_DOC.tsv", columns={"pages": "image_path"}),
+        question=question,
+    ),
+    prompt="{question}\nAnswer in a few words, with a number or a list such as ['a', 'b'], or write Not answerable.",
+    prompt_forms={
+        "official": Prompt("{question}", images="last", max_tokens=1024),
+        "vlmevalkit": Prompt("{question}"),
+        "lmms_eval": Prompt("{question}" + LMMS),
+    },
+    parse=short_answer,
+    metrics=(
+        Metric("accuracy", rules.scored_by(rules.score), "by the rule for the format of the reference"),
+        Metric("published", rules.scored_by(rules.score), "the same of the whole reply", read=verbatim),
+        Metric("vlmevalkit", rules.scored_by(rules.vlmevalkit), "in VLMEvalKit, without a judge", read=verbatim),
+        Metric("lmms_eval", rules.scored_by(rules.lmms_eval), "in lmms-eval", read=verbatim),
+    ),
+    totals=(
+        Total(
+            "f1", Sums(rules.f1_terms(), rules.f1), "of questions answered and answerable", on=("accuracy", "published")
+        ),
+        Total(
+            "f1_vlmevalkit", Sums(rules.f1_terms("vlmevalkit"), rules.f1), "the same in VLMEvalKit", on=("vlmevalkit",)
+        ),
+        Total("f1_lmms_eval", Sums(rules.f1_terms("lmms_eval"), rules.f1), "the same in lmms-eval", on=("lmms_eval",)),
+    ),
+    breakdowns=("evidence", "source", "document_type", "format"),
+    unit="document",
+)

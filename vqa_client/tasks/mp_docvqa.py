@@ -1,0 +1,87 @@
+"""MP-DocVQA: questions on documents of up to 20 scanned pages, and on which page the answer is.
+
+Data: val.json beside images/ (the portal of the Robust Reading Competition, after registration), or the hub's Parquet.
+A row:
+
+    {"questionId": 90001, "question": "What is the date?", "doc_id": "abcd0001", "page_ids": ["abcd0001_p0"],
+     "answers": ["3 May 1999"], "answer_page_idx": 0}
+
+Published: ANLS, accuracy and page accuracy of its own evaluator (Tito et al., Pattern Recognition 2023), where the
+answer "none" is 0; lmms-eval takes the whole reply for the answer, and asks for no page. The test split has no answers;
+--submission asks it.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Scored, Submission, best_of, tables
+from vqa_client.scoring.published.mp_docvqa import anls_mp, answer_without_page, exact_mp, page_named
+from vqa_client.scoring.published.mp_docvqa import reply_without_page, right_page
+
+
+class Row(Struct):
+    id: str
+    text: str
+    doc_id: str
+    images: tuple[Picture, ...]
+    answers: tuple[str, ...] = ()
+    answer_page_idx: int | None = None
+
+
+def question(row: Row, place: Place) -> Question:
+    page = () if row.answer_page_idx is None else (row.answer_page_idx + 1,)
+    return Question(
+        id=row.id,
+        text=row.text,
+        images=row.images,
+        references=row.answers,
+        groups={"pages": str(len(row.images)), "answer_page": tuple(map(str, page))},
+        cluster=row.doc_id,
+        evidence=page,
+    )
+
+
+def entry(scored: Scored) -> dict[str, Any]:
+    page = scored.said("page")
+    answered = {"questionId": int(scored.question.id), "answer": scored.answer or ""}
+    return {**answered, "answer_page": int(page) - 1 if page else None}
+
+
+COLUMNS = {"id": "questionId", "text": "question"}
+NUMBERS = tuple(map(str, range(1, 21)))
+BENCHMARK = Benchmark(
+    name="mp-docvqa",
+    load=tables(
+        Row,
+        Form(
+            "{split}.json",
+            records="data",
+            columns={**COLUMNS, "images": Beside("images/{page_ids}.jpg")},
+            home=Home("https://rrc.cvc.uab.es/?ch=17", "terms of the portal", megabytes=30_000),
+        ),
+        Form(
+            "data/{split}-*.parquet",
+            columns={**COLUMNS, "images": Columns(*(f"image_{number}" for number in NUMBERS))},
+            home=Home("hf://lmms-lab-encoder/MP-DocVQA", "terms of the portal", megabytes=30_000),
+        ),
+        question=question,
+        split="val",
+    ),
+    prompt="{question}\nAnswer with words of the pages, as few as possible. Then name the page, as in: Page: 1",
+    prompt_forms={"lmms_eval": Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=32)},
+    parse=answer_without_page,
+    metrics=(
+        Metric("anls", best_of(anls_mp), "how near the answer is to the nearest reference, 0 below 0.5"),
+        Metric("exact", best_of(exact_mp), "the same text"),
+        Metric(
+            "page", right_page, "names the page of the answer", read=page_named, when=lambda asked: bool(asked.evidence)
+        ),
+        Metric("published", best_of(anls_mp), "ANLS of the whole reply but for the page", read=reply_without_page),
+    ),
+    breakdowns=(Breakdown("pages", order=NUMBERS, steps=True), Breakdown("answer_page", order=NUMBERS, steps=True)),
+    ideal_reply=lambda asked: "\n".join((asked.references[0], *(f"Page: {page}" for page in asked.evidence))),
+    unit="document",
+    submission=Submission(entry),
+)

@@ -1,0 +1,89 @@
+"""OCRBench: 1,000 questions on reading text, from single words to key information and formulas.
+
+Data: OCRBench.json beside OCRBench_Images/ (https://github.com/Yuliang-Liu/MultimodalOCR, MIT), the hub's Parquet, or
+VLMEvalKit's OCRBench.tsv. A row:
+
+    {"dataset_name": "IIIT5K", "id": 1, "image_path": "IIIT5K/test/1_1.png", "question": "what is written?",
+     "answers": ["LAMP"], "type": "Regular Text Recognition"}
+
+Published: points, one for each reply that has an answer in it (Liu et al., 2023); lmms-eval takes full-width signs for
+those of ASCII. Some of the images are of sources with terms of their own.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Sums, Total
+from vqa_client.benchmark import only, tables, verbatim, whole_reply
+from vqa_client.scoring.published.ocrbench import FORMULA_TYPE, FORMULAS, RECOGNITION, contains, contains_half_width
+
+
+class Row(Struct):
+    question: str
+    answers: tuple[str, ...]
+    type: str
+    image: Picture
+    id: str = ""
+    dataset: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    row.dataset = row.dataset or (FORMULAS if row.type == FORMULA_TYPE else "")
+    return Question(
+        id=row.id or str(place.number + 1),
+        text=row.question,
+        images=(row.image,),
+        references=row.answers,
+        groups={"type": row.type},
+        cluster=row.image,
+        row=row,
+    )
+
+
+def by(rule: Callable[[str, str, str], float]) -> Callable[[str, Question], float]:
+    """The best score over the references."""
+    return lambda said, question: max(rule(said, each, question.row.dataset) for each in question.references)
+
+
+POINTS = Sums(lambda scored: (scored.score,), lambda points: points)
+BENCHMARK = Benchmark(
+    name="ocrbench",
+    load=tables(
+        Row,
+        Form(
+            "OCRBench.json",
+            columns={"dataset": "dataset_name", "image": Beside("OCRBench_Images/{image_path}")},
+            home=Home("https://github.com/Yuliang-Liu/MultimodalOCR", "MIT", megabytes=90),
+        ),
+        Form(
+            "data/test-*.parquet",
+            columns={"answers": "answer", "type": "question_type"},
+            home=Home("hf://echo840/OCRBench", "MIT", megabytes=90),
+        ),
+        Form("OCRBench.tsv", columns={"answers": "answer", "type": "category", "id": "index"}),
+        question=question,
+    ),
+    prompt="{question}",
+    prompt_forms={
+        "lmms_eval": Prompt(lambda question: question.text.strip(), max_tokens=128),
+        "vlmevalkit": Prompt("{question}"),
+    },
+    parse=whole_reply,
+    metrics=(
+        Metric("accuracy", by(contains), "an answer is in the reply"),
+        Metric("published", by(contains), "the same with all that the model wrote, thoughts too", read=verbatim),
+        Metric("lmms_eval", by(contains_half_width), "with full-width signs as those of ASCII", read=verbatim),
+    ),
+    totals=(
+        Total("points", POINTS, "right replies", most=1000),
+        Total(
+            "recognition",
+            only(lambda scored: scored.question.groups["type"] in RECOGNITION, POINTS),
+            "right replies of text recognition",
+            most=300,
+        ),
+    ),
+    headline="points",
+    breakdowns=("type",),
+)

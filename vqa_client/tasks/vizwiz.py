@@ -1,0 +1,87 @@
+"""VizWiz-VQA: questions that blind people asked about their photographs, some of which can't be answered.
+
+Data: val.json beside val/ (https://vizwiz.org, CC BY 4.0), the hub's Parquet, or VLMEvalKit's VizWiz.tsv, whose ids are
+its own. A row:
+
+    {"image": "VizWiz_val_00000001.jpg", "question": "What is this?", "answers": [{"answer_confidence": "yes",
+     "answer": "stop"}, ...], "answer_type": "other", "answerable": 1}
+
+Published: VQA accuracy over ten answers (Gurari et al., CVPR 2018), normalised as on EvalAI. The test split has no
+answers; --submission asks it.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
+from vqa_client.benchmark import Submission, short_answer, tables, verbatim
+from vqa_client.scoring.answers import HumanAnswer, texts
+from vqa_client.scoring.published.evalai import evalai, most_given, soft, vlmevalkit
+
+
+class Row(Struct):
+    id: str
+    image: Picture
+    question: str
+    answers: tuple[HumanAnswer | str, ...] = ()
+    kind: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    name = f"/VizWiz_{place.split}_"
+    image = row.image.replace(f"/val{name}", f"/{place.split}{name}")
+    answerable = "no" if row.kind == "unanswerable" else "yes"
+    return Question(
+        id=row.id.removesuffix(".jpg"),
+        text=row.question,
+        images=(image,),
+        references=tuple(texts(row.answers)),
+        groups={"answer_type": row.kind, "answerable": answerable} if row.kind else {},
+        cluster=image,
+    )
+
+
+def entry(scored: Scored) -> dict[str, Any]:
+    return {"image": f"{scored.question.id}.jpg", "answer": evalai(scored.answer or "")}
+
+
+SHORT = "\nWhen the provided information is insufficient, respond with 'Unanswerable'.\n"
+BENCHMARK = Benchmark(
+    name="vizwiz",
+    load=tables(
+        Row,
+        Form(
+            "{split}.json",
+            columns={"id": "image", "image": Beside("val/{image}"), "kind": "answer_type"},
+            home=Home("https://vizwiz.org/tasks-and-datasets/vqa", "CC BY 4.0", megabytes=5000),
+        ),
+        Form(
+            "data/{split}-*.parquet",
+            columns={"id": "question_id", "kind": "category"},
+            home=Home("hf://lmms-lab-encoder/VizWiz-VQA", "CC BY 4.0", megabytes=5000),
+        ),
+        Form("VizWiz.tsv", columns={"id": "index"}),
+        question=question,
+        split="val",
+    ),
+    prompt="{question}\nAnswer with as few words as possible; say unanswerable where the photograph doesn't tell.",
+    prompt_forms={
+        "lmms_eval": Prompt(
+            lambda question: question.text.capitalize() + SHORT + "Answer the question using a single word or phrase.",
+            max_tokens=16,
+        ),
+        "vlmevalkit": Prompt("{question}"),
+    },
+    parse=short_answer,
+    metrics=(
+        Metric("accuracy", soft(evalai), "how many of the ten gave the answer, 1 from three on", normalise=evalai),
+        Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),
+        Metric(
+            "vlmevalkit", soft(vlmevalkit), "with the normaliser of VLMEvalKit", read=verbatim, normalise=vlmevalkit
+        ),
+    ),
+    breakdowns=("answer_type", "answerable"),
+    ideal_reply=most_given,
+    submission=Submission(entry),
+)
