@@ -2,10 +2,11 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeVar
 
 import httpx2
@@ -31,6 +32,7 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 Result = TypeVar("Result")
+Connect = Callable[[], Awaitable[Session]]
 
 
 class Interrupted(VqaClientError):
@@ -53,13 +55,28 @@ class ModelsFailed(ServerUnusable):
 
 
 class _Given(Struct, frozen=True, kw_only=True):
-    """What a command was given, whatever model is being asked."""
+    """What a command was given, whatever is being asked."""
 
-    settings: RunSettings
     corrupted: RobustnessRun | None
     progress: Progress
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
+
+
+class _Job(Struct, frozen=True, kw_only=True):
+    """One model under one of the command's settings; `name` is the config's, or the benchmark's among several."""
+
+    name: str
+    settings: RunSettings
+    config: ModelSettings | None
+    plans: list[Plan]
+
+    @property
+    def server(self) -> Hashable:
+        """What jobs have in common that share a session: the model and how its server is reached."""
+        settings = self.settings
+        model = named_model(settings, self.config)
+        return repr((model, settings.base_url, settings.endpoint, settings.shows_images, settings.max_workers))
 
 
 def run(
@@ -97,59 +114,88 @@ async def arun(
 
     `transport` replaces the wire, as in tests.
     """
-    if settings.dry_run:
+    return await arun_several([settings], corrupted=corrupted, progress=progress, stop=stop, transport=transport)
+
+
+async def arun_several(
+    settings: Sequence[RunSettings],
+    *,
+    corrupted: RobustnessRun | None = None,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> list[Report]:
+    """Several benchmarks one after the other, all loaded and checked before the first question is asked.
+
+    Neighbours that ask one model of one server share its connections, its check and its pauses.
+    """
+    if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
     progress, stop = progress or Progress(), stop or asyncio.Event()
-    planned = await _unless(stop, in_daemon_thread(partial(_planned, settings, corrupted, progress.note)))
-    if settings.fresh:  # all at once: what goes on after an interruption must not find an old one
-        await in_daemon_thread(partial(_move_aside, [plan for _, plans in planned for plan in plans]))
-    workers = affordable_workers(settings.max_workers, progress.note)
-    given = _Given(
-        settings=dataclasses.replace(settings, max_workers=workers),
-        corrupted=corrupted,
-        progress=progress,
-        stop=stop,
-        transport=transport,
-    )
-    reports, errors = await _one_after_the_other(given, planned)
+    workers = {each.max_workers: affordable_workers(each.max_workers, progress.note) for each in settings}
+    affordable = [dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings]
+    jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
+    fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
+    if fresh:  # all at once: what resumes after an interruption must not find an old one
+        await in_daemon_thread(partial(_move_aside, fresh))
+    given = _Given(corrupted=corrupted, progress=progress, stop=stop, transport=transport)
+    reports, errors = await _one_after_the_other(given, jobs)
     if corrupted is None:
-        finish(settings, reports, errors, progress.note)
+        for each in affordable:
+            of_this = [job for job in jobs if job.settings is each]
+            found = [report for job in of_this for report in reports.get(job.name, ())]
+            finish(each, found, {job.name: errors[job.name] for job in of_this if job.name in errors}, progress.note)
+    everything = [report for found in reports.values() for report in found]
     if errors:
-        raise ModelsFailed(errors, reports)
-    return reports
+        raise ModelsFailed(errors, everything)
+    return everything
 
 
 async def _one_after_the_other(
-    given: _Given, planned: list[tuple[ModelSettings | None, list[Plan]]]
-) -> tuple[list[Report], dict[str, VqaClientError]]:
-    """All models' reports; of several models one that fails is noted, and the next ones are asked."""
-    reports: list[Report] = []
+    given: _Given, jobs: list[_Job]
+) -> tuple[dict[str, list[Report]], dict[str, VqaClientError]]:
+    """The reports by job; of several jobs one that fails is noted, and the next ones are asked."""
+    reports: dict[str, list[Report]] = {}
     errors: dict[str, VqaClientError] = {}
-    for name, (config, plans) in zip(given.settings.configs, planned, strict=True):
-        try:
-            reports += await _one_model(given, config, plans)
-        except Interrupted as interrupted:
-            raise Interrupted([*reports, *interrupted.reports]) from None
-        except VqaClientError as error:
-            if len(planned) == 1:
-                raise
-            errors[str(name)] = error
-            given.progress.note(f"{name} is given up: {error}")
-        if given.stop.is_set() and plans is not planned[-1][1]:
-            raise Interrupted(reports)
+    for _, neighbours in groupby(jobs, key=lambda job: job.server):
+        async with AsyncExitStack() as stack:
+            connect: Connect | None = None
+            for job in neighbours:
+                connect = connect or _connector(_addressed(job), job.config, stack, given)
+                try:
+                    reports[job.name] = await _one_job(given, job, connect)
+                except Interrupted as interrupted:
+                    done = [report for found in reports.values() for report in found]
+                    raise Interrupted([*done, *interrupted.reports]) from None
+                except VqaClientError as error:
+                    if len(jobs) == 1:
+                        raise
+                    errors[job.name] = error
+                    given.progress.note(f"skipping {job.name}: {error}")
+                if given.stop.is_set() and job is not jobs[-1]:
+                    raise Interrupted([report for found in reports.values() for report in found])
     return reports, errors
 
 
 def _planned(
-    settings: RunSettings, corrupted: RobustnessRun | None, note: Callable[[str], None]
-) -> list[tuple[ModelSettings | None, list[Plan]]]:
-    """Each model's settings and plans; all are checked before any question is asked."""
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, note: Callable[[str], None]
+) -> list[_Job]:
+    """What is to be asked of each model; all is checked before any question is asked."""
     note = _once(note)
-    models = [load_model(name) if name else None for name in settings.configs]
+    asked = [(each, config, load_model(config) if config else None) for each in settings for config in each.configs]
     return [
-        (model, make_plans(settings, config, model, note, corrupted=corrupted))
-        for config, model in zip(settings.configs, models, strict=True)
+        _Job(
+            name=str(config) if len(settings) == 1 else _name(each, config),
+            settings=each,
+            config=model,
+            plans=make_plans(each, config, model, note, corrupted=corrupted),
+        )
+        for each, config, model in asked
     ]
+
+
+def _name(settings: RunSettings, config: str | None) -> str:
+    return " · ".join(filter(None, (settings.benchmark, settings.served_name or config)))
 
 
 def _move_aside(plans: list[Plan]) -> None:
@@ -169,26 +215,29 @@ def _once(note: Callable[[str], None]) -> Callable[[str], None]:
     return told
 
 
-async def _one_model(given: _Given, config: ModelSettings | None, plans: list[Plan]) -> list[Report]:
-    settings = dataclasses.replace(  # no variable of its own for an address: a traceback may show those
-        given.settings, base_url=given.settings.base_url or (config.base_url if config else None)
+def _addressed(job: _Job) -> RunSettings:
+    """The job's settings with its config's address; it has no variable of its own, which a traceback may show."""
+    return dataclasses.replace(
+        job.settings, base_url=job.settings.base_url or (job.config.base_url if job.config else None)
     )
-    async with AsyncExitStack() as stack:
+
+
+async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
+    settings = _addressed(job)
+    with prepared_images(settings, given.corrupted, given.progress.note) as images_for:
         stage = Stage(
             settings=settings,
-            model=named_model(settings, config),
-            connect=_connector(settings, config, stack, given),
-            images_for=stack.enter_context(prepared_images(settings, given.corrupted, given.progress.note)),
+            model=named_model(settings, job.config),
+            connect=connect,
+            images_for=images_for,
             progress=given.progress,
             stop=given.stop,
             breaker=Breaker(settings.breaker_after),
         )
-        return await _run_all(plans, stage)
+        return await _run_all(job.plans, stage)
 
 
-def _connector(
-    settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given
-) -> Callable[[], Awaitable[Session]]:
+def _connector(settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given) -> Connect:
     """Connects at the first call, and fails as it did then; a run in which everything is answered needs no server."""
     sessions: list[Session] = []
     failed: list[ServerUnusable] = []

@@ -73,7 +73,7 @@ async def test_a_model_that_can_not_be_asked_keeps_nobody_else_from_it(
         await vqa_client.arun(settings, progress=notes)
     assert [report.summary.overall.correct for report in caught.value.reports] == [5, 5]
     assert "is the server running there" in caught.value.hint
-    assert any(line.startswith(f"{gone} is given up: no answer") for line in notes.lines)
+    assert any(line.startswith(f"skipping {gone}: no answer") for line in notes.lines)
     content = read_report(combined(of))
     assert list(content["results"]) == content["model_configuration"]["models_tested"] == ["good", "late", "gone"]
     assert list(content["results"]["gone"]) == ["error"]

@@ -51,8 +51,12 @@ def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> 
 def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     """The page that leads to the pages of several runs, which lie below their numbers."""
     rows = [(number, run, figures.overall(found)[0]) for number, (run, found) in enumerate(runs)]
-    given = {"place": place, "runs": rows, "policy": policy(live=False), "css": _markup(_style())}
-    return str(environment().get_template("index.html.j2").render(**given)).encode("utf-8", "replace")
+    return str(environment().get_template("index.html.j2").render(place=place, runs=rows, **frame())).encode()
+
+
+def frame() -> dict[str, Any]:
+    """What every page without a script shows, whatever it is of."""
+    return {"policy": policy(live=False), "css": _markup(_style()), "version": __version__}
 
 
 @cache

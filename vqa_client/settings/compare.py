@@ -46,6 +46,23 @@ class CompareSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaderboardSettings:
+    """Settings of `vqa-client leaderboard`: any finished runs."""
+
+    runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it.")]
+    output: Annotated[
+        Path | None,
+        Parameter(alias="-o", help="Folder for leaderboard.json and leaderboard.html. Default: none are written."),
+    ] = field(default=None, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON, alone on standard output.")] = field(
+        default=False, kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, slots=True)
 class ParseSettings:
     """Settings of `vqa-client parse`: why an answer of a run was read as it was."""
 

@@ -7,9 +7,11 @@ from cyclopts import Parameter
 
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.settings.suite import SuiteSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 
 _VQA2 = Vqa2Settings()
+_SUITE = SuiteSettings()
 _EXPLAIN = ExplainSettings()
 _NIAH = NiahSettings()
 
@@ -34,6 +36,12 @@ def selftest(name: _Name = None, /, *options: _Options) -> int:
     from vqa_client.cli import benchmark
 
     return benchmark.selftest(name, options)
+
+
+def suite(name: str, /, settings: Annotated[SuiteSettings, Parameter(name="*")] = _SUITE) -> int:
+    from vqa_client.cli import suite as whole
+
+    return whole.suite(name, settings)
 
 
 def mc(settings: Annotated[McSettings, Parameter(name="*")]) -> int:

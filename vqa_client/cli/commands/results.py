@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.cli.commands import HELP_FLAGS
-from vqa_client.settings.compare import CompareSettings, ParseSettings, RescoreSettings
+from vqa_client.settings.compare import CompareSettings, LeaderboardSettings, ParseSettings, RescoreSettings
 from vqa_client.settings.reports import ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
@@ -53,6 +53,12 @@ def compare(settings: Annotated[CompareSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import compare as comparing
 
     return comparing.compare(settings)
+
+
+def leaderboard(settings: Annotated[LeaderboardSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import leaderboard as board
+
+    return board.leaderboard(settings)
 
 
 def parse(settings: Annotated[ParseSettings, Parameter(name="*")]) -> int:

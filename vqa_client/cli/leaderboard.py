@@ -1,0 +1,82 @@
+"""`vqa-client leaderboard`: finished runs as one table, models by benchmarks."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.tables import new_console, new_table, printed
+from vqa_client.cli.text import safe
+from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
+from vqa_client.compare.leaderboard import leaderboard as read_runs
+from vqa_client.files import write_json
+from vqa_client.settings.compare import LeaderboardSettings
+
+NAME = "leaderboard"
+
+
+def leaderboard(settings: LeaderboardSettings) -> int:
+    """Read the runs, print the table and write it where a folder is given."""
+    board = read_runs(settings.runs)
+    if settings.json:
+        emit_json(msgspec.to_builtins(board, enc_hook=str))
+    else:
+        emit(as_table(board))
+    if settings.output:
+        write_board(settings.output, board)
+    return EXIT_OK
+
+
+def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") -> None:
+    """Write leaderboard.json, and the page where the extra html is installed."""
+    write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str))
+    if find_spec("jinja2") is not None:
+        write_board_page(folder / f"{NAME}.html", board, title)
+        say(f"page: {safe(str(folder / NAME))}.html")
+
+
+def as_table(board: Leaderboard) -> str:
+    """A row per benchmark and a column per model where models are few, the notes below."""
+    console = new_console()
+    console.print(
+        "headline in %, 95 % interval, n; a failed question counts as wrong; ranks share a place unless tests"
+    )
+    console.print("over the same questions tell two models apart (Holm-adjusted p below 0.05)")
+    table = new_table("benchmark", *(safe(model) for model in board.models))
+    for column in board.columns:
+        cells = [column.cells.get(model) for model in board.models]
+        table.add_row(safe(column.title), *map(_figure, cells))
+        table.add_row(safe(f"  {column.measure}"), *map(_aside, cells), style="dim")
+    if board.means:
+        means = (f"{100 * board.means[model]:.1f}" for model in board.models)
+        table.add_row(f"mean of the {board.in_mean} that all have", *means)
+    console.print(table)
+    for column in board.columns:
+        for note in column.notes:
+            console.print(safe(f"{column.title}: {note}"), soft_wrap=True)
+    return printed(console)
+
+
+def _figure(cell: Cell | None) -> str:
+    if cell is None or cell.value is None:
+        return "-"
+    scale = 100.0 if cell.most == 1 else 1.0
+    bounds = (
+        f" ({scale * cell.low:.1f}-{scale * cell.high:.1f})" if cell.low is not None and cell.high is not None else ""
+    )
+    return f"{scale * cell.value:,.1f}{bounds}"
+
+
+def _aside(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    rank = ""
+    if cell.best is not None:
+        rank = f", rank {cell.best}" + (f"-{cell.worst}" if cell.worst != cell.best else "")
+    elif cell.apart:
+        rank = ", not comparable"
+    failed = f", {cell.failed:,} failed" if cell.failed else ""
+    left = f", {(cell.expected or 0) - cell.n:,} not asked" if cell.incomplete else ""
+    return f"n {cell.n:,}{failed}{left}{rank}"

@@ -1,0 +1,65 @@
+"""`vqa-client suite`: several benchmarks in one command, and one table of them all."""
+
+import sys
+from pathlib import Path
+
+from cyclopts import CycloptsError
+
+from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.command_line import usage_error
+from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.leaderboard import as_table, write_board
+from vqa_client.cli.pages_beside import write_pages
+from vqa_client.cli.progress import display
+from vqa_client.cli.resume_command import resume_command
+from vqa_client.cli.streams import emit, say
+from vqa_client.compare.leaderboard import leaderboard
+from vqa_client.errors import UsageError
+from vqa_client.evaluation import ModelsFailed, arun_several
+from vqa_client.reports.report import Report
+from vqa_client.settings.run import RunSettings
+from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
+from vqa_client.tasks.registry import find
+
+
+def suite(name: str, settings: SuiteSettings) -> int:
+    """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
+    path, entries = read_suite(name)
+    runs = settings_of(settings, entries, _parsed, settings.data or path.parent)
+    progress = display()
+    try:
+        reports = attended(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
+    except Stopped as stopped:
+        show(stopped.interrupted.reports, as_json=settings.json)
+        say(f"stopped; to resume: {resume_command(sys.argv)}")
+        return stopped.code
+    except ModelsFailed as failed:
+        _finish(settings, failed.reports, path.stem)
+        raise
+    _finish(settings, reports, path.stem)
+    return exit_code(reports)
+
+
+def _finish(settings: SuiteSettings, reports: list[Report], title: str) -> None:
+    if not reports:
+        return
+    if settings.html:
+        write_pages(reports)
+    board = leaderboard([report.log for report in reports])
+    if settings.json:
+        show(reports, as_json=True)
+    else:
+        emit(as_table(board))
+    write_board(settings.output, board, title)
+
+
+def _parsed(entry: Entry, root: Path) -> RunSettings:
+    kind = find(entry.name).settings
+    try:
+        given = taken(settings_command(entry.name, kind), words(entry, kind, root))
+    except (UsageError, CycloptsError) as caught:
+        error = usage_error(caught) if isinstance(caught, CycloptsError) else caught
+        raise UsageError(f"suite, [{entry.name}]: {error}", hint=error.hint) from None
+    assert isinstance(given, RunSettings)  # None is help, which no entry asks for
+    return given.named(entry.name)
