@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.samples import pope
+from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.cli.main import run_command
@@ -178,7 +178,7 @@ def test_a_submission_has_an_entry_for_each_question_with_or_without_references(
     assert shapes.report()["accuracy"] is None
     assert "totals" not in shapes.report()
     (tmp_path / "pope").mkdir()
-    pope(tmp_path / "pope")
+    write_sample("pope", tmp_path / "pope")
     asked = ["run", "pope", "--submission", "--data", str(tmp_path / "pope"), "--base_url", "http://127.0.0.1:1"]
     assert run_command(asked) == 2
     assert "no test server" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.samples import SAMPLES
+from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.cli.main import run_command
@@ -29,7 +29,7 @@ YES_NO = {f"[[q{number}]] Is there": ("yes", "no")[number % 2] for number in ran
 def suite(tmp_path: Path) -> Path:
     for name in ("chartqa", "pope"):
         (tmp_path / name).mkdir()
-        SAMPLES[name](tmp_path / name)
+        write_sample(name, tmp_path / name)
     path = tmp_path / "two.toml"
     path.write_text(SUITE, encoding="utf-8")
     return path
