@@ -1,0 +1,283 @@
+"""Benchmarks of documents and of text in pictures against their published totals, breakdowns and prompts."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scoring.test_published import GOLDENS, needs_goldens
+from tests.tasks.declared import benchmark_of, task_of
+from vqa_client.aggregates import MEAN, Scored, compute
+from vqa_client.benchmark import Place
+from vqa_client.runner import judge
+from vqa_client.tasks import charxiv, longdocurl, mm_niah, mmlongbench_doc
+from vqa_client.types import Completion, Question, Record, group_values
+
+HERE = Place("data", 0, "val")
+
+
+def golden(name: str, kind: str) -> list[dict[str, Any]]:
+    lines = (GOLDENS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [case for case in map(json.loads, lines) if case.get("kind", kind) == kind]
+    assert found
+    return found
+
+
+def scored(question: Question, score: float, answer: str | None = None) -> Scored:
+    record = Record(question_id=question.id, status="ok")
+    return Scored(question=question, record=record, answer=answer, score=score)
+
+
+def total(name: str, of: str, questions: Iterable[Scored]) -> float | None:
+    aggregate = next(each for each in benchmark_of(name).totals if each.name == of).value
+    return compute(aggregate, questions).value
+
+
+def sums(questions: Iterable[Scored], *fields: str) -> dict[tuple[str, ...], tuple[float, int]]:
+    """The sum of the scores, and the number of the questions, of each value of these groups together."""
+    found: dict[tuple[str, ...], tuple[float, int]] = defaultdict(lambda: (0.0, 0))
+    for one in questions:
+        keys: list[tuple[str, ...]] = [()]
+        for field in fields:
+            keys = [(*key, value) for key in keys for value in group_values(one.question.groups.get(field, ()))]
+        for key in keys:
+            found[key] = found[key][0] + one.score, found[key][1] + 1
+    return found
+
+
+@needs_goldens
+def test_mmlongbench_docs_report_is_the_published_one() -> None:
+    names = {"Single-page": "single page", "Cross-page": "cross-page", "Unanswerable": "unanswerable"}
+    for case in golden("mmlongbench_doc", "aggregate"):
+        questions = []
+        for sample in case["samples"]:
+            pages, sources = json.loads(sample["evidence_pages"]), re.findall("'([^']+)'", sample["evidence_sources"])
+            row = mmlongbench_doc.Row(
+                doc_id="a.pdf",
+                doc_type=sample["doc_type"],
+                question="?",
+                answer=sample["answer"],
+                answer_format=sample["answer_format"],
+                evidence_pages=tuple(pages),
+                evidence_sources=tuple(sources),
+                pages=("1.png",),
+            )
+            made = mmlongbench_doc.question(row, HERE)
+            metric = next(each for each in benchmark_of("mmlongbench-doc").metrics if each.name == "published")
+            assert metric.score(sample["pred"], made) == sample["score"]
+            questions.append(scored(made, sample["score"], sample["pred"]))
+        assert compute(MEAN, questions).value == pytest.approx(case["expected"]["acc"], rel=1e-13)
+        assert total("mmlongbench-doc", "f1", questions) == pytest.approx(case["expected"]["f1"], rel=1e-13)
+        kit = total("mmlongbench-doc", "f1_vlmevalkit", questions)
+        assert case["vlmevalkit_f1"] is None or kit == pytest.approx(case["vlmevalkit_f1"], rel=1e-13)
+        found = {"Evidence Sources": sums(questions, "source"), "Document Type": sums(questions, "document_type")}
+        kinds = sums(questions, "evidence")
+        for line in case["expected"]["report"].splitlines():
+            if "Accuracy" not in line:
+                continue
+            title, accuracy, number = re.findall(
+                r"([^|]*?)(?: \| Accuracy: (\S+))(?: \| Question Number: (\d+))", line
+            )[0]
+            field, _, value = title.partition(": ")
+            score, count = found[field][value,] if value else kinds[names[title],]
+            assert (score / count if count else 0.0, count) == (pytest.approx(float(accuracy)), int(number)), line
+
+
+@needs_goldens
+def test_longdocurls_sums_are_the_published_ones() -> None:
+    for case in golden("longdocurl", "aggregate"):
+        questions = []
+        for sample in case["samples"]:
+            given = {name: sample[name] for name in ("answer", "answer_format", "task_tag", "question_type")}
+            pages, sources = tuple(sample["evidence_pages"]), tuple(sample["evidence_sources"])
+            row = longdocurl.Row(
+                question_id="1",
+                doc_no="1",
+                question="?",
+                images=(),
+                folder="",
+                evidence_pages=pages,
+                evidence_sources=sources,
+                **given,
+            )
+            made = longdocurl.question(row, HERE)
+            metric = next(each for each in benchmark_of("longdocurl").metrics if each.name == "published")
+            value = metric.score(str(sample["pred"]), made)
+            assert value is not None
+            questions.append(scored(made, value))
+        expected = case["expected"]["score_sums"]
+        assert compute(MEAN, questions).value == pytest.approx(case["expected"]["generalized_accuracy"], rel=1e-13)
+        assert total("longdocurl", "rectified", questions) == pytest.approx(
+            sum(each.score for each in questions) / 2325
+        )
+        tasks, elements = sums(questions, "task"), sums(questions, "element")
+        assert {name: tasks[name,][0] for name in expected["Main_Task"]} == pytest.approx(expected["Main_Task"])
+        assert {name: elements[name,][0] for name in expected["Element_Type"]} == pytest.approx(
+            expected["Element_Type"]
+        )
+        pages_of = {"Single_Page": "single page", "Multi_Page": "several pages"}
+        pages = sums(questions, "pages")
+        assert {name: pages[pages_of[name],][0] for name in pages_of} == pytest.approx(expected["Evidence_Pages"])
+        assert sums(questions, "elements")["several",][0] == pytest.approx(
+            expected["Num_of_Element_Types"]["Cross_Element"]
+        )
+        fine, crossed, located = (
+            expected["Fine_Grained"],
+            sums(questions, "task_pages", "element"),
+            sums(questions, "locating"),
+        )
+        for task in ("Understanding", "Reasoning"):
+            for number, by_element in fine[task].items():
+                found = {name: crossed[f"{task}, {pages_of[number]}", name][0] for name in by_element}
+                assert found == pytest.approx(by_element)
+        wanted = fine["Locating"]["Cross_Element"]
+        assert {name: located[name,][0] for name in wanted} == pytest.approx(wanted)
+
+
+@needs_goldens
+def test_charxivs_statistics_are_the_published_ones() -> None:
+    fields = {
+        "Question": "question",
+        "Category": "category",
+        "Subplot": "subplots",
+        "Subject": "subject",
+        "Year": "year",
+    }
+    fields |= {"Answer Type": "answer_type", "Source": "source"}
+    for case in golden("charxiv", "aggregate"):
+        halves: dict[str, list[Scored]] = {"descriptive": [], "reasoning": []}
+        for key, about in case["image_meta"].items():
+            described, reasoned = case["descriptive_meta"][key], case["reasoning_meta"][key]
+            chart = {"figure": key, "image": f"{key}.jpg", "num_subplots": described["num_subplots"], **about}
+            kinds = {"answer_type": reasoned["inst_category"], "qa_source": reasoned["qa_source"]}
+            row = charxiv.Row(
+                qids=tuple(described["qids"]), answers=("1",) * 4, query="?", answer="1", **kinds, **chart
+            )
+            for made in charxiv.question(row, HERE):
+                half = "descriptive" if made.groups["half"] == "descriptive" else "reasoning"
+                score = case[f"{half}_scores"][made.id]["score"]
+                halves[half].append(scored(made, max(score, 0)))
+        for half, questions in halves.items():
+            expected = case["expected"][half]
+            assert 100 * (total("charxiv", half, questions) or 0) == pytest.approx(
+                expected["Overall Score"], abs=0.0051
+            )
+            for name, wanted in expected.items():
+                if isinstance(wanted, dict):
+                    found = sums(questions, fields[name.removeprefix("By ")])
+                    means = {key: 100 * found[key,][0] / (found[key,][1] or 1) for key in wanted}
+                    assert means == pytest.approx(wanted, abs=0.0051), name
+
+
+PROMPTS: dict[tuple[str, str], str] = {
+    **{(name, "lmms-eval"): "lmms_eval" for name in ("docvqa", "infovqa", "mp_docvqa", "slidevqa", "mmlongbench_doc")},
+    **{(name, "lmms-eval"): "lmms_eval" for name in ("textvqa", "vizwiz", "okvqa", "ocrbench")},
+    **{
+        (name, "VLMEvalKit"): "vlmevalkit"
+        for name in ("mmlongbench_doc", "slidevqa", "vizwiz", "ocrbench", "longdocurl")
+    },
+    ("textvqa, docvqa, infovqa, chartqa, gqa", "VLMEvalKit"): "vlmevalkit",
+}
+"""The prompt form of each published prompt that is asked for here."""
+
+
+@needs_goldens
+def test_prompt_forms_are_what_the_harnesses_ask() -> None:
+    asked = 0
+    for case in golden("prompts", ""):
+        form = PROMPTS.get((case["benchmark"], case["harness"]))
+        if form is None:
+            continue
+        for name in case["benchmark"].split(", "):
+            if name in ("chartqa", "gqa"):
+                continue
+            expected = case["expected_text"]
+            parts = [expected] if isinstance(expected, str) else expected
+            pictures = [part for part in parts if re.fullmatch(r"<.*\.(jpg|png)>", part)]
+            question = Question(id="1", text=case["row"]["question"], images=tuple(pictures), references=("1",))
+            found = benchmark_of(name.replace("_", "-")).formed(form).task().content(question)
+            assert [part if isinstance(part, str) else pictures[part - 1] for part in found] == parts, name
+            asked += 1
+    assert asked == 17
+
+
+def test_mmlongbench_docs_official_form_puts_the_pages_last() -> None:
+    question = Question(id="1", text="Why?", images=("1.png", "2.png"), references=("1",))
+    assert benchmark_of("mmlongbench-doc").formed("official").task().content(question) == ("Why?", 1, 2)
+
+
+def test_mm_niahs_images_are_where_their_marks_are() -> None:
+    meta = mm_niah.rules.Meta(choices_image_path=["c/1.jpg", "c/2.jpg"])
+    row = mm_niah.Row(
+        id="1", answer=1, question="Which?", context="Old.<image>New.", images=("a.jpg",), folder="f", meta=meta
+    )
+    question = mm_niah.question(row, Place("reasoning-image-val", 0, "val"))
+    assert question.images == ("a.jpg", "f/c/1.jpg", "f/c/2.jpg")
+    tail = "\nAnswer with the option's letter from the given choices directly."
+    asked = benchmark_of("mm-niah").formed("official").task().content(question)
+    assert asked == ("Old.", 1, "New.\nWhich?\nA. ", 2, "\nB. ", 3, tail)
+
+
+def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:
+    def question(task: str, length: int, depth: float) -> Question:
+        meta = mm_niah.rules.Meta(placed_depth=depth, context_length=length)
+        return mm_niah.question(mm_niah.Row(id="1", answer="[1]", question="?", meta=meta), Place(task, 0, "val"))
+
+    right = [("retrieval-text", 1500, 0.1), ("retrieval-text", 1500, 1.0), ("retrieval-text", 64_000, 0.5)]
+    wrong = [("retrieval-text", 1500, 0.3), ("counting-text", 900, 0.3)]
+    ones = [*(scored(question(*each), 1) for each in right), *(scored(question(*each), 0) for each in wrong)]
+    assert total("mm-niah", "overall", ones) == pytest.approx((2 / 5 + 1 / 5) / 2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "parts"),
+    [
+        ("3 May 1999\nPage: 2", {"anls": 1, "exact": 1, "page": 1, "published": 1}),
+        ("The answer is 3 May 1999 (page 2).", {"anls": 1, "exact": 1, "page": 1, "published": 0.0}),
+        ("3 May 1999, on page 1", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
+        ("3 May 1999", {"anls": 1, "exact": 1, "page": 0, "published": 1}),
+    ],
+)
+def test_mp_docvqas_answer_and_page_are_read_apart(reply: str, parts: dict[str, float]) -> None:
+    question = Question(id="1", text="?", references=("3 May 1999",), images=("1", "2"), evidence=(2,))
+    _, score = judge(Completion(text=reply, finish_reason="stop"), question, task_of("mp-docvqa"))
+    assert score.parts == pytest.approx(parts)
+
+
+def entry(benchmark: str, id: str, answer: str, said: Callable[[str], str | None] = lambda metric: None) -> Any:
+    question, record = Question(id=id, text="?"), Record(question_id=id, status="ok")
+    submission = benchmark_of(benchmark).submission
+    assert submission is not None
+    return submission.entry(Scored(question=question, record=record, answer=answer, score=0.0, said=said))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "id", "written"),
+    [
+        ("docvqa", "7", {"questionId": 7, "answer": "The Red Car."}),
+        ("infovqa", "7", {"questionId": 7, "answer": "The Red Car."}),
+        ("mp-docvqa", "7", {"questionId": 7, "answer": "The Red Car.", "answer_page": 1}),
+        ("textvqa", "7", {"question_id": 7, "answer": "red car"}),
+        ("vizwiz", "VizWiz_test_00000007", {"image": "VizWiz_test_00000007.jpg", "answer": "red car"}),
+    ],
+)
+def test_an_entry_for_a_test_server_is_as_it_wants_it(benchmark: str, id: str, written: dict[str, Any]) -> None:
+    assert entry(benchmark, id, "The Red Car.", lambda metric: "2" if metric == "page" else None) == written
+
+
+def test_photographs_of_a_split_are_in_its_folder() -> None:
+    from vqa_client.tasks import textvqa, vizwiz
+
+    row = textvqa.Row(question="?", question_id="1", image="/d/train_images/a.jpg")
+    assert textvqa.question(row, Place("f", 0, "test")).images == ("/d/test_images/a.jpg",)
+    named = vizwiz.Row(id="VizWiz_test_1.jpg", question="?", image="/d/val/VizWiz_test_1.jpg")
+    assert vizwiz.question(named, Place("f", 0, "test")).images == ("/d/test/VizWiz_test_1.jpg",)
+
+
+def test_a_document_without_pages_stays_itself(tmp_path: Path) -> None:
+    row = mmlongbench_doc.Row(doc_id="a.pdf", doc_type="", question="?", answer="1", document=str(tmp_path / "a.pdf"))
+    assert mmlongbench_doc.question(row, HERE).images == (str(tmp_path / "a.pdf"),)
