@@ -14,7 +14,10 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from vqa_client.benchmark import Benchmark, Metric, Question, whole_reply
 from vqa_client.cli.main import run_command
+from vqa_client.evaluation import arun
 from vqa_client.runs.shots import Draw
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.declared import BenchmarkSettings
 
 FILE = '''
 """Shapes."""
@@ -147,6 +150,49 @@ def test_other_ways_of_asking_keep_the_order(
     assert len(shapes.server.chats) == asked
 
 
+async def test_corruptions_change_the_images_and_not_their_places(tmp_path: Path, fault_server: StartsServers) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    [report] = await arun(
+        BenchmarkSettings(
+            benchmark=str(tmp_path / "shapes.py"),
+            data=tmp_path,
+            output=shapes.out,
+            base_url=shapes.server.base_url,
+            check=False,
+            shots=1,
+        ),
+        corrupted=RobustnessRun(corruptions="contrast", levels="0,1"),
+    )
+    assert report.summary.status_counts["ok"] == 4
+    files = {(tmp_path / f"{n}.png").read_bytes(): n for n in (1, 2, 3, 9)}
+    turns = [[files.get(image.data) for image in chat.images] for chat in shapes.server.chats]
+    assert sorted(turns, key=str) == [[9, 1], [9, 3, 1, 2], [9, None, None, None], [9, None]]
+
+
+def test_marks_move_with_shuffled_choices(tmp_path: Path, fault_server: StartsServers) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    file, text = tmp_path / "shapes.py", FILE
+    for old, new in (
+        ("id=row.name,", 'id=row.name, choices={"A": "<image 2>", "B": "<image 1>"},'),
+        ("{question}", "{question}{choices}"),
+        ("parse=whole_reply", 'parse=whole_reply, labels=("A", "B")'),
+        ("(row.answer,)", '("A",)'),
+    ):
+        text = text.replace(old, new, 1)
+    file.write_text(text)
+    rows = [{"name": f"n{n}", "text": f"[[q1]]{n}: ", "answer": "", "images": ["1.png", "2.png"]} for n in range(8)]
+    (tmp_path / "test.json").write_text(json.dumps(rows))
+    assert shapes.run("--shuffle_choices") == 0
+    filed, turned = ["A. ", 2, "\nB. ", 1], ["A. ", 1, "\nB. ", 2]
+    for [(_, [first, *shown])] in shapes.sent():
+        assert [first[-3:], *shown] in (filed, turned)
+    found = shapes.records()
+    right = {key[0]: each["references"] for key, each in found.items()}
+    assert {tuple(each) for each in right.values()} == {("A",), ("B",)}
+    for [(_, [first, *shown])] in shapes.sent():
+        assert right[f"n{first[12]}"] == (["A"] if shown[0] == 2 else ["B"])
+
+
 def test_a_mark_without_its_image_is_named_before_anything_is_asked(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,6 +264,14 @@ def test_worked_examples_are_earlier_turns_of_the_same_group(
         assert told in capsys.readouterr().err
     assert run_command(["parse", str(shapes.out), "--explain", "a"]) == 0
     assert f"worked examples before the question: {', '.join(shots['a'])}" in capsys.readouterr().out
+
+
+def test_a_dry_run_counts_worked_examples(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shapes = Shapes(tmp_path, fault_server)
+    assert shapes.run("--shots", "2", "--dry_run") == 0
+    assert "2 requests · 8 images" in capsys.readouterr().out
 
 
 def test_blind_questions_have_blind_examples(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -111,6 +111,7 @@ async def _known(settings: RunSettings, config: ModelSettings | None) -> tuple[M
 def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: int) -> Expected:
     """Walk over a plan's questions; `most` is how many tokens a prompt may have."""
     look = _looker(settings)
+    max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
     counter, kept = TokenCounter(), _kept(plan, settings)
     requests = images = sent_bytes = image_tokens = text_tokens = 0
     overflows: dict[str, Overflow] = {}

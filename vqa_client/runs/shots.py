@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark
+from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.blind import BLIND
 from vqa_client.runs.plan import Note, Plan
@@ -59,7 +59,8 @@ class Draw:
     def __init__(
         self, pool: Iterable[Question], benchmark: Benchmark, number: int, seed: int, *, same: str = ""
     ) -> None:
-        self._reply, self._number, self._seed, self._same = benchmark.ideal_reply, number, seed, same
+        self._reply = first_reference if benchmark.choosing else benchmark.ideal_reply
+        self._number, self._seed, self._same = number, seed, same
         self._groups: dict[object, list[Question]] = {}
         for question in pool:
             self._groups.setdefault(self._group(question), []).append(question)
