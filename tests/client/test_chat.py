@@ -59,7 +59,7 @@ def _nothing(image: Image) -> Iterator[bytes]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.client.chat.backoff_s", lambda failures, chance: 0.0)
+    monkeypatch.setattr("vqa_client.client.retry.backoff_s", lambda failures, chance: 0.0)
 
 
 def good() -> httpx2.Response:

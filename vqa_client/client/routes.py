@@ -11,14 +11,13 @@ from vqa_client.client.check.short import ShortCheck
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage, Pause, Window
+from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.types import Image, Request
 
 HOMES = 65_536
 """So many documents' servers are remembered; questions on one document are neighbours, so older ones are done with."""
-MOVE_S = 5.0
-"""A document whose server pauses for longer is sent to another one: that costs less than the wait."""
 FAULTS_IN_A_ROW = 8
 """So many failed requests without an answer in between, and a server gets no more while another one has room."""
 LOOK_TIMEOUT_S = 5.0

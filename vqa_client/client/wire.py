@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -66,7 +67,13 @@ _decode = msgspec.json.Decoder(_Reply).decode
 
 
 class NotACompletion(Exception):
-    """The reply is no completion; `message` is the server's, `verdict` what became of the question."""
+    """The reply is no completion; `message` is the server's, `verdict` what became of the question.
+
+    `http_status` and `headers` are added by who has them.
+    """
+
+    http_status = 0
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, message: str, verdict: Verdict, body: str) -> None:
         super().__init__(message)
