@@ -24,7 +24,7 @@ from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
 from vqa_client.tables.loading import tables
-from vqa_client.task import Breakdown, Description, Loaded, Part, Source, Task
+from vqa_client.task import Breakdown, Description, Loaded, Pages, Part, Source, Task
 from vqa_client.types import Answer, ChoiceMode, Choosing, Content, Question, Record, Score
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Loaded",
     "Metric",
     "Over",
+    "Pages",
     "Parse",
     "Part",
     "Picture",
@@ -168,10 +169,11 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
     they offer --choice_mode, --shuffle_choices and --circular; `choosing` is set where answers are not read from free
-    text. `submission` is written by --submission. `report_path` gives the report's file by part and config, and `write`
-    writes it, where a published form takes the place of the common one; `combine` is called once with the reports of
-    all models. `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are
-    read; `version` changes when `parse` or a metric does, so that kept replies are scored again.
+    text. `pages` offers --pages and --dpi, and `submission` is written by --submission. `report_path` gives the
+    report's file by part and config, and `write` writes it, where a published form takes the place of the common one;
+    `combine` is called once with the reports of all models. `identity` and `scoring` are what, besides marked options,
+    decides what is asked and how replies are read; `version` changes when `parse` or a metric does, so that kept
+    replies are scored again.
     """
 
     name: str
@@ -194,6 +196,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     choosing: Choosing | None = None
     submission: Submission | None = None
+    pages: Pages | None = None
     report_path: Callable[[str, str | None], Path] | None = None
     write: Write | None = None
     combine: Combine | None = None

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
@@ -16,6 +17,7 @@ from vqa_client.client.check.before import check_before
 from vqa_client.client.file_limit import affordable_workers
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, named_model, open_session
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
@@ -30,7 +32,10 @@ from vqa_client.runs.run_plan import Stage, run_plan
 from vqa_client.runs.unless import unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.pdf_pages import drawn_pages_in
 
+DRAWN = "drawn_pages"
+"""The folder beside a report where the pages of PDF documents are kept as they were sent."""
 Result = TypeVar("Result")
 Connect = Callable[[], Awaitable[Session]]
 
@@ -224,7 +229,11 @@ def _addressed(job: _Job) -> RunSettings:
 
 async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
     settings = _addressed(job)
-    with prepared_images(settings, given.corrupted, given.progress.note) as images_for:
+    drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
+    with (
+        drawn_pages_in(drawn, usable_cpus()),
+        prepared_images(settings, given.corrupted, given.progress.note) as images_for,
+    ):
         stage = Stage(
             settings=settings,
             model=named_model(settings, job.config),

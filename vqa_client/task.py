@@ -25,6 +25,13 @@ class Breakdown(Struct, frozen=True):
     steps: bool = False
 
 
+class Pages(Struct, frozen=True):
+    """How documents are shown: PDF pages are drawn at `dpi`, and of each document the first `most` pages at most."""
+
+    dpi: int = 144
+    most: int | None = None
+
+
 class Description(Struct, frozen=True, kw_only=True):
     """What a run file keeps of a benchmark's declaration, so that its runs are shown where it isn't installed.
 

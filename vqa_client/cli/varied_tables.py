@@ -7,6 +7,7 @@ from vqa_client.cli.tables import breakdown_fields, interval_text, new_console, 
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.blind import BlindSummary
 from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
+from vqa_client.reports.page_forms import PagesSummary
 from vqa_client.reports.repeats import RepeatSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.varied import tallies
@@ -155,7 +156,17 @@ def _averages(title: str, rows: Mapping[str, Mean]) -> Any:
     return table
 
 
+def of_pages(report: Report) -> Iterator[Any]:
+    """Each form of the pages, and how neighbouring forms differ."""
+    found = cast(PagesSummary, report.summary).figures
+    yield by_form("pages", report)
+    for name, of in found.items():
+        p = f"p {of.p:.3f}" if of.p >= 0.001 else "p < 0.001"
+        yield f"{name}: {100 * of.value:+.1f} points ({100 * of.low:+.1f} to {100 * of.high:+.1f}), {p}"
+
+
 BODIES: dict[str, Body] = {
+    "--pages": of_pages,
     "--repeat": of_repeats,
     "--blind": of_blind,
     "--shuffle_choices": of_shuffled,

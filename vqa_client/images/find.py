@@ -13,6 +13,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.images.sorted_names import Row, SortedNames
+from vqa_client.tables.pdf_pages import page_count
 
 IMAGE_SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".mpo"),
@@ -131,19 +132,32 @@ class PageIndex:
         return spelt
 
 
-def pages_of(document: str) -> tuple[str, ...]:
+def pages_of(document: str, dpi: int = 144) -> tuple[str, ...]:
     """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
 
     They are the images in the folder documents/report, else report_page_001.png and so on in documents, as `PageIndex`
-    finds them; without that folder they are looked for in the one above it. Without pages it is the path itself.
+    finds them; without that folder they are looked for in the one above it; else the pages of the PDF itself, as they
+    are drawn at `dpi`. Without pages it is the path itself.
     """
+    return _drawn_before(document) or _in_document(document, dpi)
+
+
+def _in_document(document: str, dpi: int) -> tuple[str, ...]:
+    try:
+        count = page_count(document)
+    except (ValueError, OSError):
+        return (document,)  # the question fails by its image, which says why
+    return tuple(f"{document}#{number}@{dpi}" for number in range(1, count + 1))
+
+
+def _drawn_before(document: str) -> tuple[str, ...]:
     folder, name = os.path.split(document.removesuffix(".pdf"))
     folder = folder if os.path.isdir(folder) else os.path.dirname(folder)
     inside = os.path.join(folder, name)
     if os.path.isdir(inside):
         names = [entry.name for entry in _entries(Path(inside)) if _is_named_as_image(entry)]
-        return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key)) or (document,)
-    return (os.path.isdir(folder) and _index_of(folder).pages(name)) or (document,)
+        return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key))
+    return _index_of(folder).pages(name) if os.path.isdir(folder) else ()
 
 
 @lru_cache(maxsize=4)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.shown import Shown
 from vqa_client.parallel import in_processes
 from vqa_client.shipped import shipped
+from vqa_client.tables.inside import open_image
 
 _WORD = re.compile(r"\w+")
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
@@ -88,12 +88,18 @@ def check_reader() -> None:
 
 
 def _words_on(path: str) -> Counter[str]:
+    return Counter(words(text_of(path)))
+
+
+def text_of(name: str) -> str:
+    """What the reader reads on an image; raises DataError where it can't be read."""
     ocr = _reader()
     try:
-        text: str = ocr.read(Path(path).read_bytes())
-    except (OSError, ocr.UnreadableImage) as error:
-        raise DataError(f"{path}: {error}", hint="make the page again") from None
-    return Counter(words(text))
+        with open_image(name) as file:
+            text: str = ocr.read(file.read())
+    except (OSError, ValueError, ocr.UnreadableImage) as error:
+        raise DataError(f"{name}: {error}", hint="make the page again") from None
+    return text
 
 
 @functools.cache

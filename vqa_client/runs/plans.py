@@ -14,7 +14,7 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
-from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source
 from vqa_client.tasks import registry
@@ -27,6 +27,7 @@ VARIED = {
     "--blind": "blind.blind_plan",
     "--shuffle_choices": "reordered.shuffled_plan",
     "--circular": "reordered.circular_plan",
+    "--pages": "document_pages.pages_plan",
 }
 """Who makes of a plan one that asks its questions in other forms, by the option that wants it."""
 
@@ -112,6 +113,10 @@ def _declared_plans(
         )
         for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]
+    if benchmark.pages is not None and isinstance(settings, PageOptions) and finds_images:
+        from vqa_client.runs.document_pages import with_pages
+
+        plans = [with_pages(plan, benchmark.pages, settings) for plan in plans]
     if finds_images and isinstance(settings, BenchmarkSettings) and settings.shots:
         from vqa_client.runs.shots import with_shots
 

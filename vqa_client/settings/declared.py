@@ -7,8 +7,10 @@ from typing import Annotated, Self
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import ASKED, DATA, OneModelSettings, RunSettings
+from vqa_client.settings.run import ASKED, DATA, IMAGES, OneModelSettings, RunSettings
 from vqa_client.types import ChoiceMode
+
+ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,48 @@ class BenchmarkSettings(OneModelSettings):
     def named(self, benchmark: str) -> Self:
         """The same settings for another benchmark."""
         return replace(self, benchmark=benchmark)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions(RunSettings):
+    """What benchmarks on documents take: which pages a question comes with, and how PDF pages are drawn."""
+
+    pages: Annotated[
+        str,
+        Parameter(
+            group=IMAGES,
+            help="all; evidence: those that the data names; retrieved:K: the K that match the question best (BM25 over "
+            "their text). Several with commas ask each question in each form.",
+        ),
+    ] = ALL_PAGES
+    dpi: Annotated[
+        int | None,
+        Parameter(group=IMAGES, help="Resolution at which PDF pages are drawn. Default: as the benchmark publishes."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for form in self.page_forms:
+            number = form.removeprefix(RETRIEVED)
+            if form not in (ALL_PAGES, EVIDENCE) and not (form != number and number.isdecimal() and int(number)):
+                raise UsageError(
+                    f"--pages {form!r} is unknown", hint="all, evidence, or retrieved:K such as retrieved:3"
+                )
+
+    @property
+    def page_forms(self) -> tuple[str, ...]:
+        """The forms in which each question is asked."""
+        return tuple(dict.fromkeys(form.strip() for form in self.pages.split(",")))
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        """Those of every benchmark, and several forms of pages."""
+        return (*super().variations, *(["--pages"] if len(self.page_forms) > 1 else []))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageSettings(PageOptions, BenchmarkSettings):
+    """Settings of a declared benchmark on documents."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

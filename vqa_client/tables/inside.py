@@ -1,6 +1,6 @@
 """Data files by their content, and images by their names, wherever they are: files, and places inside files.
 
-`test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar.
+`test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar, `a.pdf#3@144` a page.
 """
 
 import os
@@ -16,6 +16,7 @@ from vqa_client.files import FileState, state_of
 from vqa_client.tables.delimited import DelimitedTable
 from vqa_client.tables.json_table import JsonTable
 from vqa_client.tables.parquet_table import ParquetTable
+from vqa_client.tables.pdf_pages import PdfPages
 from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
 from vqa_client.tables.tar_table import TarTable
 
@@ -26,7 +27,6 @@ _OTHERS = (
     (b"\x28\xb5\x2f\xfd", "Zstandard", "unpack it first by `unzstd`"),
     (b"PK\3\4", "a ZIP archive, or a spreadsheet", "unpack it, or save the sheet as CSV in UTF-8"),
     (b"ARROW1", "an Arrow file", "save it as Parquet"),
-    (b"%PDF", "a PDF document", "give the file with the questions about it"),
     (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` where it came from"),
@@ -48,6 +48,8 @@ def open_table(path: Path, records: str = "") -> Table:
         return ParquetTable(path)
     if head[257:262] == b"ustar":
         return TarTable(path)
+    if head.startswith(b"%PDF"):
+        return PdfPages(path)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"[", b"{"):
         return JsonTable(path, records)
@@ -100,10 +102,12 @@ _TABLES = _OpenTables()
 def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
     """The bytes of the image at a place in a file, and the file's state; raises DataError, ValueError or OSError."""
     with _TABLES.table(path) as (table, state):
-        try:
-            return table.image(place), state
-        except LookupError as error:
-            raise ValueError(str(error.args[0] if error.args else error)) from None
+        if not isinstance(table, PdfPages):
+            try:
+                return table.image(place), state
+            except LookupError as error:
+                raise ValueError(str(error.args[0] if error.args else error)) from None
+    return table.image(place), state  # several threads wait for several processes
 
 
 def is_near(path: str, place: str) -> bool:

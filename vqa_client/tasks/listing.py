@@ -11,7 +11,7 @@ GROUP: Final = "vqa_client.benchmarks"
 """The entry points of packages that bring a benchmark: `my_name = "my_package.my_module"`."""
 _HERE: Final = Path(__file__).parent
 _DECLARATION: Final = re.compile(r"^(?:BENCHMARK = |def benchmark\()", re.MULTILINE)
-_OPTIONS: Final = re.compile(r"^def benchmark\(|^    labels=", re.MULTILINE)
+_OPTIONS: Final = re.compile(r"^def benchmark\(|^    (?:labels|pages)=", re.MULTILINE)
 """What a benchmark has that has options besides the common ones."""
 
 

@@ -14,7 +14,7 @@ be answered right. lmms-eval shows the evidence pages alone.
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Sums
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Pages, Picture, Place, Prompt, Question, Sums
 from vqa_client.benchmark import Total, short_answer, tables, verbatim
 from vqa_client.images.find import pages_of
 from vqa_client.scoring.published import mmlongbench_doc as rules
@@ -87,4 +87,5 @@ BENCHMARK = Benchmark(
     ),
     breakdowns=("evidence", "source", "document_type", "format"),
     unit="document",
+    pages=Pages(dpi=144, most=120),
 )

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
-from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings
+from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tasks.listing import declared
 
@@ -78,7 +78,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.settings(**values | asks_all | {name: none for name, none in _OF_SOME.items() if name in values})
 
 
-_OF_SOME: Final = {"shuffle_choices": False, "circular": False, "blacklist": None}
+_OF_SOME: Final = {"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"}
 """Settings of some benchmarks that ask in another form or leave questions out."""
 
 
@@ -123,7 +123,7 @@ def _module_at(path: Path) -> ModuleType:
 def _entry(name: str, module: ModuleType, sha256: str = "") -> Entry:
     declared = getattr(module, "BENCHMARK", None)
     if isinstance(declared, Benchmark):
-        settings = ChoiceSettings if declared.labels else BenchmarkSettings
+        settings = ChoiceSettings if declared.labels else PageSettings if declared.pages else BenchmarkSettings
         return Entry(name=name, settings=settings, declared=lambda settings: declared, sha256=sha256)
     make = getattr(module, "benchmark", None)
     if not callable(make):

@@ -1,0 +1,154 @@
+"""Which pages of its document a question comes with: all, those with its evidence, or those that a search finds."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.reports.names import safe_name
+from vqa_client.reports.page_forms import write
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.varied import varied
+from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
+from vqa_client.tables.inside import split_name
+from vqa_client.tables.pdf_pages import page_texts
+from vqa_client.task import Pages
+from vqa_client.types import Question
+
+Choose = Callable[[int, Question], tuple[str, ...]]
+"""The images of a question, which has this number in the data."""
+
+
+def with_pages(plan: Plan, declared: Pages, settings: PageOptions) -> Plan:
+    """The plan with at most `declared.most` pages per question, drawn at --dpi, and of one form where one is named."""
+    dpi = settings.dpi or declared.dpi
+    plan = _shown(plan, lambda number, question: _at(question.images[: declared.most], dpi))
+    if dpi != declared.dpi:
+        plan = replace(plan, identity={**plan.identity, "dpi": dpi})
+    forms = settings.page_forms
+    if len(forms) > 1 or forms == (ALL_PAGES,):
+        return plan
+    report = plan.paths.report
+    plan = _shown(plan, _chooser(forms[0], plan))
+    name = report.with_name(f"{report.stem}_{safe_name(forms[0])}{report.suffix}")
+    return replace(plan, paths=RunPaths.beside(name), identity={**plan.identity, "pages": forms[0]}, shown=forms[0])
+
+
+def pages_plan(plan: Plan, settings: PageOptions) -> Plan:
+    """The plan with a variant for each form of --pages, so that one sees whether reading or finding fails."""
+    choosers = {form: _chooser(form, plan) for form in settings.page_forms}
+    numbers = {question.id: number for number, question in enumerate(plan.loaded.questions)}
+
+    def forms(question: Question) -> Iterator[Question]:
+        for form, choose in choosers.items():
+            yield replace(question, variant=form, images=choose(numbers[question.id], question))
+
+    asked = ",".join(choosers)
+    return varied(plan, "pages", forms, count=len(choosers) * plan.loaded.count, write=write, asked=f"pages {asked}")
+
+
+def _shown(plan: Plan, choose: Choose) -> Plan:
+    return replace(plan, loaded=replace(plan.loaded, questions=_Shown(questions=plan.loaded.questions, choose=choose)))
+
+
+class _Shown(Struct, frozen=True, kw_only=True):
+    questions: Iterable[Question]
+    choose: Choose
+
+    def __iter__(self) -> Iterator[Question]:
+        for number, question in enumerate(self.questions):
+            yield replace(question, images=self.choose(number, question))
+
+
+def _at(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:
+    """Pages that are drawn from a PDF, at this resolution; pages that are images stay as they are."""
+    return tuple(f"{name.rpartition('@')[0]}@{dpi}" if ".pdf#" in name else name for name in names)
+
+
+def _chooser(form: str, plan: Plan) -> Choose:
+    if form == ALL_PAGES:
+        return lambda number, question: question.images
+    if form == EVIDENCE:
+        if not any(question.evidence for question in plan.loaded.questions):
+            raise UsageError(
+                f"--pages {EVIDENCE}: this data names no evidence pages", hint="--pages all or retrieved:K"
+            )
+        return lambda number, question: tuple(
+            question.images[page - 1] for page in question.evidence if page <= len(question.images)
+        )
+    most = int(form.removeprefix(RETRIEVED))
+    found = array("i")
+    for question in plan.loaded.questions:
+        best = _best_pages(question, most)
+        found.extend([*best, *[-1] * (most - len(best))])
+
+    def choose(number: int, question: Question) -> tuple[str, ...]:
+        return tuple(question.images[page] for page in found[number * most : (number + 1) * most] if page >= 0)
+
+    return choose
+
+
+def _best_pages(question: Question, most: int) -> list[int]:
+    """The places of the pages that match the question best by BM25, in the order of the document.
+
+    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), as bm25s computes it (method Lucene).
+    """
+    scores = _search(question.images)(question.text)
+    ranked = sorted(range(len(question.images)), key=lambda page: (-scores[page], page))
+    return sorted(ranked[:most])
+
+
+@lru_cache(maxsize=8)
+def _search(pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
+    """What scores the pages of a document for a question; without any text, all alike."""
+    try:
+        import bm25s
+    except ImportError:
+        raise UsageError("--pages retrieved needs bm25s", hint="pip install 'vqa-client[retrieval]'") from None
+    texts = _texts(pages)
+    if not any(text.strip() for text in texts):
+        return lambda question: [0.0] * len(pages)
+    index = bm25s.BM25()
+    index.index(_tokens(bm25s, texts), show_progress=False)
+
+    def scores(question: str) -> Sequence[float]:
+        words = [word for word in _tokens(bm25s, [question])[0] if word in index.vocab_dict]
+        return [float(score) for score in index.get_scores(words)] if words else [0.0] * len(pages)
+
+    return scores
+
+
+def _tokens(bm25s: Any, texts: Sequence[str]) -> list[list[str]]:
+    tokens: list[list[str]] = bm25s.tokenize(list(texts), stopwords="en", return_ids=False, show_progress=False)
+    return tokens
+
+
+def _texts(pages: tuple[str, ...]) -> list[str]:
+    """The text layer of each page of a PDF; of a page that is an image, what an OCR reader reads."""
+    layers: dict[str, list[str]] = {}
+    texts = []
+    for name in pages:
+        path, place = split_name(name)
+        if path.endswith(".pdf") and place:
+            if path not in layers:
+                try:
+                    layers[path] = page_texts(path)
+                except ValueError as error:
+                    raise DataError(f"{path}: {error}", hint="leave --pages retrieved away") from None
+            texts.append(layers[path][int(place.partition("@")[0]) - 1])
+        else:
+            texts.append(_read_by_ocr(name))
+    return texts
+
+
+@lru_cache(maxsize=4096)
+def _read_by_ocr(name: str) -> str:
+    from vqa_client.pages.legibility import check_reader, text_of
+
+    check_reader()
+    return text_of(name)

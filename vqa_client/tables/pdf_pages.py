@@ -1,0 +1,166 @@
+"""The pages of PDF documents as images, drawn by PDFium: `report.pdf#3@144` is its third page at 144 dpi.
+
+PDFium isn't safe for threads, so pages are drawn in processes. A drawn page is kept in a folder under the document's
+digest, so that a resumed run sends the same bytes without drawing them again.
+"""
+
+import hashlib
+import multiprocessing
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.files import replacing
+from vqa_client.parallel import Processes
+from vqa_client.tables.rows import NumberedRow
+
+POINTS_PER_INCH = 72
+MOST_PIXELS = 80_000_000
+"""A page that would have more, such as a poster, is refused."""
+_PLACE = re.compile(r"(?P<page>\d+)@(?P<dpi>\d+)")
+_PDFIUM = RLock()
+_PASSWORD = 4
+"""PDFium's error for a document that is encrypted."""
+
+
+class PageJob(NamedTuple):
+    """A page to draw; `page` counts from 1."""
+
+    path: str
+    page: int
+    dpi: int
+
+
+class PdfPages:
+    """A document as a place of images; it has no rows."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.start = f"{path}#"
+
+    def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
+        """None: a document is asked about, and has no questions."""
+        raise DataError(f"{self.path} is a PDF document: these are not rows", hint="give the file with the questions")
+
+    def image(self, place: str) -> bytes:
+        """The page as PNG; raises ValueError where there is no such page, or where PDFium can't draw it."""
+        found = _PLACE.fullmatch(place)
+        if found is None:
+            raise ValueError(f"{place!r} is not a page, such as 3@144")
+        job = PageJob(str(self.path), int(found["page"]), int(found["dpi"]))
+        return _DRAWING.page(job)
+
+    def is_near(self, place: str) -> bool:
+        """Whether the page is drawn already."""
+        del place
+        return False
+
+
+class _Drawing:
+    """Draws pages in processes while a run is going on, in this process otherwise."""
+
+    def __init__(self) -> None:
+        self._processes: Processes[PageJob, bytes] | None = None
+        self._folder: Path | None = None
+
+    def page(self, job: PageJob) -> bytes:
+        kept = self._folder / _digest(job.path, os.stat(job.path).st_mtime_ns) if self._folder else None
+        name = kept / f"{job.page}@{job.dpi}.png" if kept else None
+        if name is not None and name.is_file():
+            return name.read_bytes()
+        drawn = self._processes.submit(job).result() if self._processes else draw(job)
+        if name is not None:
+            with replacing(name) as file:
+                file.write(drawn)
+        return drawn
+
+    @contextmanager
+    def into(self, folder: Path, workers: int) -> Iterator[None]:
+        self._folder = folder
+        self._processes = Processes(draw, workers)
+        try:
+            yield
+        finally:
+            self._processes.close()
+            self._processes = self._folder = None
+
+
+_DRAWING = _Drawing()
+
+
+@contextmanager
+def drawn_pages_in(folder: Path, workers: int) -> Iterator[None]:
+    """Meanwhile, draw pages in so many processes, and keep them in a folder, which is made with the first one."""
+    if multiprocessing.current_process().daemon:  # which may not start processes
+        yield
+        return
+    with _DRAWING.into(folder, workers):
+        yield
+
+
+def page_count(path: str) -> int:
+    """How many pages a document has; raises ValueError where it can't be opened."""
+    with _open(path) as document:
+        return len(document)
+
+
+def page_texts(path: str) -> list[str]:
+    """The text layer of each page, "" where a page has none; raises ValueError where it can't be opened."""
+    with _open(path) as document:
+        return [document[at].get_textpage().get_text_range() for at in range(len(document))]
+
+
+def draw(job: PageJob) -> bytes:
+    """Draw a page as PNG: the same bytes for the same document, resolution and libraries."""
+    with _open(job.path) as document:
+        if not 0 < job.page <= len(document):
+            raise ValueError(f"there is no page {job.page}: the document has {len(document)}")
+        page = document[job.page - 1]
+        width, height = (side * job.dpi / POINTS_PER_INCH for side in page.get_size())
+        if width * height > MOST_PIXELS:
+            raise ValueError(
+                f"page {job.page} would have {width:,.0f} x {height:,.0f} pixels at {job.dpi} dpi; the limit is "
+                f"{MOST_PIXELS:,}"
+            )
+        image = page.render(scale=job.dpi / POINTS_PER_INCH).to_pil()
+    png = BytesIO()
+    image.save(png, "PNG", compress_level=4)  # twice as quick as 6 for 4 % more bytes
+    return png.getvalue()
+
+
+@contextmanager
+def _open(path: str) -> Iterator[Any]:
+    """A document; neighbours are mostly pages of the same one."""
+    with _PDFIUM:
+        yield _document(path, os.stat(path).st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _document(path: str, changed_ns: int) -> Any:
+    del changed_ns
+    try:
+        from pypdfium2 import PdfDocument, PdfiumError
+    except ImportError:
+        raise UsageError("PDF documents need pypdfium2", hint="pip install 'vqa-client[render]'") from None
+    try:
+        return PdfDocument(path)
+    except PdfiumError as error:
+        if getattr(error, "err_code", None) == _PASSWORD or "password" in str(error).lower():
+            raise ValueError("the document is encrypted: save it without its password") from None
+        raise ValueError(f"PDFium can't open the document: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: str, changed_ns: int) -> str:
+    del changed_ns
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
