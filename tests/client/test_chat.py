@@ -194,7 +194,7 @@ async def test_a_server_that_wants_another_name_for_the_limit_gets_it_once_and_f
         ["max_completion_tokens"],
         ["max_completion_tokens"],
     ]
-    assert client.dialect.described() == ["max_completion_tokens instead of max_tokens"]
+    assert client.template.dialect.described() == ["max_completion_tokens instead of max_tokens"]
     assert len(server.notes) == 1
 
 

@@ -66,21 +66,24 @@ _NO_TEMPERATURE = re.compile(
 )
 
 
-class Dialect(msgspec.Struct):
-    """What this server turned out to want; changed at most once a field, and kept in the run's description."""
+class Dialect(msgspec.Struct, frozen=True):
+    """What this server turned out to want; kept in the run's description."""
 
     max_tokens_name: str = "max_tokens"
     send_temperature: bool = True
 
-    def adapted(self, complaint: str, parameters: Mapping[str, object]) -> bool:
-        """Change to what a complaint about these parameters names; whether there was something to change."""
+    def after(self, complaint: str, parameters: Mapping[str, object], *, sent: "Dialect") -> "Dialect | None":
+        """The dialect to ask again in after a complaint about `parameters` sent in another one, or in this.
+
+        None where the complaint isn't about what a dialect changes.
+        """
+        if sent != self:  # another worker has changed it meanwhile
+            return self
         if self.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(complaint):
-            self.max_tokens_name = "max_completion_tokens"
-        elif self.send_temperature and "temperature" in parameters and _NO_TEMPERATURE.search(complaint):
-            self.send_temperature = False
-        else:
-            return False
-        return True
+            return Dialect("max_completion_tokens", self.send_temperature)
+        if self.send_temperature and "temperature" in parameters and _NO_TEMPERATURE.search(complaint):
+            return Dialect(self.max_tokens_name, send_temperature=False)
+        return None
 
     def described(self) -> list[str]:
         """The departures from the plain request, in words."""
@@ -122,13 +125,16 @@ class RequestTemplate:
     def __init__(self, model: ModelSettings, dialect: Dialect, encode: EncodedPieces) -> None:
         self.parameters = _parameters(model, dialect)
         self._encode = encode
-        self._limit_name = dialect.max_tokens_name
+        self.dialect = dialect
         self._head = b'{"model":' + msgspec.json.encode(model.model_name) + b',"messages":['
         self._tail = self._tail_with({})
 
     def _tail_with(self, own: Mapping[str, object]) -> bytes:
-        named = {self._limit_name if name == "max_tokens" else name: value for name, value in own.items()}
-        return b"]," + msgspec.json.encode({**self.parameters, **named})[1:]
+        limit = self.dialect.max_tokens_name
+        named = {limit if name == "max_tokens" else name: value for name, value in own.items()}
+        if not self.dialect.send_temperature:
+            named.pop("temperature", None)
+        return b"]," + msgspec.json.encode(_given({**self.parameters, **named}))[1:]
 
     def body(self, request: Request, parts: Iterable[Part] | None = None) -> Body:
         """The messages in order, and behind them the parameters.
@@ -176,4 +182,8 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
         "temperature": model.temperature if dialect.send_temperature else None,
         "presence_penalty": model.presence_penalty,
     }
-    return {key: value for key, value in {**named, **(model.extra_body or {})}.items() if value is not None}
+    return _given({**named, **(model.extra_body or {})})
+
+
+def _given(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}

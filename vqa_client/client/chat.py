@@ -83,8 +83,7 @@ class ChatClient:
         self.chance = random.Random()
         self.doubts = Doubts(note)
         self._told: set[str] = set()
-        self.dialect = Dialect()
-        self.template = RequestTemplate(model, self.dialect, encode)
+        self.template = RequestTemplate(model, Dialect(), encode)
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
@@ -92,11 +91,11 @@ class ChatClient:
 
     def adapted(self, message: str, template: RequestTemplate) -> bool:
         """Change the request's dialect where a complaint about `template` names what is wanted; True: ask again."""
-        if self.template is not template:  # another worker has changed it meanwhile
-            return True
-        dialect = self.dialect
-        if not dialect.adapted(message, template.parameters):
+        dialect = self.template.dialect.after(message, template.parameters, sent=template.dialect)
+        if dialect is None:
             return False
+        if dialect == self.template.dialect:
+            return True
         self.template = RequestTemplate(self.model, dialect, self._encode)
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True

@@ -204,7 +204,7 @@ async def _go_on(
     except GivenUp as error:
         raise await _alive_or_not(error, session) from None
     finally:
-        file.sessions[-1] = figures.described(session.chat.dialect.described(), servers.described())
+        file.sessions[-1] = figures.described(session.chat.template.dialect.described(), servers.described())
         file.write(plan.paths.run)
         for sentence in limits_of(file.sessions[-1]):
             stage.progress.note(f"{plan.title}: {sentence}")

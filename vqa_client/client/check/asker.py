@@ -1,7 +1,6 @@
 """The wire of a check: one request at a time is sent, and whatever becomes of it is a reply."""
 
 import asyncio
-from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -9,14 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.client.body import Dialect
-from vqa_client.client.check.asks import Ask, body_of
+from vqa_client.client.check.asks import USUAL, Ask, body_of
 from vqa_client.client.check.replies import Reply, heard, json_object
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.model_config import ModelSettings
 
 TIMEOUT_S = 30.0
 GET_TIMEOUT_S = 3.0
-_WRONG_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
 
 class Got(Struct, frozen=True, kw_only=True):
@@ -39,11 +37,15 @@ class Asker:
 
     async def ask(self, ask: Ask) -> Reply:
         """Ask, and once more for each way in which the server wants a plain request to be different."""
-        used = msgspec.structs.replace(self.dialect)
-        reply = await self._ask(ask)
-        while not ask.fields and self._adapted(reply, used):
-            used = msgspec.structs.replace(self.dialect)
-            reply = await self._ask(ask)
+        sent = self.dialect
+        reply = await self._ask(ask, sent)
+        while (
+            not ask.fields
+            and reply.completion is None
+            and (wanted := self.dialect.after(reply.refusal, USUAL, sent=sent))
+        ):
+            sent = self.dialect = wanted
+            reply = await self._ask(ask, sent)
         if reply.completion is not None:
             self.answered.append(reply)
         return reply
@@ -61,8 +63,8 @@ class Asker:
             return Got()
         return Got(http_status=response.status_code, headers=response.headers, body=json_object(response.content))
 
-    async def _ask(self, ask: Ask) -> Reply:
-        body = body_of(ask, self.model, self.dialect)
+    async def _ask(self, ask: Ask, dialect: Dialect) -> Reply:
+        body = body_of(ask, self.model, dialect)
         try:
             async with asyncio.timeout(self.timeout_s):
                 response = await self.endpoint.chat(body)
@@ -72,17 +74,3 @@ class Asker:
             return Reply(refusal=str(error) or type(error).__name__, status="connection")
         reply = heard(response.status_code, response.headers, response.content)
         return msgspec.structs.replace(reply, refusal=self.endpoint.redacted(reply.refusal))
-
-    def _adapted(self, reply: Reply, used: Dialect) -> bool:
-        """Change the dialect where a refusal asks for it, if another request hasn't meanwhile; True: ask again."""
-        if reply.http_status not in _WRONG_FORM:
-            return False
-        if used != self.dialect:
-            return True
-        if "max_completion_tokens" in reply.refusal and self.dialect.max_tokens_name == "max_tokens":
-            self.dialect.max_tokens_name = "max_completion_tokens"
-        elif "temperature" in reply.refusal and self.dialect.send_temperature:
-            self.dialect.send_temperature = False
-        else:
-            return False
-        return True

@@ -1,13 +1,14 @@
 """The requests of a check: pictures, a prompt, and the fields that are tried out."""
 
 from binascii import b2a_base64
+from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from vqa_client.client.body import Dialect
+from vqa_client.client.body import Dialect, Part, RequestTemplate, by_bytes, by_name
 from vqa_client.model_config import ModelSettings
+from vqa_client.types import Image, Request
 
 MOST_TOKENS = 256
 """Room for a model that thinks before it names a colour; others stop after a word."""
@@ -29,20 +30,25 @@ class Ask(Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
 
 
+USUAL: dict[str, Any] = {"temperature": 0, "presence_penalty": None}
+"""What of a config's settings a check sends otherwise: its replies are to be the same every time."""
+
+
 def body_of(ask: Ask, model: ModelSettings, dialect: Dialect) -> bytes:
     """The body: what the model's config sends with every question, greedy and short, and the fields of this one."""
-    usual = {"max_tokens": min(model.max_tokens, MOST_TOKENS), "temperature": 0, **(model.extra_body or {})}
-    fields = {name: value for name, value in {**usual, **ask.fields}.items() if value is not None}
-    if not dialect.send_temperature:
-        fields.pop("temperature", None)
-    if "max_tokens" in fields and dialect.max_tokens_name != "max_tokens":
-        fields[dialect.max_tokens_name] = fields.pop("max_tokens")
-    content = [*map(_part, ask.pictures), {"type": "text", "text": ask.prompt}]
-    message = {"role": "user", "content": content}
-    return msgspec.json.encode({"model": model.model_name, "messages": [message], **fields})
+    short = model.model_copy(update={**USUAL, "max_tokens": min(model.max_tokens, MOST_TOKENS)})
+    request = Request(content=(*map(_image, ask.pictures), ask.prompt), parameters=ask.fields)
+    body = RequestTemplate(short, dialect, _encoded).body(request, map(_way, ask.pictures))
+    return b"".join(body.pieces())
 
 
-def _part(picture: Picture) -> dict[str, Any]:
-    url = {"url": "data:image/png;base64," + b2a_base64(picture.png, newline=False).decode()} if picture.sent else None
-    part: dict[str, Any] = {"type": "image_url", "image_url": url}
-    return {**part, "uuid": picture.uuid} if picture.uuid else part
+def _image(picture: Picture) -> Image:
+    return Image(name="", sha256="", mime="image/png", size_bytes=len(picture.png), data=picture.png)
+
+
+def _way(picture: Picture) -> Part:
+    return by_bytes(_image(picture), picture.uuid) if picture.sent else by_name(picture.uuid)
+
+
+def _encoded(image: Image) -> Iterator[bytes]:
+    yield b2a_base64(image.data or b"", newline=False)
