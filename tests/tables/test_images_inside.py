@@ -1,0 +1,131 @@
+"""A run over images that are inside other files: asked, resumed, corrupted, shown and compared as over files."""
+
+import base64
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.forms import draw
+from tests.contract.samples import write_sample
+from tests.contract.test_contract import InThreads
+from tests.fakes.fixtures import StartsServers, fault_process, fault_server
+from tests.fakes.words import answer
+from vqa_client.cli.main import run_command
+from vqa_client.evaluation import arun
+from vqa_client.reports.log_reader import LogReader
+from vqa_client.runs.dry_run import dry_run
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.declared import BenchmarkSettings
+
+__all__ = ["fault_process", "fault_server"]
+
+FORMS = {"parquet": ("chartqa", 1), "tsv": ("chartqa", 2), "referred": ("pope", 2)}
+
+
+class Run:
+    """A benchmark's sample in a form with images inside, and where its results go."""
+
+    def __init__(self, form: str, root: Path) -> None:
+        self.name, number = FORMS[form]
+        self.data, self.output = root / "data", root / "out"
+        write_sample(self.name, self.data, number)
+        self.file = next(path for path in self.data.rglob("*") if path.is_file())
+
+    def settings(self, base_url: str, **changes: Any) -> BenchmarkSettings:
+        given = {"benchmark": self.name, "data": self.data, "output": self.output, "base_url": base_url}
+        return BenchmarkSettings(**given | {"api_key": None, "max_workers": 4} | changes)
+
+    def records(self) -> list[Any]:
+        return list(LogReader(next(self.output.glob("*.records.jsonl"))))
+
+
+@pytest.fixture(params=FORMS)
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+    return Run(request.param, tmp_path)
+
+
+async def test_the_bytes_go_to_the_server_as_they_are_and_the_record_names_their_place(
+    run: Run, fault_server: StartsServers
+) -> None:
+    server = fault_server(answer("3"))
+    await arun(run.settings(server.base_url))
+    sent = {image.sha256 for chat in server.chats for image in chat.images}
+    drawn = {hashlib.sha256(draw(shade)).hexdigest() for shade in range(4 if run.name == "chartqa" else 2)}
+    assert sent == drawn
+    images = [image for record in run.records() for image in record.images]
+    assert {image.sha256 for image in images} == drawn
+    assert {(image.width, image.height, image.transforms) for image in images} == {(24, 16, ())}
+    assert {image.name.partition(":")[0].partition("#")[0] for image in images} == {run.file.name}
+
+
+async def test_an_unchanged_file_is_resumed_without_reading_an_image(
+    run: Run, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = fault_server(answer("3"))
+    await arun(run.settings(server.base_url))
+    asked = len(server.chats)
+
+    def never(path: str, place: str) -> None:
+        raise AssertionError(f"{place} was read")
+
+    monkeypatch.setattr("vqa_client.images.settle.image_inside", never)
+    await arun(run.settings(server.base_url))
+    assert len(server.chats) == asked
+
+
+async def test_a_file_written_again_is_compared_by_its_images(run: Run, fault_server: StartsServers) -> None:
+    server = fault_server(answer("3"))
+    await arun(run.settings(server.base_url))
+    asked = len(server.chats)
+    run.file.write_bytes(run.file.read_bytes())
+    os.utime(run.file, (0, 0))
+    await arun(run.settings(server.base_url))
+    assert len(server.chats) == asked
+
+
+async def test_corrupted_copies_are_made_of_images_inside(
+    run: Run, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.images.corrupt.Processes", InThreads)
+    server = fault_server(answer("3"))
+    await arun(run.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="3"))
+    transforms = {image.transforms for record in run.records() for image in record.images}
+    assert {each[0].split(":")[0] for each in transforms if each} == {"pixelate"}
+
+
+async def test_page_retry_parse_and_comparison_find_them(
+    run: Run, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = fault_server(answer("3"))
+    await arun(run.settings(server.base_url, max_pixels=200))
+    assert all(image.transforms[0].startswith("max_pixels:200") for record in run.records() for image in record.images)
+    log = next(run.output.glob("*.records.jsonl"))
+    assert run_command(["report", str(log), "--html"]) == 0
+    page = log.with_name(log.name.replace(".records.jsonl", ".html")).read_text()
+    assert page.count("data:image/webp") >= 2
+    assert "the file is not where the run found it" not in page
+    assert run_command(["parse", str(log), "--explain", run.records()[0].question_id]) == 0
+    other = run.output.with_name("other")
+    await arun(run.settings(fault_server(answer("Blue")).base_url, output=other))
+    assert run_command(["compare", str(run.output), str(other), "-o", str(other / "c"), "--html"]) in (0, 2)
+    capsys.readouterr()
+
+
+async def test_a_broken_image_fails_its_question_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run("tsv", tmp_path)
+    text = run.file.read_text()
+    run.file.write_text(text.replace(base64.b64encode(draw(1)).decode(), base64.b64encode(b"\x89PNG" * 30).decode()))
+    (report,) = await arun(run.settings(fault_server(answer("3")).base_url))
+    assert report.summary.status_counts["bad_image"] == 1
+    (failed,) = [record for record in run.records() if record.status == "bad_image"]
+    assert failed.error.message.startswith(f"{run.file}#1:image: is in no known image format")
+
+
+async def test_a_dry_run_counts_the_images_inside(run: Run) -> None:
+    (model,) = await dry_run(run.settings("http://127.0.0.1:9/v1", model="m"), None, lambda _: None)
+    (plan,) = model.plans
+    assert (plan.images, plan.unreadable) == (plan.requests, ())
+    assert plan.sent_bytes > 100 * plan.images
