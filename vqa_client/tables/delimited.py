@@ -152,7 +152,7 @@ class DelimitedTable:
         A line without a quote is not worth the csv module.
         """
         try:
-            with self.path.open("rb", buffering=1 << 20) as file:
+            with self.path.open("rb", buffering=1 << 16 if at else 1 << 20) as file:
                 file.seek(at)
                 lines = enumerate(iter(file.readline, b""), 1)
                 for line, encoded in lines:

@@ -61,12 +61,23 @@ def open_table(path: Path, records: str = "") -> Table:
     return DelimitedTable(path)
 
 
+_CONTAINERS: set[str] = set()
+"""Files that had images inside when they were last looked for: the system isn't asked again for each of a million."""
+_MOST_CONTAINERS = 10_000
+
+
 def split_name(name: str) -> tuple[str, str]:
     """The file that an image is in, and its place there; "" where it is the file."""
-    at = -1 if "#" not in name or os.path.isfile(name) else name.find("#")
+    at = name.find("#")
+    if at < 0 or (name[:at] not in _CONTAINERS and os.path.isfile(name)):
+        return name, ""
     while at >= 0:
-        if os.path.isfile(name[:at]):
-            return name[:at], name[at + 1 :]
+        path = name[:at]
+        if path in _CONTAINERS or os.path.isfile(path):
+            if len(_CONTAINERS) >= _MOST_CONTAINERS:
+                _CONTAINERS.clear()
+            _CONTAINERS.add(path)
+            return path, name[at + 1 :]
         at = name.find("#", at + 1)
     return name, ""
 
