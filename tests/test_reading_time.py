@@ -11,13 +11,15 @@ from tests.tasks.declared import task_of
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.runner import judge
-from vqa_client.scoring import runaway
+from vqa_client.scoring import numbers, runaway
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.explanation_metrics.tokens import simple_tokens
+from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.polarity import polarity
-from vqa_client.scoring.published import choice_readers
+from vqa_client.scoring.published import choice_readers, mathvision, mathvista
 from vqa_client.scoring.published.mmmu import open_right
 from vqa_client.scoring.refusal import refuses
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.runaway import READ_CHARACTERS, read_part
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
@@ -99,6 +101,7 @@ def tasks() -> Iterator[tuple[str, Task, Question]]:
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
 Reads = Callable[[str], object]
+OPEN: Final = Question(id="1", text="How many red buses are there?", references=("137",))
 PUBLISHED: Final = [
     each for name, each in vars(choice_readers).items() if inspect.isfunction(each) and not name.startswith("_")
 ]
@@ -114,6 +117,13 @@ READINGS: Final[dict[str, Reads]] = {
     "error message": lambda text: error_message(text.encode()),
     "excerpt": lambda text: excerpt(text.encode()),
     "published choices": lambda text: [read(text, CHOICES) for read in PUBLISHED],
+    **{
+        read.__name__: lambda text, read=read: read(reply_from(Completion(text=text)), OPEN)
+        for read in (numbers.number, numbers.numbers, numbers.formula)
+    },
+    "maths": lambda text: same_maths(text, "137"),
+    "published MATH-Vision": lambda text: mathvision.right(mathvision.extracted(text), "\\frac{1}{2}", ()),
+    "published MathVista": lambda text: mathvista.quick_extraction(text, "free_form", "integer", ()),
     "published MMMU": lambda text: open_right(text, ["137", "red bus"]),
 }
 

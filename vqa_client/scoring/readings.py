@@ -16,7 +16,8 @@ from vqa_client.types import Answer, Question
 Parse = Callable[[Reply, Question], Answer]
 
 _LEAD = re.compile(
-    r"(?:^|[.\n]\s*)(?:(?:so|therefore|thus|hence),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?answer\s*(?:is\s*:?|:)\s*"
+    r"(?:^|[.\n]\s*)(?:[*_#]{1,3}\s?)?(?:(?:so|therefore|thus|hence),?\s+)?(?:the\s+)?(?:(?:final|correct|short)\s+)?"
+    r"answer(?:\*\*)?\s*(?:is\s*:?|:)\s*"
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
@@ -37,7 +38,7 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     """What is declared last ("The answer is 14"), else everything that was said."""
     declared = ""
     for found in _LEAD.finditer(reply.text):
-        declared = found["answer"].strip().rstrip(".") or declared
+        declared = found["answer"].strip(" *`").rstrip(".").rstrip("*`") or declared
     if declared:
         return Answer(text=declared, rule="declaration", source=reply.source)
     return whole_reply(reply, question)
@@ -46,6 +47,11 @@ def short_answer(reply: Reply, question: Question) -> Answer:
 def choice(reply: Reply, question: Question) -> Answer:
     """The label of a choice, as `scoring.choice` reads it."""
     return choice_in(reply, question.choices)
+
+
+def choice_or_short(reply: Reply, question: Question) -> Answer:
+    """A choice where the question has choices, else a short answer."""
+    return choice(reply, question) if question.choices else short_answer(reply, question)
 
 
 def yes_no(reply: Reply, question: Question) -> Answer:

@@ -39,7 +39,7 @@ def relaxed(answer: str, reference: str) -> float:
     """
     said, wanted = _number(answer), _number(reference)
     if said is None or wanted is None:
-        return float(_words(answer) == _words(reference))
+        return float(same_words(answer, reference))
     value, percent = said
     target, target_percent = wanted
     scales = (1.0,) if percent == target_percent else (1.0, 0.01) if percent else (1.0, 100.0)
@@ -52,6 +52,11 @@ def _number(text: str) -> tuple[float, bool] | None:
     if not found or not found[2][:2].strip(".eE"):
         return None
     return float(found[1] + found[2].replace(",", "")), bool(found[3])
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts are the same but for case, spaces and outer punctuation."""
+    return _words(one) == _words(other)
 
 
 def _words(text: str) -> str:

@@ -13,7 +13,8 @@ SMALL: Final = {word: value for value, word in enumerate(f"{_ONES} eighteen nine
 """The words of the numbers that have one, up to ninety."""
 _LARGE: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _WORD = "|".join(sorted((*SMALL, "hundred", *_LARGE), key=len, reverse=True))
-_SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
+SPELLED = re.compile(rf"(?<![\w-])(?:{_WORD})(?:(?:,? (?:and )?|-)(?:{_WORD})\b)*(?![\w-])", re.IGNORECASE)
+"""A number in words; some match that spell none."""
 _APART = re.compile(r"\d(?<![\w.,:/+-]\d)(?<!\d \d)(?:(?:, ?| - |[ -])\d){2,11}(?![\w/-]|[ .,:]\d)")
 _SPLIT = re.compile(r"[\s,-]+(?:and )?")
 _NOT_DIGIT = re.compile(r"\D+")
@@ -23,7 +24,7 @@ DIGITS: Final = 12
 
 def value_of(words: str) -> str | None:
     """The number that `words` spell, in digits; None where they spell none or several."""
-    return _value(_SPLIT.split(words.lower())) if _SPELLED.fullmatch(words) else None
+    return _value(_SPLIT.split(words.lower())) if SPELLED.fullmatch(words) else None
 
 
 def with_digits(text: str, wanted: str) -> str:
@@ -38,7 +39,7 @@ def with_digits(text: str, wanted: str) -> str:
     if not (wanted.isdecimal() and 1 < len(wanted) <= DIGITS):
         return text
     text = _APART.sub(lambda found: wanted if _NOT_DIGIT.sub("", found[0]) == wanted else found[0], text)
-    return _SPELLED.sub(digits, text)
+    return SPELLED.sub(digits, text)
 
 
 def _value(words: list[str]) -> str | None:

@@ -1,0 +1,382 @@
+"""Numbers, formulas and short answers as people write them, and the published rules for open answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
+from vqa_client.scoring.formulas import Dialect, NoValueError, value_of
+from vqa_client.scoring.maths import number_of, same_maths
+from vqa_client.scoring.numbers import formula, number, numbers
+from vqa_client.scoring.published import mathvision, mathvista
+from vqa_client.scoring.reply import reply_from
+from vqa_client.types import Completion, Question
+
+BIRDS = Question(id="1", text="How many birds are there in the image?", references=("3",))
+SAME = [
+    ("60", "60"),
+    ("60.", "60"),
+    ("$60$", "60"),
+    ("\\(60\\)", "60"),
+    ("60^\\circ", "60"),
+    ("60°", "60"),
+    ("60 degrees", "60"),
+    ("60 cm", "60"),
+    ("60\\text{ cm}", "60"),
+    ("60 \\mathrm{~cm}^2", "60"),
+    ("x = 60", "60"),
+    ("x \\approx 60", "60"),
+    ("sixty", "60"),
+    ("\\frac{1}{2}", "0.5"),
+    ("1/2", "\\frac{1}{2}"),
+    ("0.5", "\\dfrac12"),
+    ("½", "0.5"),
+    ("\\frac{\\sqrt{3}}{2}", "\\sqrt{3}/2"),
+    ("sqrt(3)/2", "\\frac{\\sqrt3}{2}"),
+    ("√12", "2√3"),
+    ("2\\sqrt{3}", "\\sqrt{12}"),
+    ("1.41", "\\sqrt{2}"),
+    ("3.14", "\\pi"),
+    ("3.1416", "\\pi"),
+    ("3π", "3\\pi"),
+    ("3 pi", "3\\pi"),
+    ("9.42", "3\\pi"),
+    ("1,000", "1000"),
+    ("1{,}000", "1000"),
+    ("1000", "1,000"),
+    ("50\\%", "0.5"),
+    ("50%", "50"),
+    ("50 percent", "50%"),
+    ("1 1/2", "1.5"),
+    ("1\\frac{1}{2}", "1.5"),
+    ("-\\frac{1}{2}", "-0.5"),
+    ("−3", "-3"),
+    ("x+1", "1+x"),
+    ("(x+1)^2", "x^2+2x+1"),
+    ("2x", "x*2"),
+    ("y=2x+1", "2x+1"),
+    ("(3,4)", "(3, 4)"),
+    ("3, -2", "-2, 3"),
+    ("x=3 or x=-2", "3,-2"),
+    ("\\{1,2\\}", "2, 1"),
+    ("3 and 4", "4, 3"),
+    ("2:3", "2/3"),
+    ("2^{10}", "1024"),
+    ("1.2e3", "1200"),
+    ("1.2\\times10^3", "1200"),
+    ("\\infty", "∞"),
+    ("infinity", "\\infty"),
+    ("about 5", "5"),
+    ("$5", "5"),
+    ("5 dollars", "5"),
+    ("B", "b"),
+    ("Triangle.", "triangle"),
+    ("0.333", "\\frac{1}{3}"),
+    ("1.2", "1.2"),
+    ("1.15", "1.2"),
+    ("1.249", "1.2"),
+    ("\\left(\\frac{1}{2},3\\right)", "(0.5,3)"),
+    ("\\boxed{7}", "7"),
+    ("5!", "120"),
+    ("|3|", "3"),
+    ("\\sin 30", "\\sin(30)"),
+    ("12 m/s", "12"),
+    ("12 m", "12 m"),
+    ("7 students", "7"),
+    ("180-2x", "180 - 2x"),
+    ("90^\\circ - \\theta", "90 - \\theta"),
+    ("a+b", "b+a"),
+    ("2ab", "2ba"),
+    ("\\log_2 8", "3"),
+    ("e^{0}", "1"),
+    ("-(-3)", "3"),
+    ("three", "3"),
+    ("0", "0.0"),
+    ("\\text{yes}", "Yes"),
+    ("10^{-2}", "0.01"),
+    ("3x^2", "3 x^{2}"),
+    ("(-∞, 3)", "(-\\infty,3)"),
+    ("4 : 1", "4:1"),
+    ("4", "4/1"),
+    ("approximately 3.46", "2\\sqrt{3}"),
+    ("36\\pi \\text{ cm}^3", "36\\pi"),
+    ("n", "n"),
+    ("120°", "120"),
+    ("120 sq. units", "120"),
+    ("$\\frac{7}{3}$ units", "7/3"),
+    ("12.50", "12.5"),
+    ("+5", "5"),
+]
+DIFFERENT = [
+    ("61", "60"),
+    ("-60", "60"),
+    ("1.4", "\\sqrt{2}"),
+    ("0.3", "\\frac{1}{3}"),
+    ("x+1", "x+2"),
+    ("y+1", "x+1"),
+    ("(4,3)", "(3,4)"),
+    ("3", "3,4"),
+    ("3,4,5", "3,4"),
+    ("12 cm", "12 m"),
+    ("2x", "2"),
+    ("", "0"),
+    ("0", "1"),
+    ("60.4", "60"),
+    ("listen", "silent"),
+    ("square", "triangle"),
+    ("2pi", "2"),
+    (
+        "9" * 5000,
+        "9",
+    ),
+    ("9^{9^{9}}", "1"),
+    (
+        "(" * 300,
+        "1",
+    ),
+    ("1/0", "0"),
+    ("nan", "0"),
+    ("sixty one", "60"),
+    ("B", "A"),
+    ("5 or 6", "5"),
+    ("x^2", "x^3"),
+    ("50%", "5"),
+    ("1.1", "1.2"),
+    ("10", "1,0"),
+    ("3:2", "2:3"),
+    ("x=2, y=3", "3"),
+    ("no", "1"),
+]
+COUNTS = [
+    ("3", "3"),
+    ("Three", "3"),
+    ("three.", "3"),
+    ("**3**", "3"),
+    ("3 birds", "3"),
+    ("There are 3 birds.", "3"),
+    ("There are three birds in the image.", "3"),
+    ("I count 3.", "3"),
+    ("The answer is 3.", "3"),
+    ("**Answer:** 3", "3"),
+    ("Answer: three", "3"),
+    ("\\boxed{3}", "3"),
+    ("<think>4 or 5</think>3", "3"),
+    ("There are 2 adults and 1 child, so 3 in total.", "3"),
+    ("There are 3 birds and 2 dogs.", "3"),
+    ("2 + 1 = 3", "3"),
+    ("I see 2 on the left and 1 on the right. So there are 3.", "3"),
+    ("1. a red bird\n2. a blue bird\n3. a green bird\n\nTotal: 3", "3"),
+    ("No birds are visible.", "0"),
+    ("There are no birds in the image.", "0"),
+    ("None", "0"),
+    ("zero", "0"),
+    ("1,234", "1234"),
+    ("1,234 birds", "1234"),
+    ("In image 1 there are 3 birds", "3"),
+    ("twenty-one", "21"),
+    ("There is one bird.", "1"),
+    ("One of the animals is a dog; there are 3 birds", "3"),
+    ("3 or 4", None),
+    ("I don't know", None),
+    ("", None),
+    ("many", None),
+    ("A total of 3 birds", "3"),
+    ("The total number of birds is 3.", "3"),
+    ("approximately 3", "3"),
+    ("$3$", "3"),
+    ("3.0", "3.0"),
+    ("-3", "-3"),
+    ("Between 3 and 5 birds.", None),
+    ("The image shows a flock. Counting each: 1, 2, 3. There are 3 birds.", "3"),
+    ("H2O has 3", "3"),
+    ('{"answer": 3}', "3"),
+    ("There are exactly three small birds", "3"),
+    ("So the final answer is: **3**", "3"),
+    ("3!", "3"),
+    ("the count is 3", "3"),
+    ("1 bird on the wire, 2 birds on the ground, 3 birds altogether.", "3"),
+    ("We have 2 red + 1 blue.\nTherefore, there are 3 birds.", "3"),
+    ("Let me count. I can see 5 people and 3 birds.", "3"),
+    ("In 2019 there were 3 birds", "3"),
+    ("The reply is 1.5 m", "1.5"),
+    ("3\n", "3"),
+    ("Three (3)", "3"),
+    ("3 (three)", "3"),
+    ("The answer is 3 because 1+2=3", "3"),
+    ("The answer is 3, not 4.", None),
+]
+FORMULAS = [
+    ("5", "5"),
+    ("\\boxed{\\frac{1}{2}}", "0.5"),
+    ("We have $x+2=7$.\n\nTherefore, $x=5$.", "5"),
+    ("The answer is $\\frac{3}{4}$.", "3/4"),
+    ("**Answer:** 5 cm", "5"),
+    ("So the area is 12 square units.", "12"),
+    ("Step 1: 2+3=5. Step 2: 5*2 = 10", "10"),
+    ("The answer is 5 because 2+3=5.", "5"),
+    ("Long explanation here that goes nowhere at all, sorry about it.", None),
+    ("First we compute the sum of all the numbers, thus \\(n = 8\\).", "8"),
+    ("Using Pythagoras the hypotenuse equals $\\sqrt{3^2+4^2} = 5$", "5"),
+    ("\\[\\boxed{(3,4)}\\]", "(3,4)"),
+    ("The final answer is: $$7$$", "7"),
+    ("Final Answer: x = 4", "4"),
+    ("### Answer\n\n42", "42"),
+]
+VALUES = [
+    ("2^3^2", 64),
+    ("-3^2", -9),
+    ("1/2\\pi", 1 / (2 * 3.141592653589793)),
+    ("2:3:4", 2 / 3 / 4),
+    ("1,234.5", 1234.5),
+    ("3!!", 720),
+    ("\\lfloor 2.5 \\rfloor", 2),
+    ("\\sqrt[3]{27}", 3),
+    ("\\binom{5}{2}", 10),
+    ("\\log_{2}8", 3),
+    ("1\\frac{1}{2}", 1.5),
+    ("|2-5|", 3),
+    ("12\\%", 0.12),
+    ("", None),
+    ("5 @", None),
+    ("(" * 60 + "1", None),
+    ("9^{9^{9}}", None),
+    ("1000!", None),
+    ("1/0", None),
+    ("\\sqrt{-1}", None),
+    ("7" * 401, None),
+]
+LATEX_SYMPY = [
+    ("60cm", None),
+    ("\\frac{120}{2}", 60),
+    ("1\\frac{1}{2}", 0.5),
+    ("\\frac12", None),
+    ("50\\%", 0.5),
+    ("5)", 5),
+    ("5}3", 5),
+    ("(5", None),
+    ("2:3", 0.67),
+    ("x=5", 5),
+    ("y=x=5", 5),
+    ("5=x", None),
+    ("e^2", 7.39),
+    ("e", None),
+    ("\\pi r", None),
+    ("2\\tau", 12.57),
+    ("\\log8", 0.9),
+    ("\\sin30\\times2", -0.3),
+    ("\\tan^{-1}(1)", 0.79),
+    ("|3|", None),
+    ("1 000", 0),
+    ("5'3", 15),
+    ("2^(3)", None),
+    ("2^23", 8388608),
+    ("(-8)^{1/3}", None),
+    ("$5$", 5),
+    ("5\\$", None),
+    ("\\ln{10}", None),
+]
+"""What latex2sympy2 1.9.1 makes of a text, evaluated and rounded as the published script does."""
+PLAIN = Dialect(names={"\\pi": 3.141592653589793}, functions={}, lenient=True)
+
+
+def stopped(reply: str) -> Any:
+    return reply_from(Completion(text=reply, finish_reason="stop"))
+
+
+@pytest.mark.parametrize(("answer", "reference"), SAME)
+def test_answers_that_say_the_same(answer: str, reference: str) -> None:
+    assert same_maths(answer, reference) == 1
+
+
+@pytest.mark.parametrize(("answer", "reference"), DIFFERENT)
+def test_answers_that_differ(answer: str, reference: str) -> None:
+    assert same_maths(answer, reference) == 0
+
+
+@pytest.mark.parametrize(("reply", "answer"), COUNTS)
+def test_a_number_is_read_where_it_is_said_clearly(reply: str, answer: str | None) -> None:
+    found = number(stopped(reply), BIRDS) if reply else None
+    assert (found.text if found else None) == answer
+
+
+def test_a_cut_reply_gives_only_what_it_declared() -> None:
+    for text, answer in (("There are 3", None), ("The answer is 3. To see why, consider", "3")):
+        assert number(reply_from(Completion(text=text, finish_reason="length")), BIRDS).text == answer
+
+
+@pytest.mark.parametrize(("reply", "reference"), FORMULAS)
+def test_a_formula_is_read_where_it_is_the_answer(reply: str, reference: str | None) -> None:
+    answer = formula(stopped(reply), BIRDS).text
+    assert answer is None if reference is None else answer and same_maths(answer, reference)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("[0, 2, 1]", "[0, 2, 1]"),
+        ("The list is [1,2.5].", "[1, 2.5]"),
+        ("First [1], then [2, 3]", "[2, 3]"),
+        ("0, 2, three", "[0, 2, 3]"),
+        ("[a, b]", None),
+        ("none", None),
+    ],
+)
+def test_a_list_of_numbers_is_read(reply: str, answer: str | None) -> None:
+    assert numbers(stopped(reply), BIRDS).text == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("fourteen", 14), ("−2", -2), ("3/4", 0.75), ("14 %", 14), ("2 dozen", 24), ("1.2 million", 1.2e6), ("x", None)],
+)
+def test_a_number_has_a_value(text: str, value: float | None) -> None:
+    assert number_of(text) == value
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES)
+def test_a_formula_has_a_value_that_is_quick_to_compute(text: str, value: float | None) -> None:
+    if value is None:
+        with pytest.raises(NoValueError):
+            value_of(text, PLAIN)
+    else:
+        assert value_of(text, PLAIN) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("text", "value"), LATEX_SYMPY)
+def test_mathvisions_values_are_those_of_latex2sympy(text: str, value: float | None) -> None:
+    assert mathvision.equal(text, f"{value}") == (value is not None)
+
+
+@needs_goldens
+def test_mathvisions_published_rule() -> None:
+    cases = list(golden("mathvision"))
+    assert len(cases) == 252
+    for case in cases:
+        answer = mathvision.extracted(case["prediction"])
+        right = mathvision.right(answer, case["reference"], case["options"])
+        assert (answer, right) == (case["model_answer"], case["expected"]), case
+
+
+@needs_goldens
+def test_mathvistas_published_rule() -> None:
+    cases = list(golden("mathvista"))
+    assert len(cases) == 86
+    for case in cases:
+        kind = case["question_type"], case["answer_type"], case["choices"] or ()
+        normalised = mathvista.normalised(case["extraction"], *kind, case["precision"])
+        assert (normalised, normalised == case["reference"]) == (case["normalized"], case["expected"]), case
+        quick = mathvista.quick_extraction(case["extraction"], *kind)
+        assert ("<JUDGE>" if quick is None else quick) == case["extract_quick_from_response"], case
+
+
+@needs_goldens
+def test_mathvistas_rule_gives_bards_published_score() -> None:
+    rows = json.loads((GOLDENS.parent / "other" / "mathvista_output_bard.json").read_text(encoding="utf-8"))
+    right = 0
+    for row in rows.values():
+        kind = row["question_type"], row["answer_type"], row["choices"] or ()
+        is_right = mathvista.normalised(row["extraction"], *kind, row["precision"]) == row["answer"]
+        assert is_right == row["true_false"], row["pid"]
+        right += is_right
+    assert (right, len(rows)) == (348, 1000)

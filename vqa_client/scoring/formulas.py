@@ -1,0 +1,201 @@
+"""The value of a formula in LaTeX, such as "\\frac{\\sqrt{3}}{2}", read in linear time and without running code.
+
+A formula is sums, products (written or not), powers, fractions, roots and functions of numbers and names; a `Dialect`
+says which. No recursion goes deeper than `_MOST_DEPTH` brackets, and no number grows beyond `_MOST_BITS` bits.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+Value = int | float
+MOST_LENGTH: Final = 400
+"""Characters of a formula; a longer text is prose."""
+_MOST_DEPTH: Final = 40
+_MOST_BITS: Final = 10_000
+_MOST_FACTORIAL: Final = 500
+_TOKEN = re.compile(
+    r"(?P<number>[0-9]*(?:,[0-9]{3})*\.[0-9]+|[0-9]+(?:,[0-9]{3})*)|\\(?P<command>[A-Za-z]+|.)|(?P<sign>[^\s\\])",
+    re.DOTALL,
+)
+_IGNORED: Final = frozenset(("\\left", "\\right", "\\,", "\\quad", "\\qquad", "\\displaystyle", "$", "~", "'"))
+_TIMES: Final = frozenset(("*", "\\times", "\\cdot"))
+_OVER: Final = frozenset(("/", ":", "\\div"))
+_PAIRS: Final = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
+_FRACTIONS: Final = frozenset(("\\frac", "\\dfrac", "\\tfrac"))
+
+
+class Dialect(Struct, frozen=True):
+    """What names and functions are worth, and which tokens end a formula early: what follows one is not read.
+
+    `lenient` also takes what people write: "\\frac12", "2^-1", "|3|", "5%", and "1\\frac{1}{2}" for one and a half.
+    """
+
+    names: Mapping[str, Value]
+    functions: Mapping[str, Callable[[Value], Value]]
+    ends: frozenset[str] = frozenset()
+    lenient: bool = False
+
+
+class NoValueError(ValueError):
+    """A text is not a formula, or has no value that can be computed."""
+
+
+def value_of(formula: str, dialect: Dialect) -> Value:
+    """The value of a formula; raises NoValueError where it has none."""
+    if len(formula) > MOST_LENGTH:
+        raise NoValueError(f"longer than {MOST_LENGTH} characters")
+    reader = _Reader(formula, dialect)
+    try:
+        value = reader.sum()
+    except (ArithmeticError, ValueError, TypeError) as error:
+        raise NoValueError(str(error)) from None
+    if (reader.token and reader.token not in dialect.ends) or not isinstance(value, int | float):
+        raise NoValueError(f"there is no value in {reader.token or value}")
+    return value
+
+
+class _Reader:
+    """Reads a formula from left to right, with a method for each rank of operators."""
+
+    def __init__(self, formula: str, dialect: Dialect) -> None:
+        tokens = [found["number"] or found["sign"] or f"\\{found['command']}" for found in _TOKEN.finditer(formula)]
+        self._tokens = [token for token in tokens if token not in _IGNORED]
+        self._place = self._depth = 0
+        self._dialect = dialect
+
+    @property
+    def token(self) -> str:
+        """The next token, "" at the end."""
+        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+
+    def sum(self) -> Value:
+        """Terms that are added and subtracted."""
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise NoValueError("nested too deeply")
+        value = self._product()
+        while self.token in ("+", "-"):
+            value = value + self._product() if self._take() == "+" else value - self._product()
+        self._depth -= 1
+        return value
+
+    def _product(self) -> Value:
+        value = self._signed()
+        while self.token in _TIMES or self.token in _OVER:
+            value = value * self._signed() if self._take() in _TIMES else value / self._signed()
+        return value
+
+    def _signed(self) -> Value:
+        sign = 1
+        while self.token in ("+", "-"):
+            sign = -sign if self._take() == "-" else sign
+        value = self._power()
+        while self._starts_factor():
+            mixed = self._dialect.lenient and self.token in _FRACTIONS and isinstance(value, int)
+            value = value + self._power() if mixed else value * self._power()
+        return sign * value
+
+    def _starts_factor(self) -> bool:
+        token = self.token
+        if token[:1] == "\\" and token[1:].isalpha():
+            return token not in _TIMES | _OVER | self._dialect.ends and not token.startswith("\\r")
+        return token[:1].isalnum() or (token[:1] == "." and len(token) > 1) or token in _PAIRS
+
+    def _power(self) -> Value:
+        value = self._atom()
+        while self.token in ("^", "!"):
+            value = _raised(value, self._exponent()) if self._take() == "^" else math.factorial(_counted(value))
+        return value
+
+    def _exponent(self) -> Value:
+        if self._dialect.lenient and self.token == "-":
+            self._take()
+            return -self._atom()
+        if not (self._dialect.lenient or self.token == "{" or self.token[:1] in "0123456789." or self.token == "\\pi"):
+            raise NoValueError("an exponent without braces")
+        return self._within("}") if self.token == "{" and self._take() else self._atom()
+
+    def _atom(self) -> Value:
+        token = self._take()
+        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
+            digits = token.replace(",", "")
+            percent = self.token == "\\%" or (self._dialect.lenient and self.token == "%")
+            value = float(digits) / (100 if percent and self._take() else 1)
+            return int(digits) if digits.isdigit() and not percent else int(value) if value.is_integer() else value
+        if token in _PAIRS or (token == "|" and self._dialect.lenient):
+            return self._round(token, self._within(_PAIRS.get(token, "|")))
+        if token in _FRACTIONS:
+            return self._argument() / self._argument()
+        if token == "\\binom":
+            return math.comb(_counted(self._argument()), _counted(self._argument()))
+        if token == "\\sqrt":
+            degree = self._within("]") if self.token == "[" and self._take() else 2
+            return _raised(self._argument(), 1 / degree)
+        if token == "\\log":
+            base = self._exponent() if self.token == "_" and self._take() else 10
+            return math.log(self._operand(), base)
+        if token == "e" and self.token == "^":
+            return math.e
+        if token in self._dialect.functions:
+            return self._applied(token)
+        if token in self._dialect.names:
+            return self._dialect.names[token]
+        raise NoValueError(f"{token or 'nothing'} has no value")
+
+    def _applied(self, name: str) -> Value:
+        """A function of what follows; the power that comes between, of which -1 is the inverse."""
+        power = self._exponent() if self.token == "^" and self._take() else 1
+        name, power = (f"\\arc{name[1:]}", 1) if power == -1 else (name, power)
+        function = self._dialect.functions.get(name)
+        if function is None:
+            raise NoValueError(f"{name} has no value")
+        return _raised(function(self._operand()), power)
+
+    def _operand(self) -> Value:
+        return self._within(")") if self.token == "(" and self._take() else self._product()
+
+    def _argument(self) -> Value:
+        """What is in braces, or the next digit or name, as TeX takes it."""
+        if self.token == "{":
+            self._take()
+            return self._within("}")
+        if not self._dialect.lenient:
+            raise NoValueError("an argument without braces")
+        if self.token.isdigit():
+            digit, rest = self.token[0], self.token[1:]
+            self._tokens[self._place : self._place + 1] = [digit, rest] if rest else [digit]
+        return self._atom()
+
+    def _round(self, opening: str, value: Value) -> Value:
+        if opening in ("\\lfloor", "\\lceil"):
+            return math.floor(value) if opening == "\\lfloor" else math.ceil(value)
+        return abs(value) if opening == "|" else value
+
+    def _within(self, closing: str) -> Value:
+        value = self.sum()
+        if self._take() != closing:
+            raise NoValueError(f"{closing} is missing")
+        return value
+
+    def _take(self) -> str:
+        token = self.token
+        self._place += 1
+        return token
+
+
+def _raised(base: Value, exponent: Value) -> Value:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * abs(exponent) > _MOST_BITS:
+        raise NoValueError("the power is too large")
+    raised: Value = base**exponent
+    return raised
+
+
+def _counted(value: Value) -> int:
+    """A whole number that a factorial can be of."""
+    if not isinstance(value, int) or value > _MOST_FACTORIAL:
+        raise NoValueError(f"{value} is not a small whole number")
+    return value

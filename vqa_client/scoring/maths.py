@@ -1,0 +1,168 @@
+"""Whether two short answers of mathematics are the same, as people write them: LaTeX or not, with units or without.
+
+Formulas are equal where their values are, those with letters where they agree for several values of each letter. A
+decimal may be rounded, to two places or more where the exact value is asked for. Several values are compared one by
+one: in order within brackets, in any order without.
+"""
+
+import math
+import re
+from typing import Final
+
+from vqa_client.scoring.formulas import MOST_LENGTH, Dialect, NoValueError, Value, value_of
+from vqa_client.scoring.short_answers import same_words
+from vqa_client.scoring.strict import number_words
+
+_LETTERS: Final = "abcdfghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_GREEK: Final = "alpha beta gamma delta epsilon theta lambda mu phi varphi rho sigma omega"
+_FUNCTIONS: Final = {
+    **{f"\\{name}": getattr(math, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp")},
+    **{f"\\arc{name}": getattr(math, f"a{name}") for name in ("sin", "cos", "tan")},
+    "\\ln": math.log,
+}
+_MOST_PARTS: Final = 6
+_SIGNS: Final = (
+    *(("−", "-"), ("–", "-"), ("×", "*"), ("·", "*"), ("⋅", "*"), ("÷", "/"), ("π", "\\pi "), ("∞", "\\infty ")),
+    *(("√", "sqrt"), ("²", "^2"), ("³", "^3"), ("½", "\\frac{1}{2}"), ("¼", "\\frac{1}{4}"), ("¾", "\\frac{3}{4}")),
+    *(("^{\\circ}", " "), ("^\\circ", " "), ("\\circ", " "), ("\\degree", " "), ("°", " "), ("{,}", ",")),
+    *(("\\$", ""), ("$", ""), ("€", ""), ("£", ""), ("\\(", ""), ("\\)", ""), ("\\[", ""), ("\\]", "")),
+    *(("\\left", ""), ("\\right", ""), ("\\!", ""), ("\\,", " "), ("\\;", " "), ("\\:", " "), ("\\ ", " "), ("~", " ")),
+    *(("\\approx", "="), ("≈", "="), ("\\infty", "infinity")),
+)
+_COMMAND = re.compile(r"\\(?:text|math|operatorname|mbox|textbf|boldsymbol|boxed)[a-z]{0,6}\s{0,9}\{([^{}]*)\}")
+_MULTIPLES: Final = {"dozen": 12, "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_WRITTEN: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), written)
+    for pattern, written in (
+        (r"^(?:(?:it|the answer) is|is|are|about|approximately|approx\.?|roughly|around|exactly)\s", ""),
+        (r"^(?:minus|negative)\s", "-"),
+        (r"\bper ?cent\b", "%"),
+        (r"(?<![\\a-z])sqrt\s?(\d[\d.]*)", r"\\sqrt{\1}"),
+        (r"(?<![\\a-z])(pi|sqrt|sin|cos|tan|ln|log|theta|alpha|beta)(?![a-z])", r"\\\1 "),
+        (r"(?<![\d.])(\d+)\s+(\d+)/(\d+)", r"(\1+\2/\3)"),
+        (r"(\d)e([-+]?\d+)", r"\1*10^{\2}"),
+        *((rf"(\d)\s?{word}\b", rf"\1*{times}") for word, times in _MULTIPLES.items()),
+    )
+)
+"""What is written without LaTeX."""
+_UNIT = re.compile(r"(?:(?<=[\d)}.%])|(?<=\\pi))\s*(?P<unit>[A-Za-z][A-Za-z\s/.*^{}\d-]*)$")
+_DECIMAL = re.compile(r"[-+]?[\d,]*\.(\d+)")
+_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+_ONE_LETTER_UNITS: Final = frozenset("mgslthdLNJWVAKCFT")
+_NAME = re.compile(r"[^,;]*=\s*")
+_APART = re.compile(r",(?!\d{3}(?!\d))|;|\b(?:and|or)\b")
+_BEFORE_BRACKETS = re.compile(r"[A-Za-z\s]{1,20}=\s*(?=\\?[(\[{])")
+_WITHIN = re.compile(r"\\?[(\[{](.*,.*)\\?[)\]}]", re.DOTALL)
+
+
+def _dialect(step: float) -> Dialect:
+    """Letters with values that no formula has by chance."""
+    names: dict[str, Value] = {letter: 1.1 + step * math.sqrt(2 + place) for place, letter in enumerate(_LETTERS)}
+    greek: dict[str, Value] = {f"\\{name}": 2.3 + step * math.sqrt(60 + n) for n, name in enumerate(_GREEK.split())}
+    constants: dict[str, Value] = {"\\pi": math.pi, "e": math.e}
+    return Dialect(names={**names, **greek, **constants}, functions=_FUNCTIONS, lenient=True)
+
+
+_NUMBERS: Final = Dialect(names={"\\pi": math.pi}, functions=_FUNCTIONS, lenient=True)
+_DIALECTS: Final = tuple(_dialect(step) for step in (0.37, 0.91, 1.7))
+
+
+def same_maths(answer: str, reference: str) -> float:
+    """1 where both say the same, else 0."""
+    if len(answer) > 2 * MOST_LENGTH or len(reference) > 2 * MOST_LENGTH:
+        return float(same_words(answer, reference))
+    said, wanted = _plain(answer), _plain(reference)
+    return float(same_words(answer, reference) or _equal(said, wanted) or _equal_parts(said, wanted))
+
+
+def number_of(text: str) -> Value | None:
+    """The value of a number or a formula without letters, in digits or words; None where it is neither.
+
+    A unit and a per cent sign at its end are left out.
+    """
+    if len(text) > MOST_LENGTH:
+        return None
+    plain = _without_unit(_plain(text))[0].rstrip("% \\")
+    words = number_words.value_of(plain)
+    try:
+        return int(words) if words else value_of(plain, _NUMBERS)
+    except NoValueError:
+        return None
+
+
+def _plain(text: str) -> str:
+    """A formula without what it is decorated with."""
+    text = text.strip()
+    for _ in range(3):
+        text = _COMMAND.sub(r" \1 ", text)
+    for old, new in _SIGNS:
+        text = text.replace(old, new)
+    text = " ".join(text.split()).strip("*` ").rstrip(".").rstrip()
+    for pattern, written in _WRITTEN:
+        text = pattern.sub(written, text)
+    return text
+
+
+def _equal(said: str, wanted: str) -> bool:
+    """Whether two formulas are equal; without its name where only one is given one ("x = 5"), and without units."""
+    if "=" not in said or "=" not in wanted:
+        said, wanted = (text if _APART.search(text) else _NAME.sub("", text) for text in (said, wanted))
+    if same_words(said, wanted) or _equal_values(said, wanted):
+        return True
+    (said, said_unit), (wanted, wanted_unit) = _without_unit(said), _without_unit(wanted)
+    if said_unit and wanted_unit and max(len(said_unit), len(wanted_unit)) < 4 and said_unit != wanted_unit:
+        return False
+    return _equal_values(number_words.value_of(said) or said, number_words.value_of(wanted) or wanted)
+
+
+def _equal_values(said: str, wanted: str) -> bool:
+    """Whether two formulas have the same value; "50%" is also the same as "50" and "0.5"."""
+    if "=" in said or _PROSE.search(said) or _PROSE.search(wanted):
+        return False
+    try:
+        pairs = [(value_of(said, dialect), value_of(wanted, dialect)) for dialect in _DIALECTS]
+    except NoValueError:
+        return False
+    scales = (1.0,) if ("%" in said) == ("%" in wanted) else (1.0, 100.0 if "%" in said else 0.01)
+    return any(all(_close(value * scale, target, said, wanted) for value, target in pairs) for scale in scales)
+
+
+def _close(value: Value, target: Value, said: str, wanted: str) -> bool:
+    """Equal, or equal when rounded to the places that a decimal has."""
+    if math.isclose(value, target, rel_tol=1e-9, abs_tol=1e-12):
+        return True
+    given, asked = _DECIMAL.fullmatch(said), _DECIMAL.fullmatch(wanted)
+    if asked:
+        places = len(asked[1])
+    elif given and len(given[1]) >= 2 and target != int(target):
+        places = len(given[1])
+    else:
+        return False
+    return abs(value - target) <= 0.5 * 10.0**-places * (1 + 1e-9)
+
+
+def _without_unit(text: str) -> tuple[str, str]:
+    """A text and the unit at its end, "" for none; single letters are mostly variables."""
+    found = _UNIT.search(text)
+    unit = found["unit"].strip() if found else ""
+    if found is None or _APART.search(unit) or (len(unit) == 1 and unit not in _ONE_LETTER_UNITS):
+        return text, ""
+    return text[: found.start()].strip(), unit
+
+
+def _equal_parts(said: str, wanted: str) -> bool:
+    """Whether two lists are equal: in order within brackets, else as sets."""
+    said, wanted = (_BEFORE_BRACKETS.sub("", text) for text in (said, wanted))
+    within, wanted_within = _WITHIN.fullmatch(said), _WITHIN.fullmatch(wanted)
+    parts = [part.strip() for part in _APART.split(within[1] if within else said)]
+    targets = [part.strip() for part in _APART.split(wanted_within[1] if wanted_within else wanted)]
+    if len(parts) != len(targets) or not 1 < len(parts) <= _MOST_PARTS or not all(parts) or not all(targets):
+        return False
+    if wanted_within is not None and not wanted.startswith(("{", "\\{")):
+        return all(map(_equal, parts, targets))
+    for part in parts:
+        place = next((place for place, target in enumerate(targets) if _equal(part, target)), None)
+        if place is None:
+            return False
+        del targets[place]
+    return True

@@ -1,0 +1,181 @@
+"""Readings of replies whose answer is a number, a list of numbers or a formula; what isn't said clearly stays unread.
+
+`number` takes, in this order: all that was said, where it is a number; what the reply declares ("the answer is 14");
+a total ("14 in total"); the number of what was asked for ("14 birds", for "How many birds ..."); the only number of the
+reply, or of its last sentence, of which what follows "=" counts. Numbers may be spelled out.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from vqa_client.scoring.maths import number_of
+from vqa_client.scoring.readings import choice, short_answer, whole_reply
+from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.strict.number_words import SPELLED, value_of
+from vqa_client.types import Answer, Question
+
+_NUMBER = re.compile(
+    r"(?<![\w.,/])(?:(?<![\w)%] )-)?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:/\d+)?(?![\d/]|[.,]\d|-?[A-Za-z_])"
+)
+_DECORATION = re.compile(r"\*{1,3}|`|\\[()\[\]]|\$|\\text\b|[{}]|^[ \t]*(?:#{1,6}|[-•])[ \t]+", re.MULTILINE)
+_NAMED = re.compile(
+    r"^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)"
+    r"|\b(?:image|figure|fig\.?|step|option|question|page|row|column|part|table|line|group)s? #?\d+:?",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Numbers of list items and of other things, which are not amounts."""
+_DECLARED = re.compile(
+    r"\b(?:answer|count|result)\b(?: is| would be| should be|:| =)+:?\s*([^\n]{1,80})", re.IGNORECASE
+)
+_TOTAL = re.compile(
+    r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
+    r"|(?<![\d,.])(-?\d[\d,.]*)(?: [a-z]{1,20}){0,4},? (?:in total|altogether|in all|overall)\b",
+    re.IGNORECASE,
+)
+_ASKED_FOR = re.compile(r"\b(?:how many|number of|count(?: of)?(?: all)?(?: the)?)\s([a-z' -]{1,60})", re.IGNORECASE)
+_NOT_NAMES: Final = frozenset(
+    {"are", "is", "do", "does", "did", "can", "were", "was", "have", "has", "in", "on", "at", "of", "that", "which"}
+    | {"with", "there", "you", "will", "would", "the"}
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_NONE = re.compile(r"(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)\b[^.\d]{0,60}\.?", re.IGNORECASE)
+_MOST_NUMBERS: Final = 1000
+_RANGE = re.compile(
+    rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}", re.IGNORECASE
+)
+_FORMULA = re.compile(r"\$\$?([^$]+)\$|\\[(\[]([^$]+?)\\[)\]]|=\s?([^=\n]+)\Z")
+_BECAUSE = re.compile(r",? (?:because|since|as|which|so|where)\b")
+_MOST_SHORT: Final = 40
+_LIST = re.compile(r"\[([^\[\]]*)\]")
+
+
+def number(reply: Reply, question: Question) -> Answer:
+    """The number that a reply gives as its answer, in digits."""
+    whole = whole_reply(reply, question)
+    text = _plain(reply.text)
+    if whole.status == "ok" and (value := _value(text)):
+        return Answer(text=value, rule="whole_reply", source=reply.source)
+    asked = _ASKED_FOR.search(question.text)
+    if whole.status == "ok" and asked and _NONE.fullmatch(text):
+        return Answer(text="0", rule="none", source=reply.source)
+    text = _in_digits(text)
+    found: tuple[str, ...] = ()
+    for name, numbers in _RULES:
+        if whole.status == "ok" or name == "declaration":
+            found = tuple(dict.fromkeys(numbers(text, asked[1] if asked else "")))
+            if len(found) == 1:
+                return Answer(text=found[0], rule=name, source=reply.source)
+    if whole.status != "ok":
+        return whole
+    return Answer(status="ambiguous" if found else "unparsed", rule="number", rivals=found, source=reply.source)
+
+
+def numbers(reply: Reply, question: Question) -> Answer:
+    """The last list of numbers in brackets, or all that was said where it is one: "[0, 2, 1.5]"."""
+    whole = whole_reply(reply, question)
+    for held in reversed(_LIST.findall(reply.text) or [reply.text]):
+        values = [_value(part) for part in held.split(",")] if held.count(",") < _MOST_NUMBERS else []
+        if whole.status == "ok" and values and all(values):
+            return Answer(text=f"[{', '.join(filter(None, values))}]", rule="list", source=reply.source)
+    return whole if whole.status != "ok" else Answer(status="unparsed", rule="list", source=reply.source)
+
+
+def formula(reply: Reply, question: Question) -> Answer:
+    """A choice where there are choices, else the formula that a reply gives as its answer.
+
+    That is what is boxed or otherwise set apart, what is declared, all of a short reply, or the only number or the last
+    formula of the last sentence.
+    """
+    if question.choices:
+        return choice(reply, question)
+    whole = short_answer(reply, question)
+    if whole.text is None or reply.text != reply.visible:
+        return whole
+    if whole.rule == "declaration":
+        return replace(whole, text=_BECAUSE.split(_SENTENCE_END.split(whole.text)[0])[0])
+    short = "\n" not in whole.text and len(whole.text) <= _MOST_SHORT
+    if short and len(whole.text.split()) < 4:
+        return whole
+    sentence = next(filter(None, reversed(_SENTENCE_END.split(whole.text))), "").rstrip(".")
+    formulas = [next(filter(None, found)) for found in _FORMULA.findall(sentence)] or [*_in(sentence)]
+    if formulas:
+        return replace(whole, text=formulas[-1], rule="last formula")
+    return whole if short else Answer(status="unparsed", rule="formula", source=reply.source)
+
+
+def _plain(text: str) -> str:
+    return _DECORATION.sub(" ", text.replace("−", "-")).strip() if number_of(text) is None else text
+
+
+def _value(text: str) -> str | None:
+    """A number as it is written, without commas, or the value of a formula."""
+    text = text.strip().rstrip(".!")
+    if _NUMBER.fullmatch(text) and "/" not in text:
+        return text.replace(",", "")
+    value = number_of(text)
+    return None if value is None else str(value)
+
+
+def _in_digits(text: str) -> str:
+    """The text with digits for number words; "one" is mostly a pronoun, and counts where it is the only number."""
+    text = _NAMED.sub(" ", text)
+    most = SPELLED.sub(lambda found: found[0] if found[0].lower() == "one" else value_of(found[0]) or found[0], text)
+    most = _RANGE.sub(" ", most)
+    return most if _NUMBER.search(most) else re.sub(r"\bone\b(?! of| can|'s)", "1", most, flags=re.IGNORECASE)
+
+
+def _declared(text: str, asked_for: str) -> Iterable[str]:
+    del asked_for
+    for found in reversed(_DECLARED.findall(text)):
+        if values := [_value(found)] if _value(found) else [*_in(_SENTENCE_END.split(found)[0])]:
+            return [value for value in values if value]
+    return ()
+
+
+def _total(text: str, asked_for: str) -> Iterable[str]:
+    del asked_for
+    return [(before or after).rstrip(".,").replace(",", "") for before, after in _TOTAL.findall(text)]
+
+
+def _counted(text: str, asked_for: str) -> Iterable[str]:
+    """Numbers directly before what the question counts, or one word away from it."""
+    names = []
+    for word in asked_for.lower().split():
+        if word in _NOT_NAMES:
+            break
+        names.append(word)
+    if not names:
+        return ()
+    stem = re.escape(names[-1].removesuffix("s").removesuffix("e"))
+    counted = re.compile(rf"({_NUMBER.pattern})(?: [\w-]+)? {stem}", re.IGNORECASE)
+    return [number.replace(",", "") for number in counted.findall(text)]
+
+
+def _in(text: str) -> Iterable[str]:
+    return [found[0].replace(",", "") for found in _NUMBER.finditer(text)]
+
+
+def _all(text: str, asked_for: str) -> Iterable[str]:
+    del asked_for
+    return _in(text)
+
+
+def _last(text: str, asked_for: str) -> Iterable[str]:
+    """Those of the last sentence that has any, after its last "="."""
+    del asked_for
+    for sentence in reversed(_SENTENCE_END.split(text)):
+        if found := [*_in(sentence.rpartition("=")[2])] or [*_in(sentence)]:
+            return found
+    return ()
+
+
+_RULES: Final[tuple[tuple[str, Callable[[str, str], Iterable[str]]], ...]] = (
+    ("declaration", _declared),
+    ("total", _total),
+    ("asked for", _counted),
+    ("only number", _all),
+    ("last sentence", _last),
+)

@@ -1,0 +1,165 @@
+"""MATH-Vision's published scorer: how it takes an answer from a reply, and when two formulas are equal.
+
+Source: evaluation/{evaluate,utils}.py of mathvision-cuhk/MATH-V (MIT), which turns LaTeX into Python text by
+latex2sympy2 and evaluates that. `formulas` reads the same values, without running what a model wrote.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
+
+_FLAGS: Final = ("the final answer is", "the answer is", "the correct answer is", "the answer should be")
+_UNITS: Final = ("^{\\circ}", "^\\circ", "{m}^3", "m^3", "{units}", "units", "{km}", "km")
+_REPLACED: Final = (
+    *((" ", ""), ("\\,", ""), ("∞", "\\infty"), ("+\\infty", "\\infty"), ("\\\\", "\\"), ("\n", "")),
+    *(("\\text", ""), ("\\mbox", ""), ("bmatrix", "pmatrix"), ("\\left", ""), ("\\right", "")),
+    *((unit, "") for unit in _UNITS),
+    *(
+        ("\\!", ""),
+        ("\\\\", "\\"),
+        ("tfrac", "frac"),
+        ("dfrac", "frac"),
+        ("\\$", ""),
+        ("$", ""),
+        ("\\%", ""),
+        ("{.", "{0."),
+    ),
+)
+"""What is replaced, in this order."""
+_FUNCTIONS: Final = "sin cos tan sinh cosh tanh"
+_PYTHON: Final = Dialect(
+    names={"\\pi": math.pi, "\\tau": math.tau},
+    functions={
+        **{f"\\{name}": getattr(math, name) for name in _FUNCTIONS.split()},
+        **{f"\\arc{name}": getattr(math, f"a{name}") for name in _FUNCTIONS.split()},
+        "\\exp": math.exp,
+    },
+    ends=frozenset((")", "]", "}", "\\}", "&", "\\\\", "_", ".", "\\to")),
+)
+"""What the script can evaluate: latex2sympy2 stops at `ends`, and knows no letters but these once it is Python."""
+_ASSIGNED = re.compile(r"\s*(?:(?!e\s*=|\\pi|\\tau)(?:[a-z]|\\[a-z]+)(?:_\w|_\{\w\})?\s*=\s*)+")
+
+
+def extracted(reply: str) -> str:
+    """The answer in a reply."""
+    text = reply.strip()
+    for letter in "ABCDE":
+        ends, starts = (f" {letter}.", f" ({letter})."), (f"{letter}\n", f"({letter})\n", f"({letter}) {letter}\n")
+        if text.endswith(ends) or text.startswith(starts):
+            text = letter
+    last = text.rpartition("is ")[2].rstrip(".")
+    if _is_float(last):
+        text = last
+    if "oxed{" not in text:
+        for flag in _FLAGS:
+            for form in (flag, flag.replace("the", "The")):
+                found, text = form in text, text.rpartition(form)[2].strip()
+                if found:
+                    text = text.partition("\n")[0].partition(". ")[0]
+    elif text.count("oxed{") > 1:
+        text = "\\boxed{" + text.rpartition("oxed{")[2]
+    text = _plain(text)
+    for brackets in ("()", "{}"):
+        for letter in "abcde":
+            text = text.replace(f"{brackets[0]}{letter}{brackets[1]}", letter)
+    return text.rstrip(".").lstrip(":").strip()
+
+
+def right(answer: str, reference: str, options: Sequence[str]) -> float:
+    """Whether an extracted answer equals the reference, or the option whose letter the reference is."""
+    option = options[ord(reference) - ord("A")] if options else ""
+    return float(equal(reference, answer) or equal(option, answer))
+
+
+def equal(one: str, other: str) -> bool:
+    """Equal texts, or equal values to two decimals."""
+    one, other = one.lower(), other.lower()
+    if not one.replace(" ", "") or not other.replace(" ", ""):
+        return False
+    if one.strip() == other.strip():
+        return True
+    one, other = _rounded_parts(one), _rounded_parts(other)
+    if one == other:
+        return True
+    try:
+        return _rounded(one) == _rounded(other)
+    except NoValueError:
+        return False
+
+
+def _rounded(formula: str) -> Value:
+    try:
+        return round(value_of(_ASSIGNED.sub("", formula, count=1) if "=" in formula else formula, _PYTHON), 2)
+    except OverflowError as error:
+        raise NoValueError(str(error)) from None
+
+
+def _rounded_parts(text: str) -> str:
+    """A tuple or list with its numbers rounded; the same text where that fails."""
+    if (text[0], text[-1]) not in (("(", ")"), ("[", "]")) or "," not in text[1:-1]:
+        return text
+    try:
+        parts = [
+            part if "infty" in part or part in ("a", "-a") else str(_rounded(part)) for part in text[1:-1].split(",")
+        ]
+    except NoValueError:
+        return text
+    return f"{text[0]}{','.join(parts)}{text[-1]}"
+
+
+def _plain(text: str) -> str:
+    """An answer in small letters without what LaTeX decorates it with."""
+    text = text.lower().replace("{}", "")
+    opened, closed = text.find("oxed{"), text.rfind("}")
+    if opened >= 0 and opened + len("oxed{") <= closed:
+        text = text[opened + len("oxed{") : closed]
+    closes, opens = text.find("}"), text.find("{")
+    if closes != -1 and (opens == -1 or closes < opens):
+        text = text[:closes]
+    text = text.rpartition("=")[2].rpartition("\\approx")[2]
+    for old, new in _REPLACED:
+        text = text.replace(old, new)
+    if not text:
+        return text
+    text = f"0{text}" if text[0] == "." else text
+    if "sqrt" in text:
+        text = _with_braced_fractions(re.sub(r"(\\sqrt)(?=[^{])(.)", r"\1{\2}", text, flags=re.DOTALL))
+    if text == "0.5":
+        return "\\frac{1}{2}"
+    over, slash, under = text.partition("/")
+    if slash and _is_plain_int(over) and _is_plain_int(under):
+        return f"\\frac{{{over}}}{{{under}}}"
+    return text
+
+
+def _with_braced_fractions(text: str) -> str:
+    head, *fractions = text.split("\\frac")
+    made = [head]
+    for after in fractions:
+        if not after.startswith("{") and len(after) < 2:
+            return text
+        if after.startswith("{"):
+            made.append(after)
+        elif after[1] == "{":
+            made.append(f"{{{after[0]}}}{after[1:]}")
+        else:
+            made.append(f"{{{after[0]}}}{{{after[1]}}}{after[2:]}")
+    return "\\frac".join(made)
+
+
+def _is_plain_int(text: str) -> bool:
+    try:
+        return str(int(text)) == text
+    except ValueError:
+        return False
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
