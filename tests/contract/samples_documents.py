@@ -12,9 +12,15 @@ def laid(files: dict[str, Any], pictures: dict[str, int]) -> Callable[[Path], No
     """Write files and pictures, given by their shades, where the authors have them."""
 
     def write(folder: Path) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
         for name in (*files, *pictures):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         for name, rows in files.items():
+            if name.endswith(".parquet"):
+                parquet.write_table(pa.Table.from_pylist(rows), folder / name)
+                continue
             lines = "".join(json.dumps(row) + "\n" for row in rows) if name.endswith(".jsonl") else json.dumps(rows)
             (folder / name).write_text(lines, encoding="utf-8")
         for name, shade in pictures.items():
@@ -111,6 +117,17 @@ def _located(number: int) -> dict[str, Any]:
         "evidence_pages": pages,
         "evidence_sources": sources,
         "images": [f"/elsewhere/pdf_pngs/4000-4999/4000/400000{number}_{page}.png" for page in (29, 30)],
+    }
+
+
+_LOCATED_ROWS = [_located(number) for number in range(len(_LOCATED))]
+
+
+def _page_pngs(folder: str) -> dict[str, int]:
+    return {
+        f"{folder}pdf_pngs/4000-4999/4000/400000{number}_{page}.png": 2 * number + page
+        for number in range(len(_LOCATED))
+        for page in (29, 30)
     }
 
 
@@ -220,14 +237,11 @@ SAMPLES: dict[str, Sample] = {
     ),
     "longdocurl": Sample(
         write={
-            0: laid(
-                {"LongDocURL.jsonl": [_located(number) for number in range(len(_LOCATED))]},
-                {
-                    f"pdf_pngs/4000-4999/4000/400000{number}_{page}.png": 2 * number + page
-                    for number in range(len(_LOCATED))
-                    for page in (29, 30)
-                },
-            )
+            0: laid({"LongDocURL.jsonl": _LOCATED_ROWS}, _page_pngs("")),
+            1: laid(
+                {"data/0.parquet": [{**row, "answer": str(row["answer"])} for row in _LOCATED_ROWS]},
+                _page_pngs("data/"),
+            ),
         }
     ),
     "textvqa": Sample(

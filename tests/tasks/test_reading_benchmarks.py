@@ -218,8 +218,24 @@ def test_mm_niahs_images_are_where_their_marks_are() -> None:
     question = mm_niah.question(row, Place("reasoning-image-val", 0, "val"))
     assert question.images == ("a.jpg", "f/c/1.jpg", "f/c/2.jpg")
     tail = "\nAnswer with the option's letter from the given choices directly."
-    asked = benchmark_of("mm-niah").formed("official").task().content(question)
-    assert asked == ("Old.", 1, "New.\nWhich?\nA. ", 2, "\nB. ", 3, tail)
+    for form, before in {"official": "Old.", "vlmevalkit": "Old.\n"}.items():
+        asked = benchmark_of("mm-niah").formed(form).task().content(question)
+        assert asked == (before, 1, "New.\nWhich?\nA. ", 2, "\nB. ", 3, tail)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: mm_niah.rules.pair("[1"), "expected a Python list of two, got '[1'"),
+        (lambda: mm_niah.rules.pair("[1]"), "expected a Python list of two, got '[1]'"),
+        (lambda: mm_niah.rules.written(99), "the answer 99 is the number of no choice"),
+        (lambda: charxiv.kinds.described(20, "a"), "there is no descriptive question 20; they are 1 to 19"),
+        (lambda: charxiv.kinds.of_reasoning(5, 1), "the answer type is 5, the source 1: they are 1 to 4 and 1 to 3"),
+    ],
+)
+def test_a_row_that_is_none_says_what_is_wrong(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        make()
 
 
 def test_mm_niahs_overall_counts_an_empty_cell_as_nothing_right() -> None:

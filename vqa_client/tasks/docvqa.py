@@ -73,6 +73,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with words of the page, as few as possible.",
     prompt_forms=FORMS,
     parse=short_answer,
+    measure="ANLS",
     metrics=METRICS,
     breakdowns=("question_type",),
     unit="page",

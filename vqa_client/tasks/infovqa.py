@@ -56,6 +56,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with words or numbers of the picture, as few as possible.",
     prompt_forms=FORMS,
     parse=short_answer,
+    measure="ANLS",
     metrics=METRICS,
     breakdowns=("answer_type", "operation"),
     submission=Submission(entry),

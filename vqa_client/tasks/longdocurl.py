@@ -33,13 +33,13 @@ class Row(Struct):
     task_tag: str
     images: tuple[str, ...]
     folder: Picture
-    start_end_idx: tuple[int, ...] = (1,)
+    start_end_idx: tuple[int, ...] = ()
     evidence_pages: tuple[int, ...] = ()
     evidence_sources: tuple[str, ...] = ()
 
 
 def question(row: Row, place: Place) -> Question:
-    first = row.start_end_idx[0]
+    first = row.start_end_idx[0] if row.start_end_idx else 1
     return Question(
         id=row.question_id,
         text=row.question,
@@ -61,11 +61,13 @@ BENCHMARK = Benchmark(
             columns={"folder": Beside("pdf_pngs")},
             home=Home("hf://dengchao/LongDocURL", "Apache-2.0", megabytes=50_000),
         ),
+        Form("data/*.parquet", columns={"folder": Beside("pdf_pngs")}),
         question=question,
     ),
     prompt="{question}\nAnswer in a few words, with a number, or with a list such as ['a', 'b'].",
     prompt_forms={"official": Prompt(interleaved), "vlmevalkit": Prompt(interleaved)},
     parse=short_answer,
+    measure="generalised accuracy",
     metrics=(
         Metric("accuracy", scored_by(rules.score), "by the rule for the format of the reference"),
         Metric("published", scored_by(rules.score), "of the tagged answer, else of the whole reply", read=verbatim),

@@ -18,7 +18,6 @@ from msgspec import Struct
 from vqa_client.benchmark import MEAN, Benchmark, Beside, Breakdown, Form, Home, Metric, Over, Picture, Place, Prompt
 from vqa_client.benchmark import Question, Total, mean_over, numbered, short_answer, tables, verbatim
 from vqa_client.scoring.published import mm_niah as rules
-from vqa_client.scoring.published.mmlongbench_doc import literal
 from vqa_client.tables.pictures import below
 
 
@@ -53,8 +52,8 @@ def question(row: Row, place: Place) -> Question:
 
 def of_pairs(row: Row, place: Place) -> Question:
     """VLMEvalKit's cells are pairs, of context and question, of texts and pictures to choose; `image` has them all."""
-    row.context, row.question = literal(row.question)
-    row.meta = row.meta.choosing(*literal(row.options))
+    row.context, row.question = rules.pair(row.question)
+    row.meta = row.meta.choosing(*rules.pair(row.options))
     return question(row, place)
 
 
@@ -65,7 +64,6 @@ def right(said: str, question: Question) -> float:
 FILES = {"images": Beside("images/{images_list}"), "folder": Beside("images")}
 TSV = {"id": "index", "images": "image", "options": "multi-choice options"}
 OURS = rules.asked("Answer with the letter alone.", "Answer with a JSON list of numbers.", "Answer in a few words.")
-PUBLISHED = Prompt(rules.asked(rules.LETTER, rules.SHORT, rules.SHORT), images="marked")
 CELLS = mean_over("length", Over("depth", MEAN, lambda cells: sum(cells.values()) / len(rules.DEPTHS)))
 BENCHMARK = Benchmark(
     name="mm-niah",
@@ -77,7 +75,7 @@ BENCHMARK = Benchmark(
         split="val",
     ),
     prompt=Prompt(OURS, images="marked"),
-    prompt_forms={"official": PUBLISHED, "vlmevalkit": PUBLISHED},
+    prompt_forms={name: Prompt(rules.published(before), images="marked") for name, before in rules.FORMS.items()},
     parse=short_answer,
     metrics=(
         Metric("accuracy", right, "by the kind of answer: a choice, a list of counts, or words"),

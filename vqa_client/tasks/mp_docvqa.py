@@ -72,6 +72,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with words of the pages, as few as possible. Then name the page, as in: Page: 1",
     prompt_forms={"lmms_eval": Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=32)},
     parse=answer_without_page,
+    measure="ANLS",
     metrics=(
         Metric("anls", best_of(anls_mp), "how near the answer is to the nearest reference, 0 below 0.5"),
         Metric("exact", best_of(exact_mp), "the same text"),

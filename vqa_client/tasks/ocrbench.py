@@ -70,6 +70,7 @@ BENCHMARK = Benchmark(
         "vlmevalkit": Prompt("{question}"),
     },
     parse=whole_reply,
+    measure="share of points",
     metrics=(
         Metric("accuracy", by(contains), "an answer is in the reply"),
         Metric("published", by(contains), "the same with all that the model wrote, thoughts too", read=verbatim),

@@ -62,6 +62,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with as few words as possible.",
     prompt_forms={"lmms_eval": Prompt(SHORT, max_tokens=16)},
     parse=short_answer,
+    measure="VQA accuracy",
     metrics=(
         Metric("accuracy", official, "how many of the ten gave the answer, 1 from three on", normalise=normalised),
         Metric("published", official, "the same of the whole reply", read=verbatim),

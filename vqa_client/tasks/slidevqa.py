@@ -7,7 +7,8 @@ Parquet, or VLMEvalKit's SLIDEVQA.tsv, whose ids are its own. NTT's evaluation l
      "arithmetic_expression": "None", "evidence_pages": [2], "reasoning_type": "Single-hop", "answer_type": "Non-Span"}
 
 Published: exact match and F1 of normalised answers (Tanaka et al., AAAI 2023), under "published" of the whole reply;
-what lmms-eval and VLMEvalKit compute is under their names. Their F1 isn't shown: it may exceed 1.
+what lmms-eval and VLMEvalKit compute is under their names. Their F1 isn't shown: it may exceed 1. lmms-eval shows the
+slides in grids, which are not made here.
 """
 
 import re
@@ -72,6 +73,7 @@ BENCHMARK = Benchmark(
         "vlmevalkit": Prompt("{question}"),
     },
     parse=short_answer,
+    measure="exact match",
     metrics=(
         Metric("em", em, "the same words, once normalised"),
         Metric("f1", f1, "how far the words overlap"),

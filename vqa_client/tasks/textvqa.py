@@ -67,6 +67,7 @@ BENCHMARK = Benchmark(
         "vlmevalkit": Prompt("{question}" + SHORT),
     },
     parse=short_answer,
+    measure="VQA accuracy",
     metrics=(
         Metric("accuracy", soft(evalai), "how many of the ten gave the answer, 1 from three on", normalise=evalai),
         Metric("published", soft(evalai), "the same of the whole reply", read=verbatim, normalise=evalai),

@@ -65,6 +65,8 @@ _INSTRUCTIONS: Final = {
 
 def described(number: int, location: str | Sequence[int]) -> str:
     """A descriptive question about the plot at a place: row and column from 1, (0, 0) for the only one, or words."""
+    if number not in DESCRIPTIVE:
+        raise ValueError(f"there is no descriptive question {number}; they are 1 to {len(DESCRIPTIVE)}")
     asked = DESCRIPTIVE[number]
     if number >= _WHOLE:
         return asked
@@ -95,7 +97,9 @@ def of_descriptive(number: int) -> dict[str, str]:
 
 
 def of_reasoning(answer_type: int, source: int) -> dict[str, str]:
-    """What is reported of a reasoning question."""
+    """What is reported of a reasoning question; raises ValueError for kinds that aren't known."""
+    if answer_type not in _ANSWER_TYPES or source not in _SOURCES:
+        raise ValueError(f"the answer type is {answer_type}, the source {source}: they are 1 to 4 and 1 to 3")
     return {"half": "reasoning", "answer_type": _ANSWER_TYPES[answer_type], "source": _SOURCES[source]}
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.scoring.published.mmlongbench_doc import UNREADABLE, literal
 from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.scoring.vqa_normalise import on_one_line, with_plain_words, without_punctuation
 from vqa_client.types import Question
@@ -31,8 +32,8 @@ TASKS: Final = {
     "visual-reasoning": "reasoning-image",
 }
 """What VLMEvalKit calls the tasks."""
-LETTER: Final = "Answer with the option's letter from the given choices directly."
-SHORT: Final = "Answer the question using a single word or phrase."
+FORMS: Final = {"official": "", "vlmevalkit": "\n"}
+"""What comes before an image in published forms of the prompt."""
 _EDGES: Final = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64)
 LENGTHS: Final = tuple(f"{thousands}k" for thousands in _EDGES)
 """Bins of the context's length in tokens, called by the least of each."""
@@ -81,19 +82,37 @@ def typed(answer: Any, *, counts: bool, chooses: bool) -> Any:
 def written(answer: str | int | list[Any]) -> str:
     """An answer as a model would give it: the letter of a choice, a JSON list, or the text."""
     if isinstance(answer, int):
+        if not 0 <= answer < len(ascii_uppercase):
+            raise ValueError(f"the answer {answer} is the number of no choice")
         return ascii_uppercase[answer]
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
 
 
-def asked(of_choices: str, of_list: str, otherwise: str) -> Callable[[Question], str]:
-    """The question, its choices, and what the answer has to be."""
+def asked(of_choices: str, of_list: str, otherwise: str, before_image: str = "") -> Callable[[Question], str]:
+    """The question, its choices, and what the answer has to be; a text comes before each image but those to choose."""
 
     def text(question: Question) -> str:
-        lines = [question.text, *(f"{label}. {text}" for label, text in question.choices.items())]
+        choices = (f"{label}. {text}" for label, text in question.choices.items())
         tail = of_choices if question.choices else of_list if isinstance(question.row.answer, list) else otherwise
-        return "\n".join((*lines, tail))
+        return "\n".join((question.text.replace("<image ", f"{before_image}<image "), *choices, tail))
 
     return text
+
+
+def published(before_image: str) -> Callable[[Question], str]:
+    """The same in the published wording."""
+    short = "Answer the question using a single word or phrase."
+    letter = "Answer with the option's letter from the given choices directly."
+    return asked(letter, short, short, before_image)
+
+
+def pair(cell: str) -> tuple[Any, Any]:
+    """The two members of a Python list in a cell; raises ValueError where it is none."""
+    try:
+        first, second = literal(cell)
+    except UNREADABLE:
+        raise ValueError(f"expected a Python list of two, got {cell[:60]!r}") from None
+    return first, second
 
 
 def score(reply: str, reference: str | int | list[Any]) -> float:
