@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vqa_client.scoring.published import (
     anls,
@@ -224,3 +226,13 @@ def test_a_rule_takes_any_reply(rule: Callable[..., float], given: tuple[Any, ..
 )
 def test_longdocurls_tags_are_read(reply: str, answer: Any) -> None:
     assert longdocurl.extracted(reply) == answer
+
+
+@given(st.text("abc", max_size=12), st.text("abc", max_size=12))
+def test_the_distance_is_that_of_the_whole_table(one: str, other: str) -> None:
+    row = list(range(len(other) + 1))
+    for number, sign in enumerate(one, 1):
+        before, row[0] = row[0], number
+        for at, wanted in enumerate(other, 1):
+            before, row[at] = row[at], before if sign == wanted else 1 + min(before, row[at], row[at - 1])
+    assert anls.distance(one, other) == row[-1]
