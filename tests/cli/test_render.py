@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.test_document_pages import pdf
 from vqa_client.cli.main import run_command
 
 pytest.importorskip("pypdfium2", reason="needs the extra `render`")
@@ -154,3 +155,23 @@ def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, c
     assert not list(output.rglob("*.tmp"))
     assert run_command(words) == 0
     assert len(list((output / "images").iterdir())) == 40
+
+
+def test_pages_of_pdf_files_are_drawn_once_and_broken_ones_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, output = tmp_path / "pdf", tmp_path / "pages"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(pdf(["one", "two"]))
+    (folder / "b.pdf").write_bytes(b"%PDF-1.4 and nothing else")
+    words = ["render", "--pdf", str(folder), "-o", str(output), "--workers", "1", "--dpi", "72"]
+    assert run_command(words) == 1
+    said = capsys.readouterr()
+    assert "2 pages at 72 dpi" in said.out
+    assert "b.pdf: PDFium can't open the document" in said.err
+    drawn = {path.name: path.stat().st_mtime_ns for path in (output / "images").iterdir()}
+    assert sorted(drawn) == ["a_page_001.png", "a_page_002.png"]
+    (folder / "b.pdf").unlink()
+    assert run_command(words) == 0
+    assert {path.name: path.stat().st_mtime_ns for path in (output / "images").iterdir()} == drawn
+    assert run_command(["render", "--pdf", str(folder), "--data_json", "x.json", "-o", str(output)]) == 2

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
 from vqa_client.cli.legibility import as_table, measure
 from vqa_client.cli.streams import emit, say
@@ -14,8 +15,9 @@ from vqa_client.pages.estimate import TOKEN_SIDES, estimate
 from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.legibility import check_reader
-from vqa_client.pages.render import Rendered, render_documents
+from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
 from vqa_client.pages.style import Style
+from vqa_client.parallel import in_processes
 from vqa_client.settings.pages import RenderSettings
 
 MEGABYTE = 1e6
@@ -28,6 +30,9 @@ def render(settings: RenderSettings) -> int:
 
 
 def _render(settings: RenderSettings) -> int:
+    if settings.pdf is not None:
+        return _draw_pdfs(settings, settings.pdf)
+    assert settings.data_json is not None  # one of the two is given
     documents = read_documents(settings.data_json)
     if settings.legibility:
         check_reader()
@@ -40,6 +45,19 @@ def _render(settings: RenderSettings) -> int:
         drawn = PageFolder(name=settings.output.name, path=settings.output / IMAGES)
         emit(as_table(measure((drawn,), settings.data_json, workers=settings.workers)))
     return EXIT_OK
+
+
+def _draw_pdfs(settings: RenderSettings, folder: Path) -> int:
+    """1 where a page can't be drawn, which is named."""
+    pages, faults = pdf_pages(folder, settings.output, dpi=settings.dpi, max_pages=settings.max_pages)
+    with files_progress("render", len(pages), noun="pages") as advance:
+        for fault in in_processes(draw_pdf_page, pages, workers=settings.workers):
+            faults += [fault] if fault else []
+            advance()
+    for fault in faults:
+        say(f"error: {safe(fault)}")
+    emit(f"{count(len(pages), 'page')} at {settings.dpi} dpi\n{settings.output}\n")
+    return EXIT_FAILED_QUESTIONS if faults else EXIT_OK
 
 
 def style(settings: RenderSettings) -> Style:
@@ -63,6 +81,7 @@ def style(settings: RenderSettings) -> Style:
 
 def _draw(settings: RenderSettings, documents: Source, lengths: Sequence[int]) -> None:
     since_s = time.monotonic()
+    assert settings.data_json is not None
     about = {
         "perturbation_type": "clean",
         "params": {"dpi": settings.dpi},

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,11 +12,12 @@ from typing import IO, Any
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import VqaClientError
-from vqa_client.files import encode, remove_leftovers, replacing
+from vqa_client.errors import DataError, VqaClientError
+from vqa_client.files import encode, natural_key, remove_leftovers, replacing
 from vqa_client.pages.characters import prepare
 from vqa_client.pages.crop import cropped
 from vqa_client.pages.documents import Document, checked
+from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import Script, script_of
 from vqa_client.pages.layout import Layout, Page, boxes
 from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
@@ -31,6 +33,7 @@ from vqa_client.pages.page_files import (
 from vqa_client.pages.raster import canvas, typesetter
 from vqa_client.pages.style import Style
 from vqa_client.parallel import in_processes
+from vqa_client.tables.pdf_pages import PageJob, draw, page_count
 
 _CHUNK_PAGES = 4
 """Pages a process draws before it gives word."""
@@ -78,6 +81,43 @@ class _Drawn(Struct, frozen=True):
     made: int
     is_last: bool
     is_cut: bool
+
+
+PdfPage = tuple[PageJob, Path]
+"""A page of a PDF file, and where its image goes."""
+
+
+def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) -> tuple[list[PdfPage], list[str]]:
+    """The pages of all PDF files of a folder as images/{name}_page_{NNN}.png, and why files can't be opened.
+
+    Raises DataError where no file has a page.
+    """
+    pages, faults = list[PdfPage](), list[str]()
+    for document in sorted(folder.glob("*.pdf"), key=lambda path: natural_key(path.name)):
+        try:
+            count = min(page_count(str(document)), max_pages or sys.maxsize)
+        except ValueError as error:
+            faults.append(f"{document}: {error}")
+            continue
+        for page in range(1, count + 1):
+            place = output / IMAGES / f"{document.stem}_page_{page:03}.png"
+            pages.append((PageJob(str(document), page, dpi), place))
+    if not pages:
+        raise DataError(f"{folder}: no PDF file in it can be drawn", hint="--pdf names a folder of .pdf files")
+    return pages, faults
+
+
+def draw_pdf_page(job: PdfPage) -> str:
+    """Draw a page unless it is there already; gives the reason where it can't be drawn, else ""."""
+    page, place = job
+    if not place.is_file():
+        try:
+            drawn = draw(page)
+        except ValueError as error:
+            return f"{page.path}: {error}"
+        with replacing(place) as file:
+            file.write(drawn)
+    return ""
 
 
 def render_documents(
