@@ -9,6 +9,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from fnmatch import fnmatch
 from functools import cache
@@ -22,6 +23,7 @@ from vqa_client.benchmark import Benchmark, Beside, Columns, Form
 from vqa_client.tables.loading import Tables
 
 Fields = dict[str, Any]
+_NAMED = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 
 
 class Sample(Struct):
@@ -110,7 +112,10 @@ def _json(path: Path, rows: list[Fields], records: str, at: int) -> None:
 def _place_files(folder: Path, beside: Fields, row: Fields, name: str) -> None:
     """Put pictures where their templates, or new paths in their cells, say."""
     for template, value in beside.items():
-        missing = [each for each in _names(template) if each not in row]
+        missing = [name for name, _ in _NAMED.findall(template) if name not in row]
+        if value is None:
+            row |= dict.fromkeys(missing[-1:])
+            continue
         several = isinstance(value, list)
         if missing:
             row[missing[-1]] = [f"{name}_{at}.png" for at in range(len(value))] if several else f"{name}.png"
@@ -126,15 +131,12 @@ def _place_files(folder: Path, beside: Fields, row: Fields, name: str) -> None:
                 _put(folder / each, picture)
 
 
-def _names(template: str) -> list[str]:
-    return [part.partition("}")[0] for part in template.split("{")[1:]]
-
-
 def _filled(template: str, row: Fields, at: int) -> str:
-    for name in _names(template):
-        value = row[name]
-        template = template.replace(f"{{{name}}}", str(value[at] if isinstance(value, list) else value))
-    return template
+    def written(found: re.Match[str]) -> str:
+        value = row[found[1]][at] if isinstance(row[found[1]], list) else row[found[1]]
+        return format(value, found[2]) if found[2] else str(value)
+
+    return _NAMED.sub(written, template)
 
 
 def _put(path: Path, picture: bytes) -> None:

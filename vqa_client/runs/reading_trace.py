@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, choice
+from vqa_client.benchmark import Benchmark, Replay, choice
 from vqa_client.errors import DataError, UsageError, VqaClientError
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
@@ -193,6 +193,8 @@ def _parsers(benchmark: Benchmark, completion: Completion, record: Record, choic
     reply = reply_from(completion)
     question = Question(id=record.question_id, text="", references=record.references, choices=choices)
     others = [
-        metric for metric in benchmark.metrics if metric.read not in (None, benchmark.parse) and not metric.rationale
+        metric
+        for metric in benchmark.metrics
+        if metric.read not in (None, benchmark.parse) and not metric.rationale and not isinstance(metric.read, Replay)
     ]
     return {metric.name: benchmark.answer(metric, reply, question).text or "" for metric in others}

@@ -20,6 +20,11 @@ def best_of(rule: Rule) -> Callable[[str, Question], float]:
     return lambda answer, question: max(rule(answer, reference) for reference in question.references)
 
 
+def in_thirds(prepare: Callable[[str], str] = str) -> Callable[[str, Question], float]:
+    """A third for each reference that the answer equals once both are prepared, at most 1. Source: A-OKVQA's script."""
+    return lambda answer, question: min(1.0, [*map(prepare, question.references)].count(prepare(answer)) / 3)
+
+
 def relaxed_published(answer: str, reference: str) -> float:
     """The published relaxed rule, to the letter: a number within 5 %, else the same text but for case.
 

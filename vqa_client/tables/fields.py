@@ -13,7 +13,7 @@ from vqa_client.tables.forms import Beside, Columns, IsPicture
 from vqa_client.tables.pictures import below, literal, names_in
 from vqa_client.tables.rows import Here, reach
 
-_NAMED = re.compile(r"\{([^{}]+)\}")
+_NAMED = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 
 
 class _Field(NamedTuple):
@@ -88,7 +88,7 @@ def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
 
 def _sources(column: str | Columns | Beside) -> tuple[str, ...]:
     if isinstance(column, Beside):
-        return tuple(_NAMED.findall(column.template))
+        return tuple(name for name, _ in _NAMED.findall(column.template))
     return column.names if isinstance(column, Columns) else (column,)
 
 
@@ -97,7 +97,7 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
     if isinstance(column, Beside):
         made = list(_filled(column.template, cells))
         made = [below(base, one) for one in made] if field.pictures else made
-        return made if field.several else made[0]
+        return made if field.several else made[0] if made else None
     if isinstance(column, Columns):
         found = {name: value for name in column.names if (value := reach(cells, name)) not in (None, "")}
         if field.pictures:
@@ -132,15 +132,21 @@ def _as_text(value: Any) -> Any:
 
 
 def _filled(template: str, cells: dict[str, Any]) -> Iterator[str]:
-    """A template with a row's values, once for each item of a column that is a list."""
+    """A template with a row's values, once for each item of a column that is a list; never where a cell is null."""
     values = {}
-    for name in _NAMED.findall(template):
+    for name, _ in _NAMED.findall(template):
         value = reach(cells, name)
         if value is None:
+            if name.partition(".")[0] in cells:
+                return
             raise ValueError(f"there is no column `{name}`")
         read = literal(value) if isinstance(value, str) else value
         values[name] = read if isinstance(read, list) else [value]
     counts = {len(each) for each in values.values()} - {1}
     for at in range(max(counts, default=1)):
         row = {name: each[at % len(each)] for name, each in values.items()}
-        yield _NAMED.sub(lambda found, row=row: str(_as_text(row[found[1]])), template)  # type: ignore[misc]
+        yield _NAMED.sub(lambda found, row=row: _written(row[found[1]], found[2]), template)  # type: ignore[misc]
+
+
+def _written(value: Any, form: str | None) -> str:
+    return format(int(value), form) if form else str(_as_text(value))

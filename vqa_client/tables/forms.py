@@ -17,9 +17,9 @@ Picture = Annotated[str, IsPicture()]
 
 
 class Beside(Struct, frozen=True):
-    """A path made of a row's columns, relative to the row's file: `Beside("png/{imgname}")`.
+    """A path made of a row's columns, relative to the row's file: `Beside("png/{imgname}")`, `Beside("{id:012d}.jpg")`.
 
-    Of a column that is a list it makes one path for each item.
+    Of a column that is a list it makes one path for each item, of a null none.
     """
 
     template: str
@@ -76,7 +76,8 @@ class Form(Struct, frozen=True):
 
     `columns` names a field's column where it is called otherwise; `a.b` reaches into an object. `records` is the key of
     a JSON file under which the rows are. `splits` gives what a split is called here: {"val": "validation"}. `row` and
-    `question` take the place of the benchmark's own, where a form is another thing altogether.
+    `question` take the place of the benchmark's own, where a form is another thing altogether. Paths of images begin so
+    many folders `up` from the rows' file.
     """
 
     files: str | tuple[str, ...]
@@ -87,6 +88,7 @@ class Form(Struct, frozen=True):
     home: Home | None = None
     row: type[Struct] | None = None
     question: Callable[[Any, Place], Made] | None = None
+    up: int = 0
 
     def globs(self, split: str) -> tuple[str, ...]:
         """The globs of a split."""

@@ -49,7 +49,8 @@ class _Walk(Struct, frozen=True, kw_only=True):
         needed = self.filler.needed | {join.on} if join else self.filler.needed
         for table in self.tables:
             path = table.path
-            base, file, folder = self.images or path.parent, path.name.rpartition(".")[0] or path.name, path.parent.name
+            base = self.images or path.parent.joinpath(*[os.pardir] * self.form.up)
+            file, folder = path.name.rpartition(".")[0] or path.name, path.parent.name
             for number, cells in table.rows(needed):
                 try:
                     row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)

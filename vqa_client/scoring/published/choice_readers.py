@@ -140,6 +140,11 @@ def lmms_mmbench(reply: str, options: Options) -> str | None:
     return _option_in(reply, options)
 
 
+def lmms_mmbench_static(reply: str, options: Options) -> str | None:
+    """The same without a judge: what it can't read is read by lmms-eval's general reader."""
+    return lmms_mmbench(reply, options) or lmms_mcq_abcd(reply, options)
+
+
 def lmms_vstar(reply: str, options: Options) -> str | None:
     """lmms-eval's reader for V*Bench (75571cfe), a leading A to D, else four forms, else the only letter."""
     del options

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from vqa_client.scoring.published.choice_readers import kit
+
 _DOMAIN_SUBJECTS: Final = {
     "Art and Design": "Art Art_Theory Design Music",
     "Business": "Accounting Economics Finance Manage Marketing",
@@ -71,3 +73,8 @@ def _normal(text: str) -> tuple[Normal, ...]:
     except ValueError:
         lower = text.lower()
         return (f" {lower}", f"{lower} ") if len(lower) == 1 else (lower,)
+
+
+def kit_open_right(reply: str, references: Iterable[str]) -> bool:
+    """VLMEvalKit's rule for open questions (e8e78f05): a choice between the reference and "Other Answers"."""
+    return any(kit(reply, {"A": reference, "B": "Other Answers"}) == "A" for reference in references)

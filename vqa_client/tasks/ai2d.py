@@ -1,0 +1,79 @@
+"""AI2D: diagrams of school books, four choices.
+
+Data: the authors' questions/*.json beside images/, in which a file has all questions on its diagram; the hub's Parquet;
+or VLMEvalKit's AI2D_TEST.tsv. These have nothing in common to name a question by. Where letters are drawn over a
+diagram's labels and where they aren't are two benchmarks: --split no_mask reads AI2D_TEST_NO_MASK.tsv. A row of the
+Parquet, whose answer counts from 0:
+
+    {"question": "Which is a producer?", "options": ["grass", "fox", "rabbit", "owl"], "answer": "0", "image": {...}}
+
+Published: accuracy (Kembhavi et al., ECCV 2016, section 6), without a script.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, Prompt, Question, choice, tables
+from vqa_client.scoring.published.choice_readers import lmms_ai2d
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import from_zero, labelled, lmms_eval
+
+
+class Row(ChoiceRow):
+    image: Picture
+    answer: str
+    index: str = ""
+
+
+class Asked(Struct, rename="camel"):
+    question_id: str
+    answer_texts: tuple[str, ...]
+    correct_answer: int
+
+
+class Diagram(Struct):
+    image: Picture
+    questions: dict[str, Asked]
+
+
+def question(row: Row, place: Place) -> Question:
+    id = row.index or f"{place.file}#{place.number}"
+    return _question(id, row.question, row.image, row.choices(), from_zero(row.answer))
+
+
+def on_diagram(row: Diagram, place: Place) -> Iterator[Question]:
+    for text, asked in row.questions.items():
+        references = (LABELS[asked.correct_answer],)
+        yield _question(asked.question_id, text, row.image, labelled(asked.answer_texts), references)
+
+
+def _question(id: str, text: str, image: str, choices: dict[str, str], references: tuple[str, ...]) -> Question:
+    return Question(id=id, text=text, images=(image,), choices=choices, references=references, cluster=image)
+
+
+BENCHMARK = Benchmark(
+    name="ai2d",
+    load=tables(
+        Row,
+        Form(
+            "questions/*.json",
+            {"image": Beside("images/{imageName}")},
+            row=Diagram,
+            question=on_diagram,
+            up=1,
+            home=Home("prior.allenai.org/projects/diagram-understanding", "CC BY-SA 4.0", megabytes=3000),
+        ),
+        Form("data/{split}-*.parquet", home=Home("hf://lmms-lab-encoder/ai2d", "CC BY-SA 4.0", megabytes=500)),
+        Form("AI2D_{split}.tsv", LETTERED, splits={"test": "TEST", "no_mask": "TEST_NO_MASK"}),
+        question=question,
+    ),
+    prompt=ASKED,
+    prompt_forms={
+        "lmms_eval": Prompt(f"{{question}}\n{{choices}}\n{DIRECTLY}", max_tokens=16),
+        "vlmevalkit": KIT_PROMPT,
+    },
+    parse=choice,
+    metrics=(OURS, VLMEVALKIT, lmms_eval(lmms_ai2d)),
+    labels=tuple("ABCD"),
+)

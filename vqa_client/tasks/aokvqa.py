@@ -1,0 +1,87 @@
+"""A-OKVQA: questions on photographs that take knowledge of the world, with four choices, or asked without them.
+
+Data: the authors' aokvqa_v1p0_val.json beside COCO's val2017/, or VLMEvalKit's A-OKVQA.tsv, for the choices alone;
+answers of the test split are kept back. `--asked direct` leaves the choices out. A row:
+
+    {"question_id": "22MexNkBPpdZGX6sxbxVBH", "split": "val", "image_id": 42, "question": "What is he riding?",
+     "choices": ["surfboard", "wave", "sail", "kite"], "correct_choice_idx": 0, "direct_answers": ["surfboard", ...],
+     "difficult_direct_answer": false}
+
+Published: accuracy of the choices, and of direct answers, a third for each of ten people who gave it (Schwenk et al.,
+ECCV 2022, section 4); questions with difficult direct answers are left out. Ours ignores case, marks and articles.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from vqa_client.benchmark import ASKS, Benchmark, Beside, Form, Home, LeftOut, Metric, Picture, Place, Question
+from vqa_client.benchmark import tables, verbatim
+from vqa_client.scoring.short_answers import in_thirds
+from vqa_client.scoring.vqa_normalise import normalised
+from vqa_client.settings.declared import ChoiceSettings
+from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import choice_or_short, known
+
+
+class Row(ChoiceRow):
+    question_id: str
+    image: Picture
+    answer: str = ""
+    correct_choice_idx: int | None = None
+    direct_answers: tuple[str, ...] = ()
+    difficult_direct_answer: bool = False
+
+
+def question(row: Row, place: Place, *, direct: bool) -> Question | LeftOut:
+    if direct and row.difficult_direct_answer:
+        return LeftOut("difficult_direct_answer", row.question_id)
+    letter = row.answer if row.correct_choice_idx is None else LABELS[row.correct_choice_idx]
+    return Question(
+        id=row.question_id,
+        text=row.question,
+        images=(row.image,),
+        choices={} if direct else row.choices(),
+        references=row.direct_answers if direct else known(letter),
+        cluster=row.image,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options(ChoiceSettings):
+    """Settings of a run on A-OKVQA."""
+
+    asked: Annotated[Literal["choice", "direct"], Parameter(help="Ask with the choices or without."), ASKS] = "choice"
+
+
+DIRECT = (
+    Metric("accuracy", in_thirds(normalised), "a third for each of ten people who gave the same answer"),
+    Metric("published", in_thirds(), "the same of the whole reply, to the letter", verbatim),
+)
+
+
+def benchmark(options: Options) -> Benchmark:
+    direct = options.asked == "direct"
+    return Benchmark(
+        name="aokvqa",
+        load=tables(
+            Row,
+            Form(
+                "aokvqa_v1p0_{split}.json",
+                {"options": "choices", "image": Beside("{split}2017/{image_id:012d}.jpg")},
+                home=Home("github.com/allenai/aokvqa", "Apache-2.0"),
+            ),
+            Form("A-OKVQA.tsv", {**LETTERED, "question_id": "index"}),
+            question=partial(question, direct=direct),
+            split="val",
+        ),
+        prompt="{question}\nAnswer with a word or a short phrase." if direct else ASKED,
+        prompt_forms={} if direct else {"vlmevalkit": KIT_PROMPT},
+        parse=choice_or_short,
+        metrics=DIRECT if direct else (OURS, VLMEVALKIT),
+        ideal_reply=lambda asked: Counter(asked.references).most_common(1)[0][0],
+        labels=() if direct else tuple("ABCD"),
+    )

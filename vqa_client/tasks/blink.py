@@ -1,0 +1,69 @@
+"""BLINK: fourteen tasks that people solve at a glance, with up to four images and choices that may be images.
+
+Data: the hub's Parquet, a folder for each task, or VLMEvalKit's BLINK.tsv, which has numbers of its own for the
+questions; answers of the test split are kept back. A row:
+
+    {"idx": "val_Counting_1", "question": "How many cups are there?", "sub_task": "Counting", "choices": ["0", "1"],
+     "image_1": {"bytes": ...}, "answer": "(B)", "prompt": "How many cups ...? Select from ...\n(A) 0\n(B) 1"}
+
+Published: accuracy by task, and the mean over the tasks (Fu et al., ECCV 2024, section 4). A reply that the official
+rule can't read goes to a judge there, and counts as wrong here.
+"""
+
+from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Question, Total, choice
+from vqa_client.benchmark import mean_over, tables
+from vqa_client.scoring.published.choice_readers import blink as published_letter
+from vqa_client.scoring.published.choice_readers import lmms_blink
+from vqa_client.tasks.choices import ASKED, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
+from vqa_client.tasks.choices import known, lmms_eval, published
+
+SELECT = "\nSelect from the following choices.\n"
+OFFICIAL = f"{{question}}{SELECT}{{choices}}"
+NOTE = "Note: You only need to respond with {letters} without providing any additional information.\n"
+
+
+class Row(ChoiceRow):
+    id: str
+    images: tuple[Picture, ...]
+    answer: str
+    task: str
+    prompt: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=row.id,
+        text=row.prompt.partition(SELECT)[0] or row.question,
+        images=row.images,
+        choices=row.choices(),
+        references=known(row.answer.strip("()")),
+        groups={"task": row.task},
+        cluster=row.images[0],
+    )
+
+
+BENCHMARK = Benchmark(
+    name="blink",
+    load=tables(
+        Row,
+        Form(
+            ("*/{split}-*.parquet", "{split}-*.parquet"),
+            {"id": "idx", "images": IMAGES, "options": "choices", "task": "sub_task"},
+            home=Home("hf://BLINK-Benchmark/BLINK", "Apache-2.0"),
+        ),
+        Form("BLINK.tsv", {**LETTERED, "id": "index", "images": "image", "task": "category"}),
+        question=question,
+        split="val",
+    ),
+    prompt=ASKED,
+    prompt_forms={
+        "official": asking(OFFICIAL, line="({label}) {text}"),
+        "lmms_eval": asking(NOTE + OFFICIAL, line="({label}) {text}"),
+        "vlmevalkit": KIT_PROMPT,
+    },
+    parse=choice,
+    metrics=(OURS, published(published_letter), VLMEVALKIT, lmms_eval(lmms_blink)),
+    totals=(Total("by_task", mean_over("task"), "the mean over tasks, as published"),),
+    breakdowns=("task",),
+    labels=tuple("ABCDE"),
+)

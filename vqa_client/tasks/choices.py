@@ -1,0 +1,204 @@
+"""What benchmarks with choices share: rows, prompts, published readings, and what was drawn at random."""
+
+import re
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored
+from vqa_client.benchmark import Sums, Total, choice, short_answer, verbatim
+from vqa_client.prompt import choices_text
+from vqa_client.scoring.published.choice_readers import Reader, kit
+from vqa_client.scoring.reply import Reply
+
+LABELS: Final = "ABCDEFGHIJKLMNOP"
+LETTERED: Final = {"lettered": Columns(*LABELS)}
+"""The columns of VLMEvalKit's files that have choices; an empty one is not a choice."""
+IMAGES: Final = Columns("image", *(f"image_{number}" for number in range(1, 8)))
+"""The columns of the hub's files that have an image each."""
+HIDDEN: Final = ("", "?", "nan", "hidden")
+"""What files say in place of an answer that is kept back."""
+
+ASKED: Final = "{question}\n{choices}\n\nAnswer with the letter of the right choice."
+DIRECTLY: Final = "Answer with the option's letter from the given choices directly."
+"""How the harnesses end a prompt with choices."""
+_PLACEHOLDER: Final = re.compile(r"\{(question|choices|hint|letters)\}")
+
+
+class ChoiceRow(Struct, kw_only=True):
+    """A row whose choices are a list, or columns called A, B, ... that "nan" is no text of."""
+
+    question: str = ""
+    hint: str = ""
+    options: tuple[str, ...] = ()
+    lettered: dict[str, str] = {}
+
+    def choices(self) -> dict[str, str]:
+        """The choices by their letter."""
+        return labelled(self.options) or {label: text for label, text in self.lettered.items() if text != "nan"}
+
+    def asked(self) -> str:
+        """The question, after its hint where it has one."""
+        return f"{self.hint}\n{self.question}" if self.hint not in HIDDEN else self.question
+
+
+def labelled(texts: Iterable[str]) -> dict[str, str]:
+    """Choices by their letter."""
+    return dict(zip(LABELS, texts, strict=False))
+
+
+def known(answer: str) -> tuple[str, ...]:
+    """The references that an answer makes: none where it is kept back."""
+    return () if answer in HIDDEN else (answer,)
+
+
+def from_zero(answer: str) -> tuple[str, ...]:
+    """The reference of an answer that is a letter, or counts the choices from 0."""
+    return known(LABELS[int(answer)] if answer.isdecimal() else answer)
+
+
+def taken_apart(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:
+    """A question and the choices that its text ends with; the group of `mark` is a choice's letter."""
+    question, *parts = mark.split(text)
+    return question.strip(), dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+
+
+def without_hint(question: Question) -> tuple[str, str]:
+    """The hint of a question, "" where it has none, and the question itself."""
+    hint = getattr(question.row, "hint", "")
+    return ("", question.text) if hint in HIDDEN else (hint, question.text.removeprefix(f"{hint}\n"))
+
+
+def asking(
+    form: str,
+    other: str = "",
+    *,
+    line: str = "{label}. {text}",
+    between: str = "\n",
+    hint: str = "{hint}\n",
+    no_hint: str = "",
+    images: Literal["first", "marked"] = "first",
+    max_tokens: int | None = None,
+) -> Prompt:
+    """A template with {question}, {choices}, {hint} and {letters}, those of the choices; `hint` is how a hint is put.
+
+    `other` is for questions without choices, and for those whose text is in their image.
+    """
+
+    def text(question: Question) -> str:
+        given, asked = without_hint(question)
+        lines = [choices_text({label: choice}, line) for label, choice in sorted(question.choices.items())]
+        values = {
+            "question": asked,
+            "choices": between.join(lines),
+            "hint": hint.replace("{hint}", given) if given else no_hint,
+            "letters": ", ".join(sorted(question.choices)),
+        }
+        chosen = form if question.choices and question.text else other or form
+        return _PLACEHOLDER.sub(lambda found: values[found[1]], chosen)
+
+    return Prompt(text, images=images, max_tokens=max_tokens)
+
+
+KIT_PROMPT: Final = asking(
+    "{hint}Question: {question}\nOptions:\n{choices}\nPlease select the correct answer from the options above. \n",
+    "{hint}Question: {question}\n",
+    hint="Hint: {hint}\n",
+)
+"""VLMEvalKit's prompt for questions with choices, and for those without."""
+
+
+def right(answer: str, question: Question) -> float:
+    """Whether a label, or a text, is the right one."""
+    return float(answer in question.references)
+
+
+def with_choices(question: Question) -> bool:
+    """Whether a question has choices."""
+    return bool(question.choices)
+
+
+def reading(read: Reader) -> Parse:
+    """A published reader as a reading of the reply as it came; an open question's answer is all of it."""
+
+    def parse(reply: Reply, question: Question) -> Answer:
+        if not question.choices:
+            return verbatim(reply, question)
+        label = read(reply.raw, question.choices)
+        if label in question.choices:
+            return Answer(text=label, rule=read.__name__)
+        return Answer(status="unparsed", rule=read.__name__)
+
+    return parse
+
+
+def choice_or_short(reply: Reply, question: Question) -> Answer:
+    """The label of a choice, or what an open question's answer is declared to be."""
+    return (choice if question.choices else short_answer)(reply, question)
+
+
+OURS: Final = Metric("accuracy", right, "the choice, as our parser reads it")
+VLMEVALKIT: Final = Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", read=reading(kit))
+
+
+def lmms_eval(read: Reader) -> Metric:
+    """lmms-eval's reader of a benchmark as a metric."""
+    return Metric("lmms_eval", right, "lmms-eval's reader", read=reading(read))
+
+
+def published(read: Reader) -> Metric:
+    """The published reader of a benchmark as a metric, where it never guesses."""
+    return Metric("published", right, "the published reader", read=reading(read))
+
+
+def drawing(read: Reader, seed: int) -> Replay:
+    """A published script that draws the label of each reply that it can't read, in the order of the data."""
+    certain = reading(read)
+
+    def start() -> Parse:
+        draw = Random(seed)
+
+        def parse(reply: Reply, question: Question) -> Answer:
+            answer = certain(reply, question)
+            if answer.text is not None or not question.choices:
+                return answer
+            return Answer(text=draw.choice(list(question.choices)), rule="drawn")
+
+        return parse
+
+    return Replay(start)
+
+
+def drawn(read: Reader, seed: int, of: Callable[[str, Question], float] = right) -> tuple[Metric, Metric]:
+    """The published score of a script that draws, and the same without what it drew."""
+    return (
+        Metric(
+            "published", of, f"the published script, which draws what it can't read (seed {seed})", drawing(read, seed)
+        ),
+        Metric("published_unguessed", of, "the same without what it draws", reading(read)),
+    )
+
+
+def _guessed(scored: Scored) -> tuple[float, float]:
+    return (0.0 if _is_read(scored) else scored.score), 1
+
+
+def _expected(scored: Scored) -> tuple[float, float]:
+    return (scored.score if _is_read(scored) else 1 / max(1, len(scored.question.choices))), 1
+
+
+def _is_read(scored: Scored) -> bool:
+    return not scored.question.choices or scored.said("published_unguessed") is not None
+
+
+def share(part: float, whole: float) -> float:
+    """A share of a sum."""
+    return part / whole
+
+
+DRAWN: Final = (
+    Total("guessed", Sums(_guessed, share), "how much of the published score was drawn", on=("published",)),
+    Total("expected", Sums(_expected, share), "the published score, on average over all draws", on=("published",)),
+)

@@ -1,0 +1,87 @@
+"""MMBench: choices in every rotation, right only where each is; twenty abilities in six groups.
+
+Data: VLMEvalKit's MMBench_DEV_EN.tsv (--split dev; others by their name, as DEV_CN_V11 or CCBench), where rotations
+of a question are rows whose index is higher by a multiple of 1,000,000; or the hub's Parquet, without rotations. The
+answers of the test split are kept back. A row of the Parquet:
+
+    {"index": 1, "question": "What is on the plate?", "hint": "nan", "A": "apple", "B": "pear", "C": "nan", "D": "nan",
+     "answer": "A", "category": "image_scene", "L2-category": "coarse_perception", "split": "dev", "image": {...}}
+
+Published: the share of questions that are right in all rotations, overall and for the six groups (Liu et al., ECCV
+2024, section 4). A reply that the rules can't read counts as wrong, as in VLMEvalKit's `exact_matching`.
+"""
+
+from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored
+from vqa_client.benchmark import Total, choice, mean_over, only, tables
+from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known
+from vqa_client.tasks.choices import lmms_eval, published
+
+LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
+ROTATION = 1_000_000
+HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
+GROUPS = {
+    "CP": "coarse_perception",
+    "FP_S": "finegrained_perception (instance-level)",
+    "FP_C": "finegrained_perception (cross-instance)",
+    "LR": "logic_reasoning",
+    "RR": "relation_reasoning",
+    "AR": "attribute_reasoning",
+}
+
+
+class Row(ChoiceRow):
+    index: int
+    image: Picture
+    answer: str = ""
+    category: str = ""
+    group: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    return Question(
+        id=str(row.index),
+        text=row.asked(),
+        images=(row.image,),
+        choices=row.choices(),
+        references=known(row.answer),
+        groups={"ability_group": row.group, "ability": row.category},
+        cluster=str(row.index % ROTATION),
+        row=row,
+    )
+
+
+def in_group(name: str) -> Total:
+    def key(scored: Scored) -> str | None:
+        return scored.question.cluster if scored.question.groups["ability_group"] == GROUPS[name] else None
+
+    return Total(name, mean_over(key, ALL_RIGHT), f"of {GROUPS[name]}, what is right in every rotation")
+
+
+BENCHMARK = Benchmark(
+    name="mmbench",
+    load=tables(
+        Row,
+        Form(
+            ("MMBench_{split}.tsv", "{split}.tsv"),
+            {**LETTERED, "group": "l2-category"},
+            splits={"dev": "DEV_EN", "test": "TEST_EN"},
+            home=Home("opencompass.openxlab.space/utils/VLMEval/MMBench_DEV_EN.tsv", "Apache-2.0", megabytes=80),
+        ),
+        Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
+        question=question,
+        split="dev",
+    ),
+    prompt=ASKED,
+    prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
+    parse=choice,
+    metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
+    headline="circular",
+    totals=(
+        Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
+        Total("plain", only(lambda scored: int(scored.question.id) < ROTATION), "right as the choices are filed"),
+        *map(in_group, GROUPS),
+    ),
+    breakdowns=("ability_group", "ability"),
+    labels=tuple("ABCD"),
+)

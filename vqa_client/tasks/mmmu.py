@@ -1,0 +1,90 @@
+"""MMMU: questions of 30 college subjects, with images between the words; most have choices, some are open.
+
+Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL.tsv; --split dev, validation or test,
+whose answers are kept back. A row:
+
+    {"id": "validation_Math_3", "question": "<image 1> How long is a side?", "options": "['2 cm', '4 cm']",
+     "image_1": {"bytes": ...}, "answer": "B", "question_type": "multiple-choice"}
+
+Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws a
+letter where it finds none, and that part of its score is shown. lmms-eval counts every open answer as wrong.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Scored, Sums, Total
+from vqa_client.benchmark import mean_over, tables
+from vqa_client.scoring.published import choice_readers as readers
+from vqa_client.scoring.published.mmmu import DOMAINS, kit_open_right, open_right
+from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
+from vqa_client.tasks.choices import asking, choice_or_short, drawn, reading, right, share, with_choices
+
+BY_LETTER, BY_WORD = f"{{question}}\n{{choices}}\n\n{DIRECTLY}", "Answer the question using a single word or phrase."
+HOME = Home("hf://MMMU/MMMU", "Apache-2.0")
+
+
+class Row(ChoiceRow):
+    id: str
+    images: tuple[Picture, ...]
+    answer: tuple[str, ...] = ()
+    split: str = ""
+
+
+def question(row: Row, place: Place) -> Iterator[Question]:
+    if row.split in ("", place.split):
+        subject = row.id.partition("_")[2].rpartition("_")[0]
+        yield Question(
+            id=row.id,
+            text=row.question,
+            images=row.images,
+            choices=row.choices(),
+            references=tuple(answer for answer in row.answer if answer not in HIDDEN),
+            groups={"domain": DOMAINS.get(subject, subject), "subject": subject},
+            cluster=row.id,
+        )
+
+
+def right_answer(answer: str, question: Question) -> float:
+    return right(answer, question) if question.choices else float(open_right(answer, question.references))
+
+
+def kit_right(answer: str, question: Question) -> float:
+    return right(answer, question) if question.choices else float(kit_open_right(answer, question.references))
+
+
+def lmms_right(scored: Scored) -> tuple[float, float]:
+    return bool(scored.question.choices) and scored.said("lmms_eval") in scored.question.references, 1
+
+
+BENCHMARK = Benchmark(
+    name="mmmu",
+    load=tables(
+        Row,
+        Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
+        Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
+        question=question,
+        split="validation",
+    ),
+    prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
+    prompt_forms={
+        "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
+        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
+        "vlmevalkit": replace(KIT_PROMPT, images="marked"),
+    },
+    parse=choice_or_short,
+    metrics=(
+        Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
+        *drawn(readers.mmmu, 42, right_answer),
+        Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
+        Metric("lmms_eval", right, "lmms-eval's reader of choices", reading(readers.lmms_mmmu), when=with_choices),
+    ),
+    totals=(
+        Total("by_domain", mean_over("domain"), "the mean over domains"),
+        Total("by_subject", mean_over("subject"), "the mean over subjects"),
+        *DRAWN,
+        Total("lmms_eval_all", Sums(lmms_right, share), "lmms-eval's figure: open answers are wrong", on=("accuracy",)),
+    ),
+    breakdowns=("domain", "subject"),
+)

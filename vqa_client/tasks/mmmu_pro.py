@@ -1,0 +1,86 @@
+"""MMMU-Pro: MMMU's harder questions with ten choices or four, and the same as screenshots.
+
+Data: the hub's Parquet with a folder for each setting, or VLMEvalKit's MMMU_Pro_10c.tsv and MMMU_Pro_V.tsv; what is
+there is one run, in which `setting` is the folder's name. A row (a screenshot's has `image`, and no question):
+
+    {"id": "test_Physics_1", "question": "How much in <image 1>?", "options": "['0 kJ', '1 kJ', ...]",
+     "image_1": {"bytes": ...}, "answer": "G", "subject": "Physics"}
+
+Published: accuracy in each setting, and the mean of ten choices and screenshots (Yue et al., ACL 2025, section 3). The
+official script draws a letter where it finds none.
+"""
+
+from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
+from vqa_client.benchmark import Total, choice, mean_over, tables
+from vqa_client.scoring.published import choice_readers as readers
+from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, known, lmms_eval
+from vqa_client.tasks.choices import reading, right
+
+TEN, FOUR, VISION = SETTINGS = ("standard (10 options)", "standard (4 options)", "vision")
+BY_LETTER = "Answer with the option letter from the given choices directly."
+KIT_LETTER = "Answer directly with the option letter from the given choices. "
+ENDING = "Think step by step. The last line is 'Answer: X', where X is the letter of the right choice."
+HOME = Home("hf://MMMU/MMMU_Pro", "Apache-2.0")
+
+
+class Row(ChoiceRow):
+    images: tuple[Picture, ...]
+    answer: str
+    id: str = ""
+    index: str = ""
+    subject: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    setting = {"MMMU_Pro_10c": TEN, "MMMU_Pro_V": VISION}.get(place.file, place.folder)
+    id = row.id or row.index
+    return Question(
+        id=f"{setting}/{id}",
+        text="" if setting == VISION else row.question,
+        images=row.images,
+        choices=row.choices(),
+        references=known(row.answer),
+        groups={"setting": setting, "subject": row.subject or "unknown"},
+        cluster=id,
+    )
+
+
+def published_setting(scored: Scored) -> str | None:
+    setting = str(scored.question.groups["setting"])
+    return None if setting == FOUR else setting
+
+
+BENCHMARK = Benchmark(
+    name="mmmu-pro",
+    load=tables(
+        Row,
+        Form(tuple(f"{setting}/{{split}}-*.parquet" for setting in SETTINGS), {"images": IMAGES}, home=HOME),
+        Form(("MMMU_Pro_10c.tsv", "MMMU_Pro_V.tsv"), {**LETTERED, "images": "image", "subject": "category"}),
+        question=question,
+    ),
+    prompt=asking(ASKED, "Answer the question in the image with the letter of the right choice.", images="marked"),
+    prompt_forms={
+        "step_by_step": asking(f"{{question}}\n{{choices}}\n\n{ENDING}", ENDING, images="marked"),
+        "official": asking(f"{{question}}\n{{choices}}\n{BY_LETTER}", BY_LETTER, images="marked"),
+        "lmms_eval": asking(f"{{question}}\n{{choices}}\n\n{BY_LETTER}", BY_LETTER),
+        "vlmevalkit": asking(
+            f"Question: {{question}}\nOptions:\n{{choices}}\n{KIT_LETTER}",
+            f"Answer the following multiple-choice question in the image. {KIT_LETTER}",
+            images="marked",
+        ),
+    },
+    parse=choice,
+    metrics=(
+        OURS,
+        *drawn(readers.mmmu_pro, 42),
+        Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", reading(readers.kit_step_by_step)),
+        lmms_eval(readers.lmms_mmmu),
+    ),
+    totals=(
+        Total("overall", mean_over(published_setting), "the mean of ten choices and screenshots"),
+        Total("by_subject", mean_over("subject"), "the mean over subjects"),
+        *DRAWN,
+    ),
+    breakdowns=(Breakdown("setting", SETTINGS), "subject"),
+    labels=tuple("ABCDEFGHIJ"),
+)

@@ -1,0 +1,90 @@
+"""ScienceQA: school questions of science, with two to five choices; half of them have an image.
+
+Data: the authors' problems.json beside images/, the hub's Parquet, or VLMEvalKit's ScienceQA_TEST.tsv, which has the
+questions with an image alone; --images_only asks those of the others. A row, whose answer counts from 0:
+
+    {"12": {"question": "Which is soft?", "choices": ["rock", "pillow"], "answer": 1, "hint": "", "image": "image.png",
+     "grade": "grade3", "subject": "natural science", "topic": "physics", "split": "test"}}
+
+Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022, section 4). The script draws, with
+seed 10, where it can't read "The answer is B.".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, Form, Home, Picture, Place, Question
+from vqa_client.benchmark import choice, tables
+from vqa_client.scoring.published import choice_readers as readers
+from vqa_client.settings.declared import ChoiceSettings
+from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import asking, drawn, from_zero, lmms_eval
+
+OFFICIAL = "Question: {question}\nContext: {hint}\nOptions: {choices}\nAnswer:"
+LMMS_EVAL = f"{{hint}}{{question}}\n{{choices}}\n{DIRECTLY}"
+IMAGE = Beside("images/{split}/{key}/{image}")
+HUB = Home("hf://lmms-lab-encoder/ScienceQA", "CC BY-NC-SA 4.0")
+
+
+class Row(ChoiceRow):
+    answer: str
+    image: Picture | None = None
+    id: str = ""
+    split: str = ""
+    subject: str = ""
+    grade: str = "grade0"
+    topic: str = ""
+
+
+def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]:
+    if row.split not in ("", place.split) or (images_only and not row.image):
+        return
+    context = [*(["has_text"] if row.hint else []), *(["has_image"] if row.image else [])]
+    grade = int(row.grade.removeprefix("grade"))
+    groups = {"subject": row.subject, "grades": "7-12" if grade > 6 else "1-6" if grade else "", "topic": row.topic}
+    yield Question(
+        id=row.id or f"{place.file}#{place.number}",
+        text=row.asked(),
+        images=(row.image,) if row.image else (),
+        choices=row.choices(),
+        references=from_zero(row.answer),
+        groups={name: group for name, group in groups.items() if group} | {"context": tuple(context or ["no_context"])},
+        row=row,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options(ChoiceSettings):
+    """Settings of a run on ScienceQA."""
+
+    images_only: Annotated[bool, Parameter(negative="", help="Leave out questions without an image."), ASKS] = False
+
+
+def benchmark(options: Options) -> Benchmark:
+    return Benchmark(
+        name="scienceqa",
+        load=tables(
+            Row,
+            Form("problems.json", {"id": "key", "options": "choices", "image": IMAGE}),
+            Form(("ScienceQA-FULL/{split}-*.parquet", "{split}-*.parquet"), {"options": "choices"}, home=HUB),
+            Form("ScienceQA_TEST.tsv", {**LETTERED, "id": "index", "subject": "category"}),
+            Form("ScienceQA-IMG/{split}-*.parquet", {"options": "choices"}),
+            question=partial(question, images_only=options.images_only),
+        ),
+        prompt=ASKED,
+        prompt_forms={
+            "official": asking(OFFICIAL, line="({label}) {text}", between=" ", hint="{hint}", no_hint="N/A"),
+            "lmms_eval": asking(LMMS_EVAL, hint="Context: {hint}\n"),
+            "vlmevalkit": KIT_PROMPT,
+        },
+        parse=choice,
+        metrics=(OURS, *drawn(readers.scienceqa, 10), VLMEVALKIT, lmms_eval(readers.lmms_scienceqa)),
+        totals=DRAWN,
+        breakdowns=("subject", "context", Breakdown("grades", ("1-6", "7-12")), "topic"),
+        ideal_reply=lambda asked: "{0}. The answer is {0}.".format(asked.references[0]),
+        labels=tuple("ABCDE"),
+    )

@@ -1,0 +1,63 @@
+"""V*Bench: small details of large photographs, colours and places, with two to four choices.
+
+Data: the authors' test_questions.jsonl beside its folders of images, the hub's Parquet, or VLMEvalKit's VStarBench.tsv.
+A row, whose text contains the choices and how to answer:
+
+    {"question_id": "0", "image": "direct_attributes/sa_4690.jpg", "text": "What colour is the cup?\n(A) red\n(B) blue\n
+     Answer with the option's letter from the given choices directly.", "category": "direct_attributes", "label": "A"}
+
+Published: accuracy over all and by category (Wu and Xie, CVPR 2024, section 5); the official script ranks the choices
+by their loss, which no chat endpoint gives.
+"""
+
+import re
+
+from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Prompt, Question, choice, tables
+from vqa_client.scoring.published.choice_readers import lmms_vstar
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, known
+from vqa_client.tasks.choices import lmms_eval, taken_apart
+
+LETTER = re.compile(r"\n\(([A-D])\) ?")
+
+
+class Row(ChoiceRow):
+    id: str
+    image: Picture
+    answer: str
+    category: str
+
+
+def question(row: Row, place: Place) -> Question:
+    text, choices = taken_apart(row.question.partition(f"\n{DIRECTLY}")[0], LETTER)
+    return Question(
+        id=row.id,
+        text=text,
+        images=(row.image,),
+        choices=row.choices() or choices,
+        references=known(row.answer),
+        groups={"category": row.category},
+        cluster=row.image,
+    )
+
+
+COLUMNS = {"id": "question_id", "question": "text", "answer": "label"}
+HOME = Home("hf://craigwu/vstar_bench", "MIT", megabytes=350)
+BENCHMARK = Benchmark(
+    name="vstar",
+    load=tables(
+        Row,
+        Form("test_questions.jsonl", COLUMNS, home=HOME),
+        Form("data/{split}-*.parquet", COLUMNS),
+        Form("VStarBench.tsv", {**LETTERED, "id": "index"}),
+        question=question,
+    ),
+    prompt=ASKED,
+    prompt_forms={
+        "lmms_eval": Prompt(f"{{question}}\n{{choices}}\n{DIRECTLY}\n{DIRECTLY}", max_tokens=16),
+        "vlmevalkit": KIT_PROMPT,
+    },
+    parse=choice,
+    metrics=(OURS, VLMEVALKIT, lmms_eval(lmms_vstar)),
+    breakdowns=("category",),
+    labels=tuple("ABCD"),
+)
