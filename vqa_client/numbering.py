@@ -59,7 +59,7 @@ class Numbering(Generic[Key]):
         return len(self._tags) - 1
 
     def _grown(self, table: "array[int]") -> "array[int]":
-        grown = array("I", bytes(4 * (len(table) * 3 // 2)))
+        grown = array("I", bytes(4 * (len(table) * 2)))
         for after in table:
             if after:
                 _put(grown, self._tags[after - 1], after)

@@ -112,8 +112,7 @@ def _split(text: str, images: range) -> list[str | int]:
 
 def fill(template: str, *, question: str, choices: str = "") -> str:
     """Put the question and the choices in, in one pass: braces inside them are never looked at again."""
-    values = {"question": question, "choices": choices}
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    return question.join([part.replace("{choices}", choices) for part in template.split("{question}")])
 
 
 def placeholders(template: str) -> frozenset[str]:

@@ -104,7 +104,14 @@ class RecordLog:
 
     def is_done(self, key: Key, again: Collection[Status] = ()) -> bool:
         """Whether a question has a record that is settled."""
+        return self._settled(self._number(key), again)
+
+    def settled(self, key: Key, again: Collection[Status] = ()) -> Record | None:
+        """The record of a question where it is settled; UsageError as in `get`."""
         number = self._number(key)
+        return self._read(number) if self._settled(number, again) else None
+
+    def _settled(self, number: int, again: Collection[Status]) -> bool:
         if number < 0:
             return False
         state = self._places[number] & _STATE_MASK

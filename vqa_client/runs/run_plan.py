@@ -145,18 +145,18 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
     if not len(log):
         return plan.loaded.count
     unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
-    again, waiting, stale = stage.settings.asked_again, 0, set()
+    again, most, prompt = stage.settings.asked_again, stage.settings.max_pages, plan.task.prompt
+    waiting, stale = 0, set()
     for number, question in enumerate(plan.loaded.questions):
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
             await asyncio.sleep(0)
             if stage.stop.is_set():
                 return 0
         key = (question.id, question.variant)
-        if not log.is_done(key, again):
+        record, shown = log.settled(key, again), first_pages(question, most)
+        if record is None:
             waiting += 1
-            continue
-        record, shown = log.read(key), first_pages(question, stage.settings.max_pages)
-        if unchanged(record, plan.task.prompt(shown), shown.images):
+        elif unchanged(record, prompt(shown), shown.images):
             stage.progress.earlier(record)
         else:
             stale.add(key)

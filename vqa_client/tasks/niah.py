@@ -47,7 +47,7 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
     def scorable(self) -> Iterator[tuple[int, str]]:
         """Number and answer of each question whose answer can be looked for."""
         golds = map(self.gold, range(len(self.questions)))
-        return ((index, gold) for index, gold in enumerate(golds) if folded(gold))
+        return ((index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold)))
 
 
 class _Questions(Struct, frozen=True, kw_only=True):

@@ -76,15 +76,17 @@ class ImageFolders:
     def __init__(self, roots: Sequence[Path], subtype: str) -> None:
         self._subtype = subtype or DEFAULT_SUBTYPE
         inner = [root / name for root in roots for name in (f"{self._subtype}_sample", self._subtype, "")]
-        self._folders = {os.fspath(path): frozenset(_listed(path)) for path in inner}
+        listed = ((path, [name for name in _listed(path) if not name.endswith(".json")]) for path in inner)
+        self._folders = {os.fspath(path): frozenset(names) for path, names in listed}
 
     def path(self, image_id: int | str) -> str:
         """Give the path of an image, "" where there is none.
 
         Of several the one with the longer number, in the folder that comes first, is taken.
         """
-        for name in self._names(image_id):
-            for folder, names in self._folders.items():
+        filled = [(folder, names) for folder, names in self._folders.items() if names]
+        for name in self._names(image_id) if filled else ():
+            for folder, names in filled:
                 if name in names:
                     return os.path.join(folder, name)
         return ""
