@@ -1,12 +1,16 @@
 import json
+import multiprocessing
+import os
 import sys
+from array import array
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import pytest
 
 from tests.tasks.documents import mc_record, write_list
 from vqa_client.tables.data_file import DataFile, read_index
-from vqa_client.tasks.longbench import length_cache, length_worker
+from vqa_client.tasks.longbench import length_cache
 
 SENTENCE = "The boats lay at the quay and nobody counted them. "
 LENGTHS = {0: 500, 1: 900, 2: 1_800, 3: 6_000, 4: 20_000}
@@ -34,12 +38,13 @@ def test_buckets_are_the_same_counted_here_and_in_processes(file: DataFile, monk
     here = length_cache.buckets(file, sizes())
     monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
     monkeypatch.setattr(length_cache, "_read", lambda cache: {})
-    monkeypatch.setattr(length_cache, "count", None)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(DataFile, "picked", None)  # here, and not in a process of its own
     assert length_cache.buckets(file, sizes()) == here == EXPECTED
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("content", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho no JSON\n", None])
+@pytest.mark.parametrize("content", ["#!/bin/sh\nexit 1\n", None])
 def test_processes_that_can_not_run_cost_time_only(
     tmp_path: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch, content: str | None
 ) -> None:
@@ -48,8 +53,13 @@ def test_processes_that_can_not_run_cost_time_only(
         python.write_text(content)
         python.chmod(0o755)
     monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
-    monkeypatch.setattr(sys, "executable", str(python))
-    assert length_cache.buckets(file, sizes()) == EXPECTED
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    resource_tracker.ensure_running()
+    multiprocessing.set_executable(str(python))
+    try:
+        assert length_cache.buckets(file, sizes()) == EXPECTED
+    finally:
+        multiprocessing.set_executable(sys.executable)
 
 
 def test_a_second_run_counts_nothing(cache: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,5 +98,4 @@ def test_a_context_that_is_no_text_has_no_known_length(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(b'[{"_id": "a", "context": "' + b"\xff" * 9_000 + b'"}]')
     file = read_index(path)
-    job = length_worker.Job(path=str(path), spans=((0, file.starts[0], file.ends[0]),))
-    assert length_worker.count(job) == {0: "unknown"}
+    assert length_cache.count((file, array("Q", [0]))) == {0: "unknown"}

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
-from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.parallel import ProcessLost, in_processes
 from vqa_client.tables.data_file import DataFile
-from vqa_client.tasks.longbench.length_worker import Job, count, count_in_processes
+from vqa_client.tasks.longbench.context_length import BUCKETS, TokenCounter, bucket
+from vqa_client.types import UNKNOWN
 
 _PROCESS_BYTES = 8 << 20
 _MOST_PROCESSES = 8
@@ -36,12 +38,30 @@ def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
 def _count(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
     processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(os.cpu_count() or 1, _MOST_PROCESSES)
     largest_first = sorted(context_bytes, key=lambda index: (-context_bytes[index], index))
-    jobs = [_job(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
-    return count(jobs[0]) if processes == 1 else count_in_processes(jobs)
+    jobs = [(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
+    try:
+        results = list(in_processes(count, jobs, workers=processes))
+    except (OSError, ProcessLost):  # no process can be started: an embedded interpreter, or a limit
+        results = [count(job) for job in jobs]
+    return {index: name for result in results for index, name in result.items()}
 
 
-def _job(file: DataFile, indices: "array[int]") -> Job:
-    return Job(path=file.path, spans=tuple((index, file.starts[index], file.ends[index]) for index in indices))
+class _Context(Struct):
+    context: str
+
+
+def count(job: "tuple[DataFile, array[int]]") -> dict[int, str]:
+    """Name the context-length bucket of some records of a file, by index."""
+    file, indices = job
+    counter = TokenCounter()
+    return {index: _bucket(record, counter) for index, record in file.picked(indices)}
+
+
+def _bucket(record: bytes, counter: TokenCounter) -> str:
+    try:
+        return bucket(counter.count(msgspec.json.decode(record, type=_Context).context))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return UNKNOWN
 
 
 def _cache_path(sha256: str) -> Path:
