@@ -2,15 +2,14 @@
 
 import asyncio
 import gc
-import signal
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from vqa_client.cli.exits import SIGNALS
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GC_ALLOCATIONS = 20_000
 """Objects between two looks for cycles; python's 700 cost a run 4 % of its CPU, and a run leaves hardly any cycles."""
 Result = TypeVar("Result")

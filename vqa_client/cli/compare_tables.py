@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed
+from vqa_client.cli.tables import interval_text, new_console, new_table, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.compare.content import Compared
 from vqa_client.compare.figures import EXACT, Comparison, Group
 from vqa_client.compare.sentence import independence, p_text, points, sentence, sign_flip_in_words
+from vqa_client.reports.names import cut, percent
 from vqa_client.scoring.paired import Difference
 
 MOST_GROUPS = 12
 """Groups of one field that are shown, those with most questions; the files have all."""
 FLIPS_SHOWN = 5
-MOST_CHARACTERS = 40
+MOST_CHARACTERS = 36
 """Of a label or a group in a table."""
 
 
@@ -49,8 +50,7 @@ def _line(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    line = _line(text)
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 4] + " ..."
+    return safe(cut(text, MOST_CHARACTERS))
 
 
 def _accuracies(of: Comparison) -> Any:
@@ -107,4 +107,12 @@ def _cells(group: Group) -> list[str]:
     less = group.difference
     bounds = f"{points(less.low)} to {points(less.high)}"
     ps = (p_text(p).removeprefix("p ").removeprefix("= ") for p in (group.p, group.p_holm))
-    return [_cut(group.value), f"{less.n:,}", percent(group.a), percent(group.b), points(less.value), bounds, *ps]
+    return [
+        _cut(group.value),
+        f"{less.n:,}",
+        percent(group.a),
+        percent(group.b),
+        points(less.value),
+        bounds,
+        *ps,
+    ]

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vqa_client.cli.exits import SIGNALS
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import count, duration, safe
 
 if TYPE_CHECKING:
     from vqa_client.pages.render import Step
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LEAST_S = 5.0
 """Seconds between two plain lines."""
 

@@ -9,11 +9,11 @@ import msgspec
 from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.pages_preview import clean_first
 from vqa_client.cli.streams import emit
-from vqa_client.cli.tables import percent
 from vqa_client.cli.text import count, safe
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.legibility import Legibility, legibility
 from vqa_client.pages.shown import shown
+from vqa_client.reports.names import percent
 from vqa_client.settings.perturb import LegibilitySettings
 
 

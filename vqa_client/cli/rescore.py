@@ -5,9 +5,10 @@ from typing import Any
 
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
-from vqa_client.cli.tables import new_console, new_table, percent, printed
+from vqa_client.cli.tables import new_console, new_table, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.names import cut, percent
 from vqa_client.runs.rescored import Change, Reading, Rescored
 from vqa_client.runs.rescored import rescore as score_again
 from vqa_client.settings.compare import RescoreSettings
@@ -59,14 +60,9 @@ def _changed(change: Change) -> str:
 
 
 def _reading(of: Reading) -> str:
-    said = "" if of.answer is None else f" {_short(of.answer)!r}"
+    said = "" if of.answer is None else f" {cut(of.answer, MOST_CHARACTERS)!r}"
     rule = f" by {of.rule}" if of.rule else ""
     return f"{of.status.replace('_', ' ')}{said}{rule} ({of.score:g})"
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " ..."
 
 
 def _remarks(found: Rescored) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.explain_table import explanation_text
 from vqa_client.cli.streams import emit, emit_json
-from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed
+from vqa_client.cli.tables import interval_text, new_console, new_table, printed
 from vqa_client.cli.text import count, safe
+from vqa_client.reports.names import percent
 from vqa_client.scorefiles.explanations.report import ExplanationReport, score_explanation_files
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from vqa_client.cli.tables import interval_text, new_console, new_table, printed
 from vqa_client.cli.text import count, safe
+from vqa_client.reports.names import percent
+from vqa_client.scorefiles.official_files import DECIMALS
 from vqa_client.scorefiles.report import ScoreReport
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.vqa_gap import Gap
@@ -42,8 +44,8 @@ def _overview(report: ScoreReport) -> Any:
     some_missing = report.counts.n_without_prediction > 0
     table = new_table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
     for name, mean in report.summary.overall.items():
-        missing = [_percent(report.summary.if_missing_were_wrong[name])] if some_missing else []
-        table.add_row(name, _percent(mean.value), interval_text(mean.interval), *missing)
+        missing = [percent(report.summary.if_missing_were_wrong[name], DECIMALS)] if some_missing else []
+        table.add_row(name, percent(mean.value, DECIMALS), interval_text(mean.interval), *missing)
     return table
 
 
@@ -52,7 +54,10 @@ def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, 
     for name, means in list(types.items())[:MOST_TYPES]:
         first = means[metrics[0]]
         table.add_row(
-            safe(name), f"{first.n:,}", *(_percent(means[m].value) for m in metrics), interval_text(first.interval)
+            safe(name),
+            f"{first.n:,}",
+            *(percent(means[m].value, DECIMALS) for m in metrics),
+            interval_text(first.interval),
         )
     return table
 
@@ -76,8 +81,3 @@ def gap_text(gap: Gap) -> str:
         f"{count(gap.unanimous, 'question')} ({100 * gap.unanimous_share:.1f} %) whose annotators all agree: there the "
         f"official evaluator compares without normalising, and {gap.differing:,} score differently"
     )
-
-
-def _percent(value: float | None) -> str:
-    """Two decimals, as the official files have."""
-    return "-" if value is None else f"{100 * value:.2f}"

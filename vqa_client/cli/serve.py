@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.exits import EXIT_OK, SIGNALS
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import duration, safe
 from vqa_client.errors import ServerUnusable, UsageError
@@ -17,7 +17,6 @@ from vqa_client.servers.process import Server, running
 from vqa_client.servers.serving import Launch, check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_S = 0.2
 _LAUNCHES = {"vllm": vllm.launch, "mlx": mlx.launch}
 

@@ -12,6 +12,7 @@ import msgspec
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.described import gap_words
+from vqa_client.reports.names import percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
@@ -118,11 +119,6 @@ def printed(console: Any) -> str:
     """The text without the blanks that fill tables up, and with one empty line where two tables meet."""
     lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
     return "\n".join(line for at, line in enumerate(lines) if line or (at and lines[at - 1])) + "\n\n"
-
-
-def percent(value: float | None) -> str:
-    """A share as per cent with one decimal."""
-    return "-" if value is None else f"{100 * value:.1f}"
 
 
 def _overview(reports: Sequence[Report]) -> Any:

@@ -1,5 +1,6 @@
 """Foreign text made safe for a terminal."""
 
+from vqa_client.reports.names import count as count
 from vqa_client.unseen import unseen
 
 _UNSEEN = unseen(lines=True)
@@ -8,11 +9,6 @@ _UNSEEN = unseen(lines=True)
 def safe(text: str) -> str:
     """Show what is not seen, turns the direction or commands the terminal as its code, instead of obeying it."""
     return _UNSEEN.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun in the right number."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def duration(seconds: float) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from vqa_client.cli.tables import breakdown_fields, interval_text, new_console, new_table, percent, printed, remarks
+from vqa_client.cli.tables import breakdown_fields, interval_text, new_console, new_table, printed, remarks
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.blind import BlindSummary
 from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
+from vqa_client.reports.names import percent
 from vqa_client.reports.page_forms import PagesSummary
 from vqa_client.reports.repeats import RepeatSummary
 from vqa_client.reports.report import Report

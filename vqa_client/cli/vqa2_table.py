@@ -7,12 +7,13 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from vqa_client.cli.score_tables import gap_text
-from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
+from vqa_client.cli.tables import interval_text, new_console, new_table, printed, remarks
 from vqa_client.cli.text import count, safe
+from vqa_client.reports.names import cut, percent
 from vqa_client.reports.report import Report
 from vqa_client.scoring.vqa_accuracy import LONG_WORDS
 from vqa_client.tasks.vqa2.benchmark import TEN_ANSWERS
-from vqa_client.tasks.vqa2.figures import KindFigures, Shown, Vqa2Summary
+from vqa_client.tasks.vqa2.figures import KindFigures, Vqa2Summary
 from vqa_client.tasks.vqa2.report import submission_path
 
 FRAMEWORK = "VQA accuracy (framework)"
@@ -185,7 +186,7 @@ def _questions(summaries: Sequence[Vqa2Summary]) -> list[str]:
         gold = "" if shown.gold is None else f" · {shown.gold}"
         lines.append(safe(f"{name} · {shown.kind} · {shown.question}{gold}"))
         lines += [
-            f"    {_MARKS[reply.correct]} {safe(summary.name)}: {_cut(reply)}"
+            f"    {_MARKS[reply.correct]} {safe(summary.name)}: {safe(cut(reply.answer, ANSWER_CHARACTERS))}"
             for summary, of_model in zip(summaries, said, strict=True)
             if (reply := of_model.get(name))
         ]
@@ -193,8 +194,3 @@ def _questions(summaries: Sequence[Vqa2Summary]) -> list[str]:
 
 
 _MARKS = {True: "right", False: "wrong", None: "-"}
-
-
-def _cut(shown: Shown) -> str:
-    words = safe(" ".join(shown.answer.split()))
-    return words if len(words) <= ANSWER_CHARACTERS else words[:ANSWER_CHARACTERS] + " ..."

@@ -1,12 +1,12 @@
 """Which records of two sides are of the same question, and whether they may be compared at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.errors import DataError, IdentityError
+from vqa_client.reports.names import count, flat
 
 EXAMPLES = 3
 _SAME_DATA = (
@@ -132,10 +132,6 @@ def _named(keys: Sequence[Key]) -> str:
     return f"{shown}, ..." if len(keys) > EXAMPLES else shown or "nothing"
 
 
-def _count(number: int) -> str:
-    return f"{number:,} question{'s' * (number != 1)}"
-
-
 def named(key: Key) -> str:
     """A question as people name it, with its variant where it has one."""
     return f"{key[0]} ({key[1]})" if key[1] else key[0]
@@ -146,7 +142,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
     said = [note for side in (a, b) for note in side.notes]
     for side, only in ((a, matched.only_a), (b, matched.only_b)):
         if only:
-            said.append(f"only in {side.label}, and not compared: {_count(len(only))}: {_named(only)}")
+            said.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_named(only)}")
     if matched.by_id:
         said.append(f"matched by question id alone: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
@@ -160,7 +156,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
         said.append(f"what else was set otherwise: {differing}")
     for side, failed in ((a, _failed(matched, "a")), (b, _failed(matched, "b"))):
         if failed:
-            said.append(f"{side.label}: {_count(failed)} without a reply, counted as wrong{_over(matched)}")
+            said.append(f"{side.label}: {count(failed, 'question')} without a reply, counted as wrong{_over(matched)}")
     return said
 
 
@@ -182,7 +178,7 @@ def _facts(side: Side, name: str) -> dict[str, set[str]]:
     """Each fact's values over all runs of a side."""
     found: dict[str, set[str]] = {}
     for facts in side.facts(name):
-        for key, value in _flat(facts).items():
+        for key, value in flat(facts).items():
             found.setdefault(key, set()).add(repr(value))
     return found
 
@@ -200,13 +196,3 @@ def _differing(one: Mapping[str, set[str]], other: Mapping[str, set[str]]) -> st
 def _values(found: set[str] | None) -> str:
     text = "/".join(sorted(found)) if found else "not set"
     return text if len(text) <= 100 else text[:100] + " ..."
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict) or not value:
-        return {prefix: value} if prefix else {}
-    return {
-        key: leaf
-        for name, inner in value.items()
-        for key, leaf in _flat(inner, f"{prefix}.{name}" if prefix else str(name)).items()
-    }

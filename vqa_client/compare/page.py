@@ -12,13 +12,14 @@ from vqa_client.compare.content import UNIT, Compared
 from vqa_client.compare.figures import EXACT, Comparison, Group
 from vqa_client.compare.flips import flips
 from vqa_client.compare.pictures import Pictures
-from vqa_client.compare.sentence import independence, p_text, percent, points, sentence, sign_flip_in_words
+from vqa_client.compare.sentence import independence, p_text, points, sentence, sign_flip_in_words
 from vqa_client.compare.sides import Side
 from vqa_client.compare.style import STYLE
 from vqa_client.compare.tags import Markup, joined, tag
 from vqa_client.files import replacing
 from vqa_client.html.page import OURS
 from vqa_client.reports.logged_run import variant_words
+from vqa_client.reports.names import percent
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.paired_tests import POWER
 from vqa_client.scoring.statistics import Interval

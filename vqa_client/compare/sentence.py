@@ -2,6 +2,7 @@
 
 from vqa_client.compare.figures import Comparison
 from vqa_client.reports.logged_run import variant_words
+from vqa_client.reports.names import percent
 
 
 def sentence(of: Comparison) -> str:
@@ -25,11 +26,6 @@ def of_variant(of: Comparison) -> str:
     if of.variant is None:
         return ""
     return f", {variant_words(of.variant)} ({len(of.variants)} variants in the table),"
-
-
-def percent(value: float | None) -> str:
-    """A share as per cent with one decimal."""
-    return "-" if value is None else f"{100 * value:.1f}"
 
 
 def points(value: float) -> str:

@@ -6,6 +6,7 @@ from vqa_client.html.figures import counted
 from vqa_client.log_lines import numbered
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.names import cut
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.start import read_start
 from vqa_client.types import ANSWERED, Status
@@ -47,7 +48,7 @@ def _failures(found: Overview) -> Iterator[str]:
     for status, number in found.whole.status_counts.items():
         if number and status not in ANSWERED:
             failure = found.failures.get(status)
-            example = f" For example: {_cut_at(failure.message)}" if failure else ""
+            example = f" For example: {cut(failure.message, 200)}" if failure else ""
             yield f"{counted(number)}: {_HELD_UP.get(status, status)}.{example}"
     repeats = found.attempts - found.whole.overall.total
     if repeats > 0:
@@ -79,8 +80,3 @@ def _pace(run: LoggedRun) -> Iterator[str]:
 
 def _as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _cut_at(text: str, characters: int = 200) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= characters else plain[:characters] + " …"

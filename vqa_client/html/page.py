@@ -15,6 +15,7 @@ from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import EmbeddedImages, Show
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.names import flat
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
 from vqa_client.shipped import __version__
@@ -166,18 +167,16 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
 def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     described = {name: value for name, value in run.facts.described.items() if name != "settings"}
     return [
-        ("What decides the answers", _flat(run.facts.identity)),
-        ("How replies are read and scored", _flat(run.facts.scoring)),
-        ("Settings as given", _flat(run.facts.settings)),
-        ("Server, versions and data", _flat(described)),
-        ("Each start", _flat({f"start {at}": one for at, one in enumerate(run.facts.sessions, 1)})),
+        ("What decides the answers", _leaves(run.facts.identity)),
+        ("How replies are read and scored", _leaves(run.facts.scoring)),
+        ("Settings as given", _leaves(run.facts.settings)),
+        ("Server, versions and data", _leaves(described)),
+        ("Each start", _leaves({f"start {at}": one for at, one in enumerate(run.facts.sessions, 1)})),
     ]
 
 
-def _flat(value: Any, prefix: str = "") -> list[tuple[str, str]]:
-    if isinstance(value, dict) and value:
-        return [row for name, one in value.items() for row in _flat(one, f"{prefix}.{name}" if prefix else str(name))]
-    return [(prefix, value if isinstance(value, str) else encode(value).decode())] if prefix else []
+def _leaves(value: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(name, one if isinstance(one, str) else encode(one).decode()) for name, one in flat(value).items()]
 
 
 def _markup(text: str) -> Any:

@@ -1,8 +1,9 @@
-"""File names from folder and model names: safe on every system, stable, and different for different names."""
+"""Names of files, safe on every system, stable, and different for different names; and words for numbers."""
 
 import hashlib
 import re
 import unicodedata
+from typing import Any
 
 _MOST_BYTES = 120
 _OTHERS_ALLOWED = frozenset(" ._-+=@,()")
@@ -38,3 +39,30 @@ def _digest(name: str) -> str:
 
 def _cut(name: str) -> str:
     return name.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun in the right number."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(share: float | None, decimals: int = 1) -> str:
+    """A share in [0, 1] as per cent, without the sign."""
+    return "-" if share is None else f"{100 * share:.{decimals}f}"
+
+
+def cut(text: str, most: int) -> str:
+    """Foreign text on one line, at most so many characters of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[:most] + " ..."
+
+
+def flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """The leaves of nested objects by their dotted names."""
+    if not isinstance(value, dict) or not value:
+        return {prefix: value} if prefix else {}
+    return {
+        key: leaf
+        for name, inner in value.items()
+        for key, leaf in flat(inner, f"{prefix}.{name}" if prefix else str(name)).items()
+    }

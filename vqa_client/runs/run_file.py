@@ -11,6 +11,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
+from vqa_client.reports.names import flat
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import __version__
 
@@ -93,7 +94,7 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
 
     What was not found out of the server, before or now, is no difference.
     """
-    old, new = _flat(on_disk), _flat(now)
+    old, new = flat(on_disk), flat(now)
     changed = [
         key
         for key in sorted(old.keys() | new.keys())
@@ -126,14 +127,4 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "pillow": PIL.__version__,
         "platform": platform.platform(terse=True),
-    }
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict) or not value:
-        return {prefix: value}
-    return {
-        key: leaf
-        for name, inner in value.items()
-        for key, leaf in _flat(inner, f"{prefix}.{name}" if prefix else name).items()
     }

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
+from vqa_client.reports.names import count
 from vqa_client.scorefiles.annotations import Annotations
 from vqa_client.scorefiles.metrics import REMARKS
 from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions
@@ -43,18 +44,18 @@ def _on_answers(scored: Scored) -> Iterator[str]:
     fewer = sum(n for size, n in counts.items() if size < _USUAL)
     more = sum(n for size, n in counts.items() if size > _USUAL)
     if single:
-        yield f"{plural(single, 'question')} with a single answer: VQA accuracy is 0 whatever the prediction"
+        yield f"{count(single, 'question')} with a single answer: VQA accuracy is 0 whatever the prediction"
     if few:
-        yield f"{plural(few, 'question')} with two or three answers, where VQA accuracy can't reach 100 %"
+        yield f"{count(few, 'question')} with two or three answers, where VQA accuracy can't reach 100 %"
     if fewer or more:
-        yield f"{plural(fewer, 'question')} with fewer than ten answers, {more:,} with more"
+        yield f"{count(fewer, 'question')} with fewer than ten answers, {more:,} with more"
     if scored.without_answer_id:
         yield (
-            f"{plural(scored.without_answer_id, 'question')} with answers without answer_id: by the official modes "
+            f"{count(scored.without_answer_id, 'question')} with answers without answer_id: by the official modes "
             "equal answers then leave each other out, and ten equal ones score 0, as in VQA's own evaluator"
         )
     if scored.with_blank_answers:
-        yield f"{plural(scored.with_blank_answers, 'question')} with some blank answers, which count as answers"
+        yield f"{count(scored.with_blank_answers, 'question')} with some blank answers, which count as answers"
 
 
 def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _on_replies(predictions: Predictions, scored: Scored) -> Iterator[str]:
         yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
     yield from of_file(predictions.path, predictions.unreadable, predictions.not_text)
     if scored.sentences:
-        long = plural(scored.sentences, "prediction")
+        long = count(scored.sentences, "prediction")
         yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
 
 
@@ -88,9 +89,9 @@ def of_repeated(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
 def of_file(path: str, unreadable: int, not_text: int = 0) -> Iterator[str]:
     """Answers and lines of a file that are not as they should be."""
     if not_text:
-        yield f"{plural(not_text, 'answer')} not written as text, taken as they stand"
+        yield f"{count(not_text, 'answer')} not written as text, taken as they stand"
     if unreadable:
-        yield f"{plural(unreadable, 'line')} of {path} can't be read: was the run killed?"
+        yield f"{count(unreadable, 'line')} of {path} can't be read: was the run killed?"
 
 
 def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
@@ -98,15 +99,10 @@ def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str])
     for status, number in statuses.most_common():
         if status != "ok":
             kind = "answer" if status in ANSWERED else "question"
-            yield f"{plural(number, kind)} {status.replace('_', ' ')}, {scored_as(status)}"
+            yield f"{count(number, kind)} {status.replace('_', ' ')}, {scored_as(status)}"
 
 
 def named(ids: Collection[str] | Mapping[str, int], noun: str) -> str:
     """How many there are, and the first of them by their ids."""
     shown = ", ".join(list(ids)[:_EXAMPLES]) + (", ..." if len(ids) > _EXAMPLES else "")
-    return f"{plural(len(ids), noun)} ({shown})"
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun in the right number."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{count(len(ids), noun)} ({shown})"

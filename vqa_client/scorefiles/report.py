@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
+from vqa_client.reports.names import count
 from vqa_client.scorefiles.annotations import Annotations, read_annotations
-from vqa_client.scorefiles.notes import notes, plural
+from vqa_client.scorefiles.notes import notes
 from vqa_client.scorefiles.official_files import stem_of, write_evaluation, write_leaderboard
 from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions, read_predictions, strangers
 from vqa_client.scorefiles.scored import Scored, Summary, score_all, summarise
@@ -106,9 +107,9 @@ def _counts(predictions: Predictions, scored: Scored, repeated_annotations: int)
     )
 
 
-def _unanswered(predictions: Predictions, annotations: Annotations, count: int) -> DataError:
+def _unanswered(predictions: Predictions, annotations: Annotations, number: int) -> DataError:
     return DataError(
-        f"{annotations.path} has no answer to compare {plural(count, 'prediction')} with",
+        f"{annotations.path} has no answer to compare {count(number, 'prediction')} with",
         hint=EXPLANATIONS_HINT.format(predictions.path)
         if predictions.explained
         else 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file',

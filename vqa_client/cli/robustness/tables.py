@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from vqa_client.cli.tables import interval_text, new_console, new_table, percent, printed, remarks
+from vqa_client.cli.tables import interval_text, new_console, new_table, printed, remarks
 from vqa_client.cli.text import safe
+from vqa_client.reports.names import percent
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
 from vqa_client.scoring.corrupted_scores import Curves, Figures

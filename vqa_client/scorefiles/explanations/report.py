@@ -13,10 +13,11 @@ from msgspec import Struct
 from vqa_client.benchmark import Metric
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
+from vqa_client.reports.names import count
 from vqa_client.scorefiles.explanations.matched import Matched, match
 from vqa_client.scorefiles.explanations.predictions import Form, Predictions, Said, read_predictions
 from vqa_client.scorefiles.explanations.references import References, Source, read_references, source_of
-from vqa_client.scorefiles.notes import named, of_file, of_ids, of_repeated, of_statuses, plural
+from vqa_client.scorefiles.notes import named, of_file, of_ids, of_repeated, of_statuses
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.scored import mean_of
 from vqa_client.scoring.averages import Mean
@@ -214,9 +215,9 @@ def _notes(
         side = references.path if not references.has_answers else predictions.path
         yield f"no accuracy, and no scope of the right ones: {side} has no answers"
     if scores.n_without_references:
-        yield f"{plural(scores.n_without_references, 'question')} without an explanation to compare with, not scored"
+        yield f"{count(scores.n_without_references, 'question')} without an explanation to compare with, not scored"
     if scores.unfiltered.n_empty:
-        empty = plural(scores.unfiltered.n_empty, "question")
+        empty = count(scores.unfiltered.n_empty, "question")
         yield f"{empty} without a predicted explanation, scored as an empty one"
     yield from of_statuses(Counter(said.status for _, said in matched.pairs), lambda status: "counted as wrong")
     yield from of_file(predictions.path, predictions.unreadable)
