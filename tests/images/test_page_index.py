@@ -256,6 +256,8 @@ def test_a_link_that_leads_round_to_itself_is_no_folder(tmp_path: Path) -> None:
             ["documents/a_page_002.png", "documents/a_page_001.png"],
             ["documents/a_page_001.png", "documents/a_page_002.png"],
         ),
+        (["documents/images/a_page_001.png", "documents/b.pdf"], ["documents/images/a_page_001.png"]),
+        (["images/a_page_001.png"], ["images/a_page_001.png"]),
         (["a_2.jpg", "a_1.jpg", "ab_1.jpg"], ["a_1.jpg", "a_2.jpg"]),
         (["a/1.png"], ["a/1.png"]),
         (["documents/a.pdf"], ["documents/a.pdf"]),

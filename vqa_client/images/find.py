@@ -135,9 +135,9 @@ class PageIndex:
 def pages_of(document: str, dpi: int = 144) -> tuple[str, ...]:
     """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
 
-    They are the images in the folder documents/report, else report_page_001.png and so on in documents, as `PageIndex`
-    finds them; without that folder they are looked for in the one above it; else the pages of the PDF itself, as they
-    are drawn at `dpi`. Without pages it is the path itself.
+    They are the images in the folder documents/report, else report_page_001.png and so on, as `PageIndex` finds them,
+    in documents or its `images`, or in the folder above; else the pages of the PDF itself, as they are drawn at `dpi`.
+    Without pages it is the path itself.
     """
     return _drawn_before(document) or _in_document(document, dpi)
 
@@ -152,12 +152,15 @@ def _in_document(document: str, dpi: int) -> tuple[str, ...]:
 
 def _drawn_before(document: str) -> tuple[str, ...]:
     folder, name = os.path.split(document.removesuffix(".pdf"))
-    folder = folder if os.path.isdir(folder) else os.path.dirname(folder)
-    inside = os.path.join(folder, name)
-    if os.path.isdir(inside):
-        names = [entry.name for entry in _entries(Path(inside)) if _is_named_as_image(entry)]
-        return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key))
-    return _index_of(folder).pages(name) if os.path.isdir(folder) else ()
+    for place in (folder, os.path.dirname(folder)):
+        inside = os.path.join(place, name)
+        if os.path.isdir(inside):
+            names = [entry.name for entry in _entries(Path(inside)) if _is_named_as_image(entry)]
+            return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key))
+        for where in (place, os.path.join(place, "images")):
+            if os.path.isdir(where) and (pages := _index_of(where).pages(name)):
+                return pages
+    return ()
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Breakdown, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import Sums, Total, short_answer, tables, verbatim
+from vqa_client.benchmark import Pages, Sums, Total, short_answer, tables, verbatim
 from vqa_client.scoring.published import longdocurl as rules
 from vqa_client.scoring.published.longdocurl import interleaved, scored_by
 from vqa_client.tables.pictures import below
@@ -76,4 +76,5 @@ BENCHMARK = Benchmark(
     totals=(Total("rectified", Sums(lambda scored: (scored.score,), lambda score: score / 2325), "over all 2,325"),),
     breakdowns=("task", "element", "pages", "elements", Breakdown("task_pages", crossed_with="element"), "locating"),
     unit="document",
+    pages=Pages(),
 )

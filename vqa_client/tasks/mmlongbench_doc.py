@@ -1,15 +1,15 @@
 """MMLongBench-Doc: questions on long documents, some across pages and some that the document can't answer.
 
-Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv; the pages of
-documents/a.pdf are the images in a folder documents/a, or documents/a_page_001.png and so on (144 dpi is published).
+Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv. PDFs are drawn at 144 dpi,
+or their pages are images beside them, as `vqa-client render --pdf` draws them.
 CC BY-NC 4.0, the documents are others'. A row:
 
     {"doc_id": "a.pdf", "doc_type": "Guidebook", "question": "How many steps are there?", "answer": "4",
      "evidence_pages": "[3, 5]", "evidence_sources": "['Table', 'Figure']", "answer_format": "Int"}
 
-Published: accuracy and F1 (Ma et al., NeurIPS 2024) of an answer that a model extracts from the reply; here the answer
-is read by rules, and under "published" the whole reply is scored, to the letter. Five of the released questions can't
-be answered right. lmms-eval shows the evidence pages alone.
+Published: accuracy and F1 (Ma et al., NeurIPS 2024) of an answer that a model extracts from the reply; here rules read
+it, and "published" scores the whole reply, to the letter. Five questions have no answer that is right. lmms-eval shows
+the evidence pages alone.
 """
 
 from msgspec import Struct

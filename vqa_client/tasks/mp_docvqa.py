@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Scored, Submission, best_of, tables
+from vqa_client.benchmark import Pages, Question, Scored, Submission, best_of, tables
 from vqa_client.scoring.published.mp_docvqa import anls_mp, answer_without_page, exact_mp, page_named
 from vqa_client.scoring.published.mp_docvqa import reply_without_page, right_page
 
@@ -84,5 +84,6 @@ BENCHMARK = Benchmark(
     breakdowns=(Breakdown("pages", order=NUMBERS, steps=True), Breakdown("answer_page", order=NUMBERS, steps=True)),
     ideal_reply=lambda asked: "\n".join((asked.references[0], *(f"Page: {page}" for page in asked.evidence))),
     unit="document",
+    pages=Pages(),
     submission=Submission(entry),
 )

@@ -16,7 +16,7 @@ import re
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import best_of, short_answer, tables, verbatim
+from vqa_client.benchmark import Pages, best_of, short_answer, tables, verbatim
 from vqa_client.images.find import pages_of
 from vqa_client.scoring.published.slidevqa import em, f1, harness_anls, harness_em
 
@@ -84,4 +84,5 @@ BENCHMARK = Benchmark(
     ),
     breakdowns=("evidence_slides", "reasoning", "operation", "answer_type"),
     unit="deck",
+    pages=Pages(),
 )
