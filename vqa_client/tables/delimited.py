@@ -172,10 +172,11 @@ class DelimitedTable:
             raise unreadable(self.path, error) from None
 
     def _split(self, text: str, line: int) -> list[str]:
-        text = text.removesuffix("\n").removesuffix("\r")
-        if "\r" in text:
+        if "\r" in text and "\r" in text.removesuffix("\n").removesuffix("\r"):
             raise self._fault(line, "a carriage return (\\r) by itself", "save it with line ends \\n or \\r\\n")
-        return text.split(self._delimiter)
+        values = text.split(self._delimiter)
+        values[-1] = values[-1].removesuffix("\n").removesuffix("\r")
+        return values
 
     def _rest(self, lines: Iterator[tuple[int, bytes]], taken: list[bytes], first: int) -> Iterator[str]:
         """Further lines of a record with line feeds between quotes; each is noted in `taken`."""
