@@ -1,0 +1,291 @@
+"""Benchmarks of choices against their published totals, breakdowns, draws and prompts."""
+
+import ast
+import re
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.scoring.test_published import needs_goldens
+from tests.tasks.declared import benchmark_of
+from tests.tasks.test_reading_benchmarks import golden, scored, sums, total
+from vqa_client.aggregates import MEAN, Scored, compute
+from vqa_client.benchmark import Metric, Place, Replay
+from vqa_client.scoring.reply import reply_from
+from vqa_client.tasks import aokvqa, blink, mmbench, mmmu, mmmu_pro, mmstar, realworldqa, scienceqa, vstar
+from vqa_client.tasks.choices import ChoiceRow, labelled
+from vqa_client.types import Completion, Question
+
+HERE = Place("data", 0, "test")
+CHOICES = {"A": "bear", "B": "rabbit", "C": "cat"}
+
+
+def metric_of(name: str, metric: str, **options: Any) -> Metric:
+    return next(each for each in benchmark_of(name, **options).metrics if each.name == metric)
+
+
+def read(name: str, metric: str, reply: str, question: Question) -> Scored:
+    """The reply as a metric that doesn't draw reads and scores it."""
+    of = metric_of(name, metric)
+    answer = benchmark_of(name).answer(of, reply_from(Completion(text=reply, finish_reason="stop")), question).text
+    score = of.score(answer, question)
+    assert score is not None
+    return scored(question, score, answer)
+
+
+@needs_goldens
+@pytest.mark.parametrize(("metric", "column"), [("published", "expected"), ("lmms_eval", "lmms_eval_static")])
+def test_mmbenchs_rotations_count_as_published(metric: str, column: str) -> None:
+    for case in golden("mmbench", "circular"):
+        questions = []
+        for row in case["rows"]:
+            given = {name: row[name] for name in ("index", "question", "answer", "category")}
+            texts = {label: str(row[label]) for label in "ABCD" if row[label] is not None}
+            made = mmbench.Row(image="1.png", lettered=texts, group=row["l2-category"], **given)
+            questions.append(read("mmbench", metric, row["prediction"], mmbench.question(made, HERE)))
+        expected = case[column]
+        hits = expected["hit_by_group"].values()
+        assert total("mmbench", "circular", questions) == pytest.approx(sum(hits) / len(hits))
+        for name, wanted in expected.get("report", {}).items():
+            if name.isupper() or "-" in name:
+                assert total("mmbench", name.replace("-", "_"), questions) == pytest.approx(wanted), name
+        if metric == "published":
+            vanilla = case["expected"]["vanilla_first_rotation"]["Overall"]
+            assert total("mmbench", "plain", questions) == pytest.approx(vanilla)
+
+
+@needs_goldens
+def test_mmstars_totals_are_the_published_ones() -> None:
+    for case in golden("mmstar", "aggregate"):
+        rows = [
+            mmstar.Row(index=str(number), image="1.png", question="?", **{name: row[name] for name in _MMSTAR})
+            for number, row in enumerate(case["rows"])
+        ]
+        asked = [mmstar.question(row, HERE) for row in rows]
+        replies = [row["prediction"] for row in case["rows"]]
+        ours, lmms = (
+            [read("mmstar", metric, reply, question) for reply, question in zip(replies, asked, strict=True)]
+            for metric in ("published", "lmms_eval")
+        )
+        assert total("mmstar", "of_1500", ours) == pytest.approx(case["expected"]["final score"])
+        by_category, by_part = sums(ours, "category"), sums(ours, "part")
+        for name, wanted in case["expected"].items():
+            if "(" in name:
+                hits, count = by_part[name.replace("(", " (", 1),]
+                assert hits / count == pytest.approx(wanted)
+            elif name != "final score":
+                assert by_category[name,][0] / 250 == pytest.approx(wanted)
+        assert total("mmstar", "by_part", lmms) == pytest.approx(case["lmms_eval"]["average"])
+
+
+_MMSTAR = ("answer", "category", "l2_category")
+
+
+@needs_goldens
+def test_mmmus_domains_and_subjects_are_the_published_ones() -> None:
+    for case in golden("mmmu", "aggregate"):
+        questions = []
+        for id, answer in case["answers"].items():
+            truth = answer["ground_truth"]
+            options = ("a", "b", "c", "d") if answer["question_type"] == "multiple-choice" else ()
+            row = mmmu.Row(
+                id=id, images=("1.png",), options=options, answer=tuple(truth) if isinstance(truth, list) else (truth,)
+            )
+            (made,) = mmmu.question(row, HERE)
+            questions.append(scored(made, mmmu.right_answer(case["predictions"][id], made)))
+        figures = sums(questions, "subject") | {
+            (f"Overall-{name}",): figure for (name,), figure in sums(questions, "domain").items()
+        }
+        figures["Overall",] = (sum(each.score for each in questions), len(questions))
+        found = {name: {"num": n, "acc": round(right / n, 3)} for (name,), (right, n) in figures.items()}
+        assert found == case["expected"]
+
+
+@needs_goldens
+def test_scienceqas_breakdowns_are_the_published_ones() -> None:
+    groups = {
+        **{f"acc_{name}": ("subject", f"{name} science") for name in ("natural", "social", "language")},
+        **{f"acc_{name}": ("context", name) for name in ("has_text", "has_image", "no_context")},
+        **{"acc_grade_1_6": ("grades", "1-6"), "acc_grade_7_12": ("grades", "7-12")},
+    }
+    for case in golden("scienceqa", "aggregate"):
+        questions = []
+        for id, problem in case["problems"].items():
+            row = scienceqa.Row(
+                id=id, question="?", options=("a",) * 5, **{**problem, "answer": str(problem["answer"])}
+            )
+            (made,) = scienceqa.question(row, HERE, images_only=False)
+            said = "ABCDE"[case["predictions"][id]]
+            questions.append(scored(made, float(said in made.references), said))
+        for name, wanted in case["expected"].items():
+            field, value = groups.get(name, ("topic", name.removeprefix("acc_")))
+            right, n = sums(questions, field)[value,]
+            if name == "acc_average":
+                right, n = sum(each.score for each in questions), len(questions)
+            assert (f"{100 * right / n:.2f}" if n else -1) == wanted, name
+
+
+@needs_goldens
+def test_aokvqas_scores_are_the_published_ones() -> None:
+    published = metric_of("aokvqa", "published", asked="direct")
+
+    def asked(case: dict[str, Any], direct: bool) -> Any:
+        row = aokvqa.Row(
+            question_id="1",
+            image="1.jpg",
+            options=tuple(case["choices"]),
+            correct_choice_idx=case["correct_choice_idx"],
+            direct_answers=tuple(case["direct_answers"]),
+            difficult_direct_answer=case["difficult_direct_answer"],
+        )
+        return aokvqa.question(row, HERE, direct=direct)
+
+    def choice_score(said: str | None, question: Question) -> float:
+        labels = [label for label, text in question.choices.items() if text == said]
+        return max((float(label in question.references) for label in labels), default=0.0)
+
+    for case in golden("aokvqa", "question"):
+        assert choice_score(case["prediction"], asked(case, False)) == case["expected_mc"]
+        direct = asked(case, True)
+        if case["expected_da"] is None:
+            assert direct.reason == "difficult_direct_answer"
+        else:
+            assert published.score(case["prediction"], direct) == pytest.approx(case["expected_da"])
+    for case in golden("aokvqa", "aggregate"):
+        rows = case["dataset"]
+        choices = [choice_score(case["mc"].get(row["question_id"]), asked(row, False)) for row in rows]
+        easy = [row for row in rows if not row["difficult_direct_answer"]]
+        directs = [published.score(case["da"].get(row["question_id"]), asked(row, True)) or 0 for row in easy]
+        found = {"MC": 100 * sum(choices) / len(choices), "DA": 100 * sum(directs) / len(directs)}
+        assert found == pytest.approx(case["expected"])
+
+
+@needs_goldens
+def test_realworldqas_rule_is_lmms_evals() -> None:
+    for case in golden("realworldqa", ""):
+        row = realworldqa.Row(question="Why?\n\nA. this\nB. that", image="1.png", answer=case["reference"])
+        found = metric_of("realworldqa", "lmms_eval").score(case["prediction"], realworldqa.question(row, HERE))
+        assert found == case["expected"], case
+
+
+@pytest.mark.parametrize(("name", "seed"), [("mmmu", 42), ("mmmu-pro", 42), ("scienceqa", 10)])
+def test_a_published_script_draws_what_it_cannot_read_in_the_order_of_the_data(name: str, seed: int) -> None:
+    reading = metric_of(name, "published").read
+    assert isinstance(reading, Replay)
+    question = Question(id="1", text="?", references=("A",), choices=CHOICES)
+    sure = "The answer is B."
+    for _ in range(2):  # each report begins again
+        draw, parse = Random(seed), reading.start()
+        for reply in ("?", sure, "", "???"):
+            said = parse(reply_from(Completion(text=reply, finish_reason="stop")), question).text
+            assert said == ("B" if reply == sure else draw.choice("ABC"))
+
+
+def test_totals_say_how_much_of_a_score_was_drawn() -> None:
+    question = Question(id="1", text="?", references=("A",), choices=CHOICES)
+    words = replace(question, choices={}, references=("six",))
+
+    def one(asked: Question, score: float, certain: str | None) -> Scored:
+        return replace(scored(asked, score, "A"), said=lambda metric: certain)
+
+    questions = [one(question, 1, "A"), one(question, 1, None), one(question, 0, None), one(words, 1, "six")]
+    assert total("mmmu", "guessed", questions) == 1 / 4
+    assert total("mmmu", "expected", questions) == pytest.approx((1 + 1 / 3 + 1 / 3 + 1) / 4)
+    assert compute(MEAN, questions).value == 3 / 4
+
+
+def test_lmms_evals_figure_of_mmmu_counts_open_answers_as_wrong() -> None:
+    question = Question(id="1", text="?", references=("A",), choices=CHOICES)
+    words = replace(question, id="2", choices={}, references=("six",))
+    questions = [replace(scored(asked, 1), said=lambda metric: "A") for asked in (question, words)]
+    assert total("mmmu", "lmms_eval_all", questions) == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "references", "right"),
+    [("It is six.", ("6", "six"), 1), ("six", ("7",), 0), ("The answer is A", ("six",), 1), ("six " * 9, ("six",), 0)],
+)
+def test_vlmevalkit_makes_choices_of_mmmus_open_questions(
+    reply: str, references: tuple[str, ...], right: float
+) -> None:
+    question = Question(id="1", text="?", references=references)
+    assert read("mmmu", "vlmevalkit", reply, question).score == right
+
+
+def test_mmmu_pros_overall_is_the_mean_of_ten_choices_and_screenshots() -> None:
+    def asked(setting: str) -> Question:
+        row = mmmu_pro.Row(id="test_Math_1", images=("1.png",), answer="A", question="Why?", options=("x", "y"))
+        return mmmu_pro.question(row, Place("test-0", 0, "test", setting))
+
+    ten, four, vision = map(asked, mmmu_pro.SETTINGS)
+    questions = [scored(ten, 1), scored(ten, 0), scored(four, 1), scored(vision, 1)]
+    assert total("mmmu-pro", "overall", questions) == 3 / 4
+    assert (ten.text, vision.text, len({ten.id, four.id, vision.id})) == ("Why?", "", 3)
+
+
+def _plain(row: dict[str, Any]) -> Question:
+    options = row.get("options", row.get("choices", []))
+    texts = ast.literal_eval(options) if isinstance(options, str) else options
+    letters = {name: text for name, text in row.items() if len(name) == 1 and text not in (None, "nan")}
+    letters |= {name[-1].upper(): text for name, text in row.items() if name.startswith("choice_")}
+    asked = ChoiceRow(
+        question=row.get("question", ""), hint=row.get("hint") or "", options=tuple(texts), lettered=letters
+    )
+    return Question(id="1", text=asked.asked(), choices=asked.choices(), images=("1", "2", "3"), row=asked)
+
+
+def _made(name: str) -> Callable[[dict[str, Any]], Question]:
+    kinds: dict[str, Callable[[dict[str, Any]], Question]] = {
+        "blink": lambda row: blink.question(
+            blink.Row(
+                id="1", images=("1",), answer="(A)", task="t", prompt=row["prompt"], options=tuple(row["choices"])
+            ),
+            HERE,
+        ),
+        "mmstar": lambda row: mmstar.question(
+            mmstar.Row(index="1", image="1", answer="A", category="c", l2_category="l", question=row["question"]), HERE
+        ),
+        "realworldqa": lambda row: realworldqa.question(
+            realworldqa.Row(image="1", answer="A", question=row["question"]), HERE
+        ),
+        "vstar": lambda row: vstar.question(
+            vstar.Row(id="1", image="1", answer="A", category="c", question=row["text"]), HERE
+        ),
+    }
+    return kinds.get(name, _plain)
+
+
+FORMS = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit", "official": "official"}
+OURS = ("mmmu", "mmmu-pro", "mmbench", "mmstar", "ai2d", "scienceqa", "seedbench", "realworldqa", "blink", "vstar")
+LONG = "Think step by step"
+"""Long instructions are in words of ours, as `step_by_step`."""
+
+
+@needs_goldens
+def test_prompt_forms_are_what_the_harnesses_ask() -> None:
+    asked = 0
+    for case in golden("prompts", ""):
+        name = re.split(r"[ (]", case["benchmark"])[0].replace("_", "-")
+        if name not in OURS or case["harness"] not in FORMS or LONG in str(case["expected_text"]):
+            continue
+        form, expected = FORMS[case["harness"]], case["expected_text"]
+        parts = [expected] if isinstance(expected, str) else expected
+        pictures = sorted({part for part in parts if re.fullmatch(r"<.*\.jpg>", part)})
+        question = (_plain if form == "vlmevalkit" else _made(name))(case["row"])
+        if "_V" in case["benchmark"] or "vision" in case["benchmark"]:
+            question = replace(question, text="")
+        content = benchmark_of(name).formed(form).task().content(replace(question, images=tuple(pictures)))
+        assert [part if isinstance(part, str) else pictures[part - 1] for part in content] == parts, case
+        asked += 1
+    assert asked == 25
+
+
+def test_interleaved_images_are_where_question_and_choices_mark_them() -> None:
+    question = Question(
+        id="1", text="Is <image 2> like <image 1>?", images=("a", "b", "c"), choices=labelled(["yes", "<image 3>"])
+    )
+    assert benchmark_of("mmmu").task().content(question)[:5] == ("Is ", 2, " like ", 1, "?\nA. yes\nB. ")
+    assert benchmark_of("mmmu").task().content(question)[5] == 3
