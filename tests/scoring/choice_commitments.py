@@ -5,7 +5,7 @@ from typing import Final
 from tests.scoring.choice_replies import Row
 
 COMMITTED: Final[tuple[Row, ...]] = (
-    ("A: no. B: no. C: yes. D: no.", None),
+    ("A: no. B: no. C: yes. D: no.", "C"),
     ("A) wrong; B) wrong; C) right", "C"),
     ("B. blue car. It is not C: that one is red.", "B"),
     ("Answer: B.\n\nNote: option D might be considered, but the answer D is wrong.", "B"),

@@ -115,10 +115,10 @@ def test_real_replies_to_ten_options_are_read(name: str, same: int, other: int) 
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="../shared/data/other is not beside this repository")
-def test_400_labelled_replies_are_read_with_a_precision_of_99_percent() -> None:
+def test_400_labelled_replies_are_read_with_a_precision_of_99_and_a_recall_of_98_5_percent() -> None:
     """The labels were given by reading, without a look at any parser; none means that the reply gives no choice.
 
-    The replies that are labelled and not read say a choice in words that are not the choice's.
+    The three replies that are labelled and not read say a choice in words that are not the choice's.
     """
     labels: dict[str, dict[str, str | None]] = json.loads(LABELS.read_text(encoding="utf-8"))
     sources = {"mmmu_qwen_vl_val.json": _qwen(), "mathvista_output_bard.json": _bard()} | {
@@ -134,11 +134,11 @@ def test_400_labelled_replies_are_read_with_a_precision_of_99_percent() -> None:
     right = sum(read == label for read, label in pairs if read)
     assert len(pairs) == 400
     assert right >= 0.99 * sum(read is not None for read, _ in pairs)
-    assert right >= 0.97 * sum(label is not None for _, label in pairs)
+    assert right >= 0.985 * sum(label is not None for _, label in pairs)
 
 
 def test_written_replies_are_read_with_a_precision_of_99_percent() -> None:
-    """The labels were written without a look at the rules; all but two of the rows marked `misread` are left unread."""
+    """The labels were written without a look at the rules; nearly all of the rows marked `misread` are left unread."""
     rows = [json.loads(line) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
     read = [read_choice(Completion(text=row["reply"], finish_reason="stop"), row["choices"]).text for row in rows]
     misread = [row["reply"] for row, label in zip(rows, read, strict=True) if label != row["label"]]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from vqa_client.scoring.choices import undeclared
+from vqa_client.scoring.choices import by_text, undeclared
 from vqa_client.scoring.choices.declarations import declared
 from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
-from vqa_client.scoring.choices.turns import own_reply
+from vqa_client.scoring.choices.turns import by_letter, own_reply
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion, Status
 
@@ -57,7 +57,7 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
 
 def text_read(reply: Reply, choices: dict[str, str]) -> str:
     """The plain text in which a choice is looked for."""
-    text = "" if reply.status else reply.peeled
+    text = "" if reply.status else by_letter(reply.peeled, choices)
     if reply.cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
         return text[: article.start()]
     return text
@@ -87,13 +87,19 @@ def _ordered(labels: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(name="declaration", find=declared, explicit=True),
-    Rule(name="exact text", find=undeclared.exact_text),
+    Rule(name="exact text", find=by_text.exact_text),
     Rule(name="tick", find=undeclared.ticked),
     Rule(name="leading label", find=undeclared.leading_label),
-    Rule(name="leading text", find=undeclared.leading_text),
+    Rule(name="leading text", find=by_text.leading_text),
     Rule(name="emphasis", find=undeclared.emphasised),
     Rule(name="brackets", find=undeclared.bracketed),
     Rule(name="predicate", find=undeclared.predicate),
-    Rule(name="text", find=undeclared.contained_text),
-    Rule(name="paraphrase", find=undeclared.said_otherwise),
+    Rule(name="last word", find=undeclared.last_word),
+    Rule(name="exclusion", find=undeclared.left_over),
+    Rule(name="text", find=by_text.contained_text),
+    Rule(name="opening", find=by_text.opening),
+    Rule(name="parts", find=by_text.parts),
+    Rule(name="difference", find=by_text.difference),
+    Rule(name="truth", find=by_text.truth),
+    Rule(name="paraphrase", find=by_text.said_otherwise),
 )

@@ -24,7 +24,7 @@ _CORRECT = """
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
-    most consistent|most correct|most fitting|most relevant|exact
+    most consistent|most correct|one that matches|one that fits|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
     richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto|certa|certo

@@ -22,6 +22,11 @@ from vqa_client.scoring.plain import MARKED
 CUES_READ: Final = 500
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
 DECLARATIONS_READ: Final = 50
+CONCLUSION_READ: Final = 300
+"""Characters at the end of a reply in which a conclusion is looked for."""
+_CONCLUDED: Final = re.compile(
+    r"\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈][ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)[ \x03).]*\Z"
+)
 _CONNECTION: Final = re.compile(CONNECTION)
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]")
 _CLAUSE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
@@ -81,7 +86,14 @@ class Declaration:
 def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     found = sorted(
-        (*_lines(reply), *reversed(list(_cued(reply))), *_marked(reply), *_verdicts(reply), *_fitting(reply)),
+        (
+            *_lines(reply),
+            *reversed(list(_cued(reply))),
+            *_marked(reply),
+            *_verdicts(reply),
+            *_fitting(reply),
+            *_concluded(reply),
+        ),
         key=lambda declaration: declaration.at,
     )
     kept: list[Declaration] = []
@@ -108,6 +120,13 @@ def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
         if not refuted(sentence_before(text, found.start()), found[0]):
             rule = "fit" if found["only"] else "hedge"
             yield Declaration(at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True)
+
+
+def _concluded(reply: ChoiceReply) -> Iterator[Declaration]:
+    """The value of a choice in which the working ends, whatever was declared before it: "Thus x = 4 + 12 = 16." """
+    found = _CONCLUDED.search(reply.lower, max(0, len(reply.lower) - CONCLUSION_READ))
+    if found and (labels := reply.texts.of_value(found["value"])):
+        yield Declaration(at=found.start(), end=found.end(), labels=labels, rule="conclusion text")
 
 
 def _marked(reply: ChoiceReply) -> Iterator[Declaration]:

@@ -33,7 +33,7 @@ _UNSPACED_IS: Final = (
 )
 _FITS: Final = (
     "satisf(?:y|ies)|fits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
-    "|illustrates?|depicts?|it is"
+    "|illustrates?|depicts?|explains?|accounts for|it is"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"

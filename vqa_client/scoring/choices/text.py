@@ -20,6 +20,9 @@ _VALUE = re.compile(
     r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
     r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
+_REASON = re.compile(r",? (?:because|since|due to)\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_IMAGE = re.compile(r"<(image \d+)>")
 _CONTINUED = re.compile(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
     (
@@ -60,9 +63,17 @@ class Texts:
             text = self.own[label]
             if text and text not in labels | {"a", "an", "the"}:
                 loose = spaced(text).replace("'s", "s")
-                for writing in dict.fromkeys((text, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), loose)):
+                bare = _THOUSANDS.sub("", text)
+                for writing in dict.fromkeys((text, bare, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), loose)):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners
+
+    @cached_property
+    def heads(self) -> "Texts | None":
+        """What comes before the reason where choices give one, "X because Y"; None where two are the same."""
+        names = tuple((label, _REASON.split(self.own[label], maxsplit=1)[0]) for label in self.labels)
+        changed = sum(head != self.own[label] for label, head in names)
+        return Texts(names) if changed > 1 and len({head for _, head in names}) == len(names) else None
 
     @cached_property
     def longest(self) -> int:
@@ -142,7 +153,8 @@ def texts_of(choices: tuple[tuple[str, str], ...]) -> Texts:
 
 def folded(text: str) -> str:
     """Plain text in lower case without the marks of the markup, so that emphasis inside a phrase does not matter."""
-    return text.lower().translate(_MARKS)
+    lower = text.lower().translate(_MARKS)
+    return _IMAGE.sub(r"\1", lower) if "<image" in lower else lower
 
 
 def spaced(text: str) -> str:

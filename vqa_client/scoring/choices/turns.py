@@ -5,18 +5,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
+from vqa_client.scoring.choices.by_text import contained_text, exact_text, leading_text, said_otherwise
 from vqa_client.scoring.choices.declarations import declared
 from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
-from vqa_client.scoring.choices.undeclared import (
-    bracketed,
-    contained_text,
-    emphasised,
-    exact_text,
-    leading_label,
-    leading_text,
-    predicate,
-    said_otherwise,
-)
+from vqa_client.scoring.choices.undeclared import bracketed, emphasised, leading_label, predicate
 
 BREAKS_TRIED: Final = 4
 """Further questions that are looked at: the first may be the reply's own, restated."""
@@ -40,6 +32,40 @@ _SAID: Final = (declared, exact_text, leading_label, leading_text)
 _SHOWN: Final = (emphasised, bracketed, predicate, contained_text, said_otherwise)
 """Rules that find an answer in what may only lead up to the question."""
 _WORD = re.compile(r"\w+")
+
+
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_BY_PLACE = re.compile(
+    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th)) "
+    r"(?P<noun>option|choice|alternative|image|picture|figure)|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
+    rf"{'|'.join(_NUMBERS)}))\b"
+    r"(?! (?:of|that|to)\b|[.,]\d)"
+)
+_IMAGE = re.compile(r"<?image (\d{1,2})>?", re.IGNORECASE)
+
+
+def by_letter(text: str, choices: dict[str, str]) -> str:
+    """The text with names for places: "option B" for "the second option", "image 2" for "the second image"."""
+    if not ("ption" in text or "hoice" in text or "alternative" in text or "image" in text or "picture" in text):
+        return text
+    labels = tuple(choices)
+    images = {label: found[1] for label, own in choices.items() if (found := _IMAGE.fullmatch(own.strip()))}
+    numbered = any(label.isdecimal() for label in labels) or any(map(_BY_PLACE.search, choices.values()))
+
+    def named(place: re.Match[str]) -> str:
+        said = (place["number"] or place["ordinal"]).lower()
+        number = len(labels) if said == "last" else _number(said)
+        if place["noun"] in ("image", "picture", "figure"):
+            return f"image {number}" if len(images) == len(labels) else place[0]
+        return f"option {labels[number - 1]}" if 0 < number <= len(labels) and not numbered else place[0]
+
+    return _BY_PLACE.sub(named, text)
+
+
+def _number(said: str) -> int:
+    words = next((words for words in (_ORDINALS, _NUMBERS) if said in words), None)
+    return words.index(said) + 1 if words else int(said.rstrip("stndrh"))
 
 
 def own_reply(text: str, choices: dict[str, str]) -> ChoiceReply:

@@ -1,37 +1,23 @@
-"""Read a reply that declares nothing: a list's one label, a label set apart, the text of one choice."""
+"""Read a reply that declares nothing by its labels: a list's one label, or a label that is set apart."""
 
 import re
 from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices.labels import WORDS, excluded, stands
-from vqa_client.scoring.choices.paraphrase import paraphrased
 from vqa_client.scoring.choices.prefixes import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.choices.reading import ChoiceReply, Found
-from vqa_client.scoring.choices.text import folded, spaced, telling
+from vqa_client.scoring.choices.text import folded
 from vqa_client.scoring.plain import EMPHASIS
 
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""
 MENTIONS_READ: Final = 4000
 """Characters at the end of a reply in which undeclared labels are counted."""
+SHORT: Final = 700
+"""Characters of a reply in which letters are choices; a longer one has things with letters for names."""
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
-LABEL_READ: Final = 12
-LINES_READ: Final = 20
-LOOP: Final = 30
-"""Characters at the end of a reply that occur again and again where it went round in circles."""
-SHORT: Final = 700
-"""Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
-
-
-def exact_text(reply: ChoiceReply) -> Found | None:
-    """The reply is the text of one choice."""
-    text = folded(reply.text)
-    labels, end = reply.texts.at_start(text)
-    if not labels or _WORD.search(text, end):
-        labels = reply.texts.of_value(text)
-    return Found(labels=labels, rule="exact text") if labels else None
 
 
 def leading_label(reply: ChoiceReply) -> Found | None:
@@ -129,102 +115,32 @@ def ticked(reply: ChoiceReply) -> Found | None:
     return Found(labels=tuple(labels), rule="tick") if labels else None
 
 
-def leading_text(reply: ChoiceReply) -> Found | None:
-    """The reply opens with the text of a choice: "No, the car is red." """
-    text = folded(reply.text)
-    labels, end = reply.texts.at_start(text)
-    if not labels or not (
-        _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
-    ):
-        return None
-    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
+def last_word(reply: ChoiceReply) -> Found | None:
+    """The label that is the last sentence: "It shifts to the right. B.", "C it is." """
+    last = _LAST_WORD.search(reply.text)
+    label = reply.patterns.labels.exact.fullmatch(last[1]) if last else None
+    return Found(labels=(reply.patterns.labels.of(label[0]),), rule="last word") if label else None
 
 
-def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
-    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
-    if rest[:1] not in (":", "\n"):
-        return False
-    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
-    found = [reply.texts.at_start(line) for line in lines]
-    return any(
-        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
-    )
-
-
-def contained_text(reply: ChoiceReply) -> Found | None:
-    """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
-    whole = text = spaced(folded(reply.text))
-    if reply.texts.letters:
-        return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
+def left_over(reply: ChoiceReply) -> Found | None:
+    """The one label that is left where the reply excludes every other: "Options A, B and D can be excluded." """
+    text, labels = reply.text, reply.patterns.labels
     if len(text) > SHORT:
-        text = sentence_before(text, len(text) - 1)
-    found = reply.texts.anywhere(text)
-    if not found or not _concludes(whole):
         return None
-    places = [_own_label(text, start) for start, _, _ in found]
-    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
-        return None  # a list of choices under other letters
-    denied = _denied_lists(text, found)
-    labels = {
-        label
-        for place, (start, end, owners) in zip(places, found, strict=True)
-        if not negated(sentence_before(text, place.start() if place else start))
-        and (not excluded(text, end) or _UNTRUE.match(text, end))
-        if _states(text, start, end) and start not in denied
-        for label in owners
-    }
-    if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
-        labels = {*_predicated(text, found)} or labels
-    return Found(labels=tuple(labels), rule="text") if labels else None
-
-
-def _predicated(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
-    """The labels of the text to which one sentence with several leads up: "the pupil of Matisse is Albers"."""
-    led_up = [each for each in found if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
-    return led_up[0][2] if led_up == [max(found)] and _CLAUSE_END.match(text, led_up[0][1]) else ()
-
-
-def said_otherwise(reply: ChoiceReply) -> Found | None:
-    """The choice that the reply says in its own words, where no choice's text stands in it."""
-    found = paraphrased(reply)
-    return found if found and _concludes(folded(reply.text)) else None
-
-
-def _concludes(text: str) -> bool:
-    """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
-    code = "(" in text and _NOT_PROSE.search(text)
-    rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
-    return not (code or rejected or text.count(text[-LOOP:]) > 2)
-
-
-def _own_label(text: str, start: int) -> re.Match[str] | None:
-    """The letter in front of the text of a choice at `start`: "(B) blue car"."""
-    return _LABELLED.search(text, max(0, start - LABEL_READ), start)
-
-
-def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
-    """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
-    denied: set[int] = set()
-    listed: list[tuple[int, int]] = []
-    for start, end, _ in sorted(found) if len(found) > 1 else ():
-        if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
-            listed = []
-        listed.append((start, end))
-        if len(listed) > 1 and _LESS.match(text, end):
-            denied |= {place for place, _ in listed}
-    return denied
-
-
-def _states(text: str, start: int, end: int) -> bool:
-    """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
-    before = text[max(0, start - SENTENCE_READ) : start]
-    if "?" in text and _ASKED.match(text, end):
-        return False
-    if not _NUMBER.fullmatch(text, start, end):
-        return True
-    operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
-    result = not _EQUALS.search(before) or _CLAUSE_END.match(text, end) is not None
-    return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
+    named: set[str] = set()
+    out: set[str] = set()
+    run: list[re.Match[str]] = []
+    for mention in islice(labels.exact.finditer(text), PLACES_READ):
+        run.append(mention)
+        if reply.patterns.further.match(text, mention.end()):
+            continue
+        denied = negated(sentence_before(text, run[0].start())) or excluded(text, mention.end())
+        (out if denied else named).update(labels.of(each[0]) for each in run)
+        run = []
+    left = [label for label in reply.texts.labels if label not in out]
+    if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):
+        return None
+    return Found(labels=tuple(left), rule="exclusion")
 
 
 def mentioned(reply: ChoiceReply) -> set[str]:
@@ -240,7 +156,6 @@ def mentioned(reply: ChoiceReply) -> set[str]:
 
 
 _WORD = re.compile(r"\w")
-_CLAUSE_END = re.compile(r"[\"')]*(?:[.;:!\n]|$)")
 _SEPARATOR = re.compile(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = re.compile(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
@@ -255,35 +170,10 @@ _ITEM, _ITEM_ENDS = re.compile(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
 _KEY = re.compile(r"\" ?:")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-_UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
-"""A question may ask which statement is not."""
-_NOT_PROSE = re.compile(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
-"""Program code, in which a number is a value and no answer."""
-_OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
-_NONE_FITS = re.compile(
-    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
-    r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
-    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
-    r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
-    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
-    r"(?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
-    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
-)
-"""The reply says that no choice is right; what else it names is no answer."""
-_LEADS_UP = re.compile(r"\b(?:is|was) (?:the |an? )?$")
-_JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
-_LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
-_NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
-_ASKED = re.compile(r"[^.!?\n]{0,60}\?")
-_LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
-_OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
-_OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
-_EQUALS = re.compile(r"[=≈] ?[$]?$")
-_RANGE = re.compile(r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+%? (?:and|(?:up |down )?to))? $")
-_STATED = re.compile(
-    r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
-)
-"""A number that is stated later."""
 _IN_BRACKETS = re.compile(r"\([A-Z]\)")
 _PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = re.compile(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
+_LAST_WORD = re.compile(
+    r"(?<=[a-z]{2}[.!?] )[\"'(]?(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z", re.IGNORECASE
+)
+_EXCLUDES = re.compile(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")

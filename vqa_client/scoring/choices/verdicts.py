@@ -6,10 +6,16 @@ from typing import Final
 
 from vqa_client.scoring.choices.patterns import RIGHT_SIGNS, SAYS_RIGHT
 from vqa_client.scoring.choices.reading import ChoiceReply
+from vqa_client.scoring.choices.text import folded
 
 PLACES_READ: Final = 200
 """Judgements that are looked at, a bound on the time that a runaway reply can take."""
-_RIGHT = re.compile(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT})\b", re.IGNORECASE)
+_RIGHT = re.compile(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!;]) ")
+_JUDGED = re.compile(
+    rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
+    r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
+)
 
 
 def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
@@ -26,7 +32,21 @@ def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
             return None
         end = reply.text.find("\n", found[-1].end())
         return right[0], end if end >= 0 else len(reply.text)
-    return None
+    return _judged_texts(reply)
+
+
+def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
+    """The same of choices that are judged by their texts: "Paris: no. Lyon: yes." """
+    items = reply.text.split("\n", PLACES_READ) if "\n" in reply.text else _SENTENCE.split(reply.text, PLACES_READ)
+    judged: dict[str, bool] = {}
+    for item in items:
+        said = folded(item)
+        labels, end = reply.texts.at_start(said)
+        judgement = _JUDGED.search(said, end) if len(labels) == 1 else None
+        if judgement:
+            judged[labels[0]] = judgement["right"] is not None
+    right = [label for label, is_right in judged.items() if is_right]
+    return (right[0], len(reply.text)) if len(judged) > 1 and len(right) == 1 else None
 
 
 def _opens_its_line(text: str, at: int) -> bool:

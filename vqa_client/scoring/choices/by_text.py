@@ -1,0 +1,346 @@
+"""Read the choice that a reply names by its text, by another form of it or by what sets it apart, and by no label."""
+
+import re
+from itertools import islice
+from typing import Final
+
+from vqa_client.scoring.boundary import find_whole
+from vqa_client.scoring.choices.labels import excluded
+from vqa_client.scoring.choices.prefixes import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.choices.reading import ChoiceReply, Found
+from vqa_client.scoring.choices.text import folded, spaced, telling
+from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
+from vqa_client.scoring.plain import plain
+
+LABEL_READ: Final = 12
+LINES_READ: Final = 20
+LOOP: Final = 30
+"""Characters at the end of a reply that occur again and again where it went round in circles."""
+SHORT: Final = 700
+"""Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
+FRAME: Final = 5
+"""Words of choices that differ in one of them."""
+TELLING: Final = 3
+"""A choice of fewer telling words is too easily met by chance."""
+RIVALLING: Final = 0.75
+"""The share of another choice's words in one sentence from which on the reply may mean that choice."""
+
+
+def exact_text(reply: ChoiceReply) -> Found | None:
+    """The reply is the text of one choice."""
+    text = folded(reply.text)
+    labels, end = reply.texts.at_start(text)
+    if not labels or _WORD.search(text, end):
+        labels = reply.texts.of_value(text)
+    return Found(labels=labels, rule="exact text") if labels else None
+
+
+def leading_text(reply: ChoiceReply) -> Found | None:
+    """The reply opens with the text of a choice: "No, the car is red." """
+    text = folded(reply.text)
+    labels, end = reply.texts.at_start(text)
+    if not labels or not (
+        _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
+    ):
+        return None
+    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
+
+
+def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
+    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
+    if rest[:1] not in (":", "\n"):
+        return False
+    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
+    found = [reply.texts.at_start(line) for line in lines]
+    return any(
+        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
+    )
+
+
+def contained_text(reply: ChoiceReply) -> Found | None:
+    """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
+    if short := abbreviated(reply):
+        return short
+    whole = text = spaced(_after_code(folded(reply.text)))
+    if reply.texts.letters:
+        return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
+    if len(text) > SHORT:
+        text = sentence_before(text, len(text) - 1)
+    found = reply.texts.anywhere(text)
+    if not found or not _concludes(whole):
+        return None
+    places = [_own_label(text, start) for start, _, _ in found]
+    if any(place and place[1].upper() not in owners for place, (_, _, owners) in zip(places, found, strict=True)):
+        return None  # a list of choices under other letters
+    denied = _denied_lists(text, found)
+    labels = {
+        label
+        for place, (start, end, owners) in zip(places, found, strict=True)
+        if not negated(sentence_before(text, place.start() if place else start))
+        and (not excluded(text, end) or _UNTRUE.match(text, end))
+        if _states(text, start, end) and start not in denied
+        for label in owners
+    }
+    if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
+        labels = {*_main_clause(text, found)} or labels
+    return Found(labels=tuple(labels), rule="text") if labels else None
+
+
+def said_otherwise(reply: ChoiceReply) -> Found | None:
+    """The choice that the reply says in its own words, where no choice's text stands in it."""
+    found = _paraphrased(reply)
+    return found if found and _concludes(folded(reply.text)) else None
+
+
+def _after_code(text: str) -> str:
+    """The last line where it is a sentence after program code, or else all."""
+    last = text.rpartition("\n")[2]
+    return last if len(last) < len(text) and _PROSE.fullmatch(last) and _NOT_PROSE.search(text) else text
+
+
+def _concludes(text: str) -> bool:
+    """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
+    code = "(" in text and _NOT_PROSE.search(text)
+    rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
+    return not (code or rejected or text.count(text[-LOOP:]) > 2)
+
+
+def _own_label(text: str, start: int) -> re.Match[str] | None:
+    """The letter in front of the text of a choice at `start`: "(B) blue car"."""
+    return _LABELLED.search(text, max(0, start - LABEL_READ), start)
+
+
+def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> set[int]:
+    """Where texts begin that a sentence lists and denies together: "the others, X and Y, are less likely"."""
+    denied: set[int] = set()
+    listed: list[tuple[int, int]] = []
+    for start, end, _ in sorted(found) if len(found) > 1 else ():
+        if listed and not _JOINED.fullmatch(text, listed[-1][1], start):
+            listed = []
+        listed.append((start, end))
+        if len(listed) > 1 and _LESS.match(text, end):
+            denied |= {place for place, _ in listed}
+    return denied
+
+
+def _states(text: str, start: int, end: int) -> bool:
+    """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
+    before = text[max(0, start - SENTENCE_READ) : start]
+    if ("?" in text and _ASKED.match(text, end)) or (_LISTED.search(before) and _LISTS.match(text, end)):
+        return False
+    if not _NUMBER.fullmatch(text, start, end):
+        return True
+    operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
+    result = not _EQUALS.search(before) or _CLAUSE_END.match(text, end) is not None
+    return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
+
+
+def _paraphrased(reply: ChoiceReply) -> Found | None:
+    """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
+    if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
+        return None
+    owned = {label: spaced(reply.texts.own[label]) for label in reply.texts.labels}
+    telling = {label: {word for word in _WORD_IN.findall(own) if _tells(word)} for label, own in owned.items()}
+    if max(map(len, telling.values()), default=0) < TELLING:
+        return None
+    text = spaced(folded(reply.text)).rstrip(". \n")
+    sentences = _PAUSE.split(text) if len(text) <= SHORT else [_last_sentence(text)]
+    shares = dict.fromkeys(owned, 0.0)
+    for sentence in sentences:
+        said, denies = {*_WORD_IN.findall(sentence)}, _DENIES.search(sentence) is None
+        for label, words in telling.items():
+            if words and denies == (_DENIES.search(owned[label]) is None):
+                shares[label] = max(shares[label], sum(_said(word, said) for word in words) / len(words))
+    first, *rest = sorted(shares, key=lambda label: -shares[label])
+    if shares[first] < 1 or len(telling[first]) < TELLING or any(shares[label] > RIVALLING for label in rest):
+        return None
+    return Found(labels=(first,), rule="paraphrase")
+
+
+def _may_be_said(choice: str, text: str) -> bool:
+    """Whether a choice has enough words and the text a part of its longest one: a cheap look before the real one."""
+    words = choice.split()
+    return len(words) >= TELLING - 1 and max(words, key=len).lower()[1:5] in text
+
+
+def _tells(word: str) -> bool:
+    return word.isdecimal() or (len(word) > 3 and word not in _COMMON)
+
+
+def _said(word: str, said: set[str]) -> bool:
+    """Whether the word, or another form of a long one, was said."""
+    if word in said or len(word) < 6:
+        return word in said
+    return any(other.startswith(word[:5]) and abs(len(other) - len(word)) < 4 for other in said)
+
+
+def _main_clause(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tuple[str, ...]:
+    """The labels of the text to which a sentence leads up, where the others come before, or in a clause about it."""
+    led_up = [each for each in found if _LEADS_UP.search(text[max(0, each[0] - SENTENCE_READ) : each[0]])]
+    if len(led_up) != 1:
+        return ()
+    (_, end, labels) = led_up[0]
+    later = min((each[0] for each in found if each[0] > end), default=0)
+    return labels if (_ASIDE.search(text, end, later) if later else _CLAUSE_END.match(text, end)) else ()
+
+
+def opening(reply: ChoiceReply) -> Found | None:
+    """The choice to which the first sentence leads up, or its head: "X" of the choice "X because Y"."""
+    text = spaced(folded(reply.text))
+    pause = _SENTENCE_END.search(text)
+    first, rest = (text[: pause.start()], text[pause.end() :]) if pause else (text, "")
+    if pause and pause[0] == "?":
+        return None
+    if len(first) > SHORT or not _concludes(text) or _TURNS.search(rest):
+        return None
+    for texts in filter(None, (reply.texts, reply.texts.heads)):
+        found = texts.anywhere(first)
+        labels = _main_clause(f"{first}.", found) or (found[0][2] if len(found) == 1 else ())
+        at, end = next(((start, end) for start, end, owners in found if owners == labels), (0, 0))
+        stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
+        if stated and not refuted(first[:at]) and not _POSSIBLE.search(first, 0, at):
+            return Found(labels=labels, rule="opening")
+    return None
+
+
+def abbreviated(reply: ChoiceReply) -> Found | None:
+    """The one abbreviation among choices that are nothing else, written or spelled out: "the odds ratio (OR)"."""
+    names = {plain(choice): label for label, choice in reply.texts.choices.items()}
+    if not all(map(_ABBREVIATION.fullmatch, names)) or reply.texts.letters:
+        return None
+    text = reply.text
+    for spelled in _SPELLED.findall(text):
+        words, name = spelled[0].split()[-len(spelled[1]) :], spelled[1]
+        if name in names and "".join(word[0] for word in words).upper() == name:
+            text = re.sub(rf"\b{re.escape(' '.join(words))}\b", name, text, flags=re.IGNORECASE)
+    if len(text) > SHORT:
+        text = _last_sentence(text)
+    said = [each for each in _WORD_OF.finditer(text) if each[0] in names]
+    labels = {names[each[0]] for each in said if not negated(sentence_before(text, each.start()))}
+    return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
+
+
+def parts(reply: ChoiceReply) -> Found | None:
+    """The one choice of several values that are all stated, each by itself: "(a) is 75 lb. (b) is 16 lb."."""
+    split = {label: _PARTS.split(own) for label, own in _owned(reply).items()}
+    if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
+        return None
+    text = _UNIT_APART.sub(r"\1", folded(reply.text))
+
+    def stated(value: str) -> bool:
+        places = find_whole(text, _UNIT_APART.sub(r"\1", value))
+        return any(_LED_UP_TO.search(text[max(0, start - SENTENCE_READ) : start]) for start, _ in places)
+
+    labels = tuple(label for label, values in split.items() if all(map(stated, values)))
+    return Found(labels=labels, rule="parts") if len(labels) == 1 else None
+
+
+def difference(reply: ChoiceReply) -> Found | None:
+    """The choice whose one word that the others lack is stated: "the one on the top" for "the top one"."""
+    words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
+    lengths = {len(each) for each in words.values()}
+    if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
+        return None
+    differing = [place for place, column in enumerate(zip(*words.values(), strict=True)) if len({*column}) > 1]
+    if len(differing) != 1:
+        return None
+    labels = {each[differing[0]]: label for label, each in words.items()}
+    letters = all(len(word) == 1 for word in labels)
+    if len(labels) < len(words) or not (letters or min(map(len, labels)) > 2):
+        return None
+    if letters and any(reply.patterns.labels.written.get(word, label) != label for word, label in labels.items()):
+        return None
+    text = reply.text if letters else reply.lower
+    if len(text) > SHORT:
+        text = _last_sentence(text)
+    said = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
+    distinct = {labels[each[0]] for each in said}
+    led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, said[-1].start()))
+    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in said)
+    return Found(labels=tuple(distinct), rule="difference") if committed else None
+
+
+def truth(reply: ChoiceReply) -> Found | None:
+    """Whether it is true, where the choices are "true" and "false" or "yes" and "no": "It's false." """
+    labels = {own: label for label, own in _owned(reply).items()}
+    yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
+    said = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
+    if not said or refuted(sentence_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
+        return None
+    true = {bool(each["true"]) != bool(each["not"]) for each in said}
+    return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
+
+
+def _last_sentence(text: str) -> str:
+    return _PAUSE.split(text[-SHORT:].rstrip(". \n"))[-1]
+
+
+def _owned(reply: ChoiceReply) -> dict[str, str]:
+    return {label: reply.texts.own[label] for label in reply.texts.labels}
+
+
+_WORD = re.compile(r"\w")
+_CLAUSE_END = re.compile(r"[\"')]*(?:[.;:!\n]|$)")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+_UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
+"""A question may ask which statement is not."""
+_NOT_PROSE = re.compile(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
+"""Program code, in which a number is a value and no answer."""
+_PROSE = re.compile(r"[a-z][^()={}#\n]{8,}[.!]")
+_OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
+_NONE_FITS = re.compile(
+    r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
+    r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
+    r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
+    r"\b(?: \w+){0,3} (?:options?|choices|question|list|answers|alternatives)\b"
+    r"|(?:answer|option|choice|value)\b[^.\n]{0,30}(?:\bnot|n't) "
+    r"(?:an option|(?:listed|given|provided|available|included)(?=[.,;\n]|$))"
+    r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
+)
+"""The reply says that no choice is right; what else it names is no answer."""
+_LISTED, _LISTS = re.compile(r", (?:an? |the )?$"), re.compile(r"s?,? and (?:an?|the|several|some|many)\b")
+"""One of several things that are shown: "a street with trees, a bus and some people"."""
+_JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
+_LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
+_NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
+_ASKED = re.compile(r"[^.!?\n]{0,60}\?")
+_LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
+_OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
+_OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
+_EQUALS = re.compile(r"[=≈] ?[$]?$")
+_RANGE = re.compile(
+    r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,5})? (?:and|(?:up |down )?to))? $"
+)
+_STATED = re.compile(
+    r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
+)
+"""A number that is stated later."""
+_LEADS_UP = re.compile(
+    r"(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)"
+    r"(?: (?:most likely|likely|probably|clearly))?|->|:) ?(?:the |an? )?[\"'(]{0,2}$"
+)
+_ASIDE = re.compile(r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b")
+"""Between a stated choice and another one, of which the sentence then speaks beside it."""
+_TURNS = re.compile(
+    r"\b(?:however|therefore|thus|hence|actually|wait|correction|but|answer|correct|option|choice|conclu\w+|so,|overall)\b"
+)
+"""Words that may lead from an opening sentence to another answer."""
+_POSSIBLE = re.compile(r"\b(?:might|may|could|possibly|perhaps|would)\b")
+_ABBREVIATION = re.compile(r"[A-Z]{2,6}")
+_SPELLED = re.compile(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
+_WORD_OF = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
+_UNIT_APART = re.compile(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
+_LED_UP_TO = re.compile(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|get)) ?(?:about |approximately )?$")
+_LEADS_ON = re.compile(r"(?:[:=]|\b(?:is|are|was|be|points?|pointing|choose|pick|select))\b")
+_TRUE = re.compile(
+    r"(?:\b(?:it|that|this|(?:the|this|that) (?:statement|claim|assertion|sentence|proposition))"
+    r"(?:'s| is| was| must be| is also)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
+    r"(?P<not> not|n't)? (?:(?P<true>true|correct|right)|false|incorrect|wrong|untrue))\b"
+)
+_WORD_IN = re.compile(r"[^\W\d_]+|\d+")
+_DENIES = re.compile(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
+_COMMON_WORDS = """this that with from have been were which their there would will than then them they does about into
+    because over more most some such also"""
+_COMMON: Final = frozenset(_COMMON_WORDS.split())
+_PAUSE = re.compile(r"[.!?;\n](?=\s|$)")
