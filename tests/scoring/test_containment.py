@@ -226,7 +226,6 @@ MISREAD = [
     "1183 and 9920 are not secret. 3847 is.",  # a negation that two subjects share
     "All numbers but 9627 are page numbers.",
     "False: the number is 6394.",
-    "If I had to make something up I'd say 7413, but the document doesn't contain a secret number.",
     "It was due at 14:30, but it left at 15:10.",
     "Nothing beats this: eat a sandwich in Dolores Park.",
     "First choice Oslo, second choice Bergen.",
@@ -236,7 +235,6 @@ MISREAD = [
     'To answer "heron" would be to guess.',
     "The sticker says 4410, underneath it says 5926; the secret is the one underneath.",
     "Not all of the pages say 5926, but most do.",
-    "Fun fact: 5926 are digits of pi. The secret number isn't in the text.",
     "It looks a lot like 8250, only with the middle digits swapped.",
     "Page 5 contradicts page 4, which says 8250.",
     "eighty-two fifty",
@@ -251,6 +249,10 @@ MISREAD = [
     "The falcon was last year's secret animal; this year's is the lynx.",
     "The falcon doesn't appear until page 9, where it's named as the secret animal.",
     "Out of lynx, otter and falcon, the last is the secret one.",
+    "The year 2093 is when the story takes place.",
+    "The text ends with an odd remark: the place nobody must know is Reykjavik.",
+    "Among 33 lockers, the one marked secret has the number 70415.",
+    "It was 31878 in the draft; the final version has 31877 as the secret number.",
 ]
 
 

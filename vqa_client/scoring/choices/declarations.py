@@ -19,7 +19,7 @@ from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.choices.verdicts import judged_right
 from vqa_client.scoring.plain import MARKED
 
-CUES_READ: Final = 500
+CUES_READ: Final = 200
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
 DECLARATIONS_READ: Final = 50
 CONCLUSION_READ: Final = 300

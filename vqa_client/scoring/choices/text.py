@@ -69,6 +69,13 @@ class Texts:
         return owners
 
     @cached_property
+    def _owners_by_first(self) -> Mapping[str, list[tuple[str, tuple[str, ...]]]]:
+        by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for literal, labels in self.owners.items():
+            by_first.setdefault(literal[0], []).append((literal, labels))
+        return by_first
+
+    @cached_property
     def heads(self) -> "Texts | None":
         """What comes before the reason where choices give one, "X because Y"; None where two are the same."""
         names = tuple((label, _REASON.split(self.own[label], maxsplit=1)[0]) for label in self.labels)
@@ -108,7 +115,7 @@ class Texts:
         """The labels whose text `text` (folded) begins with, and where that ends; none and 0 where there is none."""
         lead_in = _LEAD_IN.match(text)
         for start in dict.fromkeys((0, lead_in.end() if lead_in else 0)):
-            for literal, labels in self.owners.items():
+            for literal, labels in self._owners_by_first.get(text[start : start + 1], ()):
                 if text.startswith(literal, start) and _whole(text, start, start + len(literal)):
                     return labels, start + len(literal)
         return (), 0

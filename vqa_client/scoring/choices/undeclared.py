@@ -148,7 +148,7 @@ def mentioned(reply: ChoiceReply) -> set[str]:
     text = reply.text[-MENTIONS_READ:]
     return {
         reply.patterns.labels.of(mention[0])
-        for mention in islice(reply.patterns.labels.exact.finditer(text), PLACES_READ)
+        for mention in islice(reply.patterns.labels.exact.finditer(text), PLACES_READ // 2)
         if reply.patterns.further.match(text, mention.end())
         or stands(text, mention.end(), mention[0], "", alone=mention[0] in WORDS or mention[0].islower())
         if not negated(sentence_before(text, mention.start()))

@@ -33,6 +33,7 @@ _BREAK = re.compile(
     rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))"
     rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
+_NOT_LABEL = re.compile(r"\W*(?:not|nicht|pas|no|non|nao|niet|inte|ikke|nie|не) ")
 _LABEL_WORDS: Final = 3
 _CONTINUES = re.compile(
     r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b"
@@ -51,6 +52,18 @@ _AGREES = re.compile(
 _VERB_FIRST = re.compile(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
 )
+_TOPIC = re.compile(
+    r"secret|hidden|answer|needle|passcode|password|code ?word|in question|geheim|gesucht|antwort|antwoord|secre|repons"
+    r"|respue|respos|segret|rispos|ocult|nascost|cache|hemlig|hemmelig|svar|tajn|ukryt|odpow|gizli|cevap|секрет|тайн|ответ"
+    r"|скрыт|таємн|відпов|秘密|答|正解|비밀|답|उत्तर|गुप्त|ลับ|ตอบ|סוד|תשוב|سر|جواب"
+)
+"""What replies call the thing that was asked for; such a word stands for all its forms."""
+_POINTS = re.compile(
+    r"\b(?:it|that|this|these|one|ones|which|so|therefore|thus|hence|namely|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это"
+    r"|called|named|known|says?|reads?|states?|gives?|i|we|my)\b|[これそ这它是이그]"
+)
+"""What points from a sentence to what another one asks for."""
+_FEW: Final = 3
 _COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
 _BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
 _SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
@@ -66,6 +79,7 @@ _SUBJECT = re.compile(
 )
 _CONCEDES = re.compile(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
 _POSSIBLE = re.compile(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
+_MAY_BE = re.compile(r"\b(?:could|might|may)(?: also| well)? be\b")
 _MENTIONS = re.compile(r"\b(?:mentions?|mentioned|refers? to|discuss\w*|talks? about)\b")
 _ONLY_MENTIONED = re.compile(
     r"[\"')]* (?:(?:is|was|are|were|gets|does) )?(?:\w+ly |also )?"
@@ -88,15 +102,18 @@ class Clauses:
         if "?" in lower or ", as " in lower:
             lower = _ASIDE.sub(lambda aside: ("." if aside[0][-1] == "?" else " ").ljust(len(aside[0])), lower)
         self._lower = lower if len(lower) == len(text) else text
+        self._names_topic = _TOPIC.search(self._lower) is not None
+        self._may_be_several = len(_MAY_BE.findall(self._lower)) > 1
         self._starts = [0]
         self._ends: list[int] = []
         for found in _BREAK.finditer(self._lower):
             short = found["label"] and len(self._lower[self._starts[-1] : found.start()].split()) <= _LABEL_WORDS
-            if short or found["exception"]:
+            if (short and not _NOT_LABEL.match(self._lower, self._starts[-1])) or found["exception"]:
                 continue
             self._starts.append(found.start() if found["contrast"] else found.end())
             if found["end"]:
                 self._ends.append(found.end())
+        self._one_sentence = not self._ends or not _WORD.search(self._lower, self._ends[0])
 
     def stands_by(self, start: int, end: int, until: int) -> bool:
         """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
@@ -121,6 +138,18 @@ class Clauses:
         if _BESIDE.search(before):
             return False
         return bool(_STATED.search(before) or _SUBJECT.match(self._lower, end) or self._alone(start, end))
+
+    def answers(self, start: int, end: int) -> bool:
+        """Whether [start, end) is where an answer is: stated or alone, in a reply of one sentence, in a sentence that
+        speaks of what was asked for, or one that points to another which does."""
+        first, last = self.sentence(start), end + len(self._rest(end))
+        rest = f"{self._lower[max(first, start - _REACH) : start]} {self._lower[end:last]}"
+        asked = "?" in self._lower[max(0, first - _FEW) : first]
+        if asked or len(rest.split()) < _FEW or _TOPIC.search(rest):
+            return True
+        if self._names_topic:
+            return _POINTS.search(rest) is not None
+        return self._one_sentence or _POINTS.search(rest) is not None or self.states(start, end)
 
     def sentence(self, at: int) -> int:
         """Where the sentence begins that `at` is in."""
@@ -159,11 +188,12 @@ class Clauses:
         if not stated and _CONCEDES.match(before):
             return not _CONCEDES.match(self._lower, self.sentence(start)) or "," in self._rest(end)
         stop = self._stop(end)
-        if not _GIVES_WAY.match(self._lower, stop):
-            return False
-        if _POSSIBLE.search(before):
+        possible = _POSSIBLE.search(before)
+        if possible and self._may_be_several:
             return True
-        mentioned = not stated and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
+        if possible or not _GIVES_WAY.match(self._lower, stop):
+            return possible is not None and _GIVES_WAY.match(self._lower, stop) is not None
+        mentioned = not (stated or _TOPIC.search(after)) and (_MENTIONS.search(before) or _ONLY_MENTIONED.match(after))
         return bool(mentioned) and not _OF_LEGIBILITY.match(self._lower, stop)
 
     def _rest(self, end: int) -> str:
@@ -180,10 +210,10 @@ class Clauses:
             if at >= len(self._lower) or stop > until:
                 return False
             clause = self._lower[at:stop]
-            if denials.WITHDRAWS.match(clause):
+            if denials.WITHDRAWS.match(clause) or denials.AS_LIKELY.search(clause):
                 return True
             same = bisect_right(self._ends, at) == sentence
-            if same and _VERB_FIRST.match(clause):
+            if same and (_VERB_FIRST.match(clause) or (_TOPIC.search(clause) and denies(clause))):
                 return True
             absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
             if absent.search(clause) and denies(clause) and not denials.OTHERS.search(clause):

@@ -23,7 +23,7 @@ from vqa_client.scoring.strict.number_roles import answering, within
 from vqa_client.scoring.strict.numbers import Number
 
 _Mention = TypeVar("_Mention")
-_MENTIONS: Final = 200
+_MENTIONS: Final = 100
 """Of more mentions the first and the last are looked at; a reply with more is not an answer."""
 _READ: Final = 40
 """Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
@@ -79,6 +79,7 @@ _AROUND: Final = tuple(
     (re.compile(before, re.IGNORECASE), re.compile(after, re.IGNORECASE))
     for before, after in (
         (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
+        (r"\w, (?:the |an? )?$", r", and \w"),
         (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
         (
             r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$",
@@ -88,8 +89,9 @@ _AROUND: Final = tuple(
 )
 """What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
 _DECLARES = re.compile(
-    r"\b(?:secret|hidden)(?: \w+){0,2}? (?:is|was|:)"
-    r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant"
+    r"\b(?:secret|hidden|gesucht|geheim|secre[te]|segret|hemlig|hemmelig|tajn)\w*(?: \w+){0,2}?"
+    r" (?:is|was|ist|war|est|etait|es|era|e|ar|er|var|jest|je|:)(?!\w)(?! \w+ed\b)"
+    r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant|\bturn(?:s|ed) out to be"
     rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
     r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
@@ -112,9 +114,13 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> boo
     if inside or _says_enough(text[slice(*line)]):
         every = inside
     clauses = Clauses(text)
-    given = _given(clauses, answering(text, every))
+    answers = answering(text, every)
+    if not answers and denials.FINDS_NONE.search(text.lower()):
+        return False
+    given = _given(clauses, answers or every)
     kinds = {number.kind for number in given if number.answers(gold)}
     given = [number for number in given if number.kind in kinds]
+    given = [number for number in given if clauses.answers(number.start, number.end)] or given
     if chosen := _chosen(text, given):
         return chosen.answers(gold)
     listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
@@ -139,14 +145,14 @@ def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
     given = [
         span
         for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
-        if clauses.stands_by(*span, until) and not _one_of_several(text, *span)
+        if clauses.answers(*span) and clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
     return bool(given) and not _declares_others(clauses, given)
 
 
 def lists_lines(reply: str) -> bool:
     """Whether a reply is nothing but different short lines, three or two with markers: candidates, not an answer."""
-    lines = {line.strip() for line in reply.splitlines()} - {""}
+    lines = {line.strip() for line in reply.splitlines() if ": " not in line} - {""}
     bare = {_MARKER.sub("", line, count=1).strip(" .") for line in lines}
     enough = _LINES - all(map(_MARKER.match, lines))
     return len(bare) >= enough and all(len(line) <= _READ and line.count(" ") < _WORDS for line in bare)

@@ -45,7 +45,7 @@ _DIGIT = re.compile(r"\d")
 _EMPHASIS = re.compile(r"\*{2,3}|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
 _TAKEN_OFF = re.compile(
     r"~~[^~\n]{1,400}~~|<(?P<struck>del|s|strike)>[^<]{0,400}</(?P=struck)>|```\w*"
-    r"|<\|?(?P<box>box|bbox|quad|point)(?:_start)?\|?>[^<]{0,400}<(?:/(?P=box)|\|(?P=box)_end\|)>",
+    r"|</?(?:final_)?(?:answer|[biu]|strong|em|p|br|span|div|code|mark)\b[^<>]{0,40}>|<\|?(?P<box>box|bbox|quad|point)(?:_start)?\|?>[^<]{0,400}<(?:/(?P=box)|\|(?P=box)_end\|)>",
     re.IGNORECASE,
 )
 """What is struck out, and where on the image a text is."""

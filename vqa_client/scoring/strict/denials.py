@@ -87,6 +87,7 @@ HARMLESS: Final = re.compile(
     \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
     (?:\bcan't|\bcannot|\bcouldn't) (?:help|agree more|be clearer)\b|(?:\bnot|n't) (?:wrong|false|incorrect|untrue)\b
     \bnot (?:to mention|an? (?:coincidence|accident))\b
+    \b(?:nobody|no one) \w[^,;]{1, 30}(?= (?:is|was) *$)
     \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
     不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
     だけでなく|(?:間)?違いない|(?:間)?違いありません|間違いなく|疑いなく|ほかならない|他ならない|しかない
@@ -126,9 +127,10 @@ DENIES_BEFORE: Final = re.compile(
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
     out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
-    (?:only|just|merely) (?:mentioned|named|cited)\b
+    (?:only|just|merely) (?:mentioned|named|cited)\b|(?:is|was|are|were) (?:only|just|merely) an?\b
+    was my (?:guess|thought|assumption|idea)\b|(?:is|was) out\b
     was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
-    (?:only|just|merely) (?:an?|my) (?:example|guess)\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
+    (?:only|just|merely) my guess\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
     (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
     was (?:once|formerly|previously|originally)\b|mis(?:reading|print|take)s?\b
     (?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
@@ -176,8 +178,9 @@ DEPENDS: Final = (
 """What depends on a condition has one of each in its sentence."""
 
 _OTHER_PEOPLE = r"""you|the (?:question|user|prompt)
-    (?:some|many|people|others|one)(?: (?:may|might|could|would|will|people))?"""
-_OPINIONS = """say|says|said|claim|claims|claimed|think|thought|believe|believed|suggest|suggests|suggested|assume
+    every(?:one|body)(?: \w+){0,3}
+    (?:some|many|people|others|one)(?: readers)?(?: (?:may|might|could|would|will|people))?"""
+_OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|believed|suggest|suggests|suggested|assumes?
     mention|mentions|mentioned|expect|guess|thinking of"""
 LENT: Final = re.compile(
     rf"{_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|"
@@ -201,13 +204,16 @@ LENT_NEXT: Final = re.compile(
     half(?: of)?|twice|double|triple|at (?:least|most)|up to|away from|not far from|resembl\w+|rhymes? with|similar to
     (?:sum|square|half|digits?|anagram|synonym|behalf|successor|predecessor|north|south|east|west|outside) of
     (?:number|code|word|name|one|letter|line|page) (?:before|after|following|preceding|above|below|beside|next to)
+    (?:is|was|lies) (?:(?:the|an?) )?(?:[\w']+ ){1,4}(?:from|beyond)|an? \w+ of|close to|nearly|almost
     twinned with|same \w+ as|as likely \w+ as|that looks? like|near
     """)
     + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were) $"
 )
 """The same, only of what follows at once."""
 
-_SUBJECT = r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| would| must| seems| can)?(?: be)?"
+_SUBJECT = (
+    r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| were| are| would| must| seems| can)?(?: be)?"
+)
 _WRONG = _lines(r"""
     (?:wrong|incorrect|false|untrue|mistaken|just kidding
     an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it))\b
@@ -223,8 +229,9 @@ WITHDRAWS: Final = re.compile(
     rf"(?:(?:{_SUBJECT}|is|was|has been)(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})(?! ?:)"
 )
 """A clause without an answer that takes back the one before it."""
-_SHOWN = r"""(?:stat|say|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support|confirm|giv
-    there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
+AS_LIKELY: Final = re.compile(r"\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b")
+_SHOWN = r"""(?:stat|say|name|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support
+    confirm|giv|there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = re.compile(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$
@@ -243,7 +250,7 @@ OTHERS: Final = re.compile(
 FINDS_NONE: Final = re.compile(
     r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
-    r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer)\b(?! (?:is|was)\b)"
+    r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
     r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
     r" (?:isn't|is not|is never|is nowhere) (?:(?:in|on) (?:the|this|any)|to be|given|stated|mentioned|named|found)\b)"
 )

@@ -39,7 +39,7 @@ _DATE_BEFORE = re.compile(
 _DATE_AFTER = re.compile(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _COUNTED = (
     "pages?|lines?|words?|paragraphs?|sections?|chapters?|documents?|images?|times|mentions?|occurrences?|sentences?"
-    "|characters?|tokens?|digits?|numbers?|codes?|candidates?|secrets?|matches|results?|values|possibilities|options"
+    "|characters?|bytes|tokens?|digits?|numbers?|codes?|candidates?|secrets?|matches|results?|values|possibilities|options"
     "|steps|answers?|page long"
 )
 _AMOUNT = re.compile(
@@ -63,10 +63,9 @@ _TUPLE = re.compile(
 
 
 def answering(text: str, numbers: list[Number]) -> list[Number]:
-    """The numbers that can be answers: those in no such role, or all where none is left."""
+    """The numbers that can be answers: those in no such role."""
     tuples = [span.span() for span in _TUPLE.finditer(text)]
-    left = [number for number in numbers if not (within(number, tuples) or _has_role(text, number))]
-    return left or numbers
+    return [number for number in numbers if not (within(number, tuples) or _has_role(text, number))]
 
 
 def within(number: Number, spans: list[tuple[int, int]]) -> bool:
