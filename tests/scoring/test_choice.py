@@ -16,7 +16,7 @@ from tests.scoring import (
 )
 from tests.scoring.choice_replies import VEHICLES, Row
 from vqa_client.scoring.choices.choice import RULES, read_choice
-from vqa_client.scoring.choices.cues import CUES, ROWS
+from vqa_client.scoring.choices.grammar import CUES, ROWS
 from vqa_client.types import Answer, Completion
 
 

@@ -11,7 +11,7 @@ from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scoring.choices.reordered import as_shown
+from vqa_client.scoring.choices.order import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source, Task
 from vqa_client.tasks import registry

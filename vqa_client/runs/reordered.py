@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from vqa_client.reports.choice_order import write_circular, write_shuffled
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.varied import varied
-from vqa_client.scoring.choices.order import names_others, rotation, shuffled
-from vqa_client.scoring.choices.reordered import as_shown
+from vqa_client.scoring.choices.order import as_shown, names_others, rotation, shuffled
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
 

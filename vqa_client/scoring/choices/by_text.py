@@ -5,10 +5,9 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.boundary import find_whole
-from vqa_client.scoring.choices.labels import excluded
-from vqa_client.scoring.choices.prefixes import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.choices.reading import ChoiceReply, Found
-from vqa_client.scoring.choices.text import folded, spaced, telling
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found
+from vqa_client.scoring.choices.options import excluded, folded, spaced, telling
+from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
 from vqa_client.scoring.plain import plain
 

@@ -1,24 +1,33 @@
 """Read the chosen label out of a reply to a multiple-choice question, or say why there is none; never guess.
 
-`RULES` is the order of reading: the first rule that finds something decides. A declaration is a phrase of one of the
-kinds in `cues.CUES` ("The answer is B"), an answer that markup sets apart (\\boxed{B}) or a line that is nothing but
-the letter; of several declarations the last counts.
+A reply is read in four steps, and each file of this room is one of them:
+
+1. `peel`: thoughts, tokens and wrappers are off already (`scoring.reply`). Places become letters ("the second option"),
+   and a further question that a model invents is cut off with all that follows.
+2. `options` and `grammar`: labels and texts of the question are compiled once for all replies to it. A letter is a
+   label only where it stands by itself: not in a formula ("c_1"), a word ("I think") or a name ("vitamin C").
+3. `declared`: a phrase of one of the kinds in `grammar.CUES` ("The answer is B", "B is correct"), an answer that markup
+   sets apart (\\boxed{B}), a line that is nothing but the letter, a table of verdicts, the value in which the working
+   ends. The last declaration decides; a weak one ("points to option B") only where nothing else is declared and all
+   weak ones agree. `refuted` takes away what its sentence denies, doubts, supposes or lends to others.
+4. Where nothing is declared: `undeclared` reads the one letter that is set apart, or that is left when all others are
+   excluded; `by_text` reads the text of a choice, another form of it, or the word that only it has.
+
+`RULES` is the order of reading: the first rule that finds something decides. One label is the answer, several are an
+ambiguity, none is a declared non-answer. Of a reply that was cut off, only declarations count. `trace` shows what each
+rule would have said. The other files of this room read what is not free text, or add up what was read.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from vqa_client.scoring.choices import by_text, undeclared
-from vqa_client.scoring.choices.declarations import declared
-from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
-from vqa_client.scoring.choices.turns import by_letter, own_reply
+from vqa_client.scoring.choices.declared import declared
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, reply_of
+from vqa_client.scoring.choices.peel import own_reply, text_read
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion, Status
-
-_ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
-"""The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +62,6 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
     cut = reply.cut and len(own.text) == len(text)  # what comes before an invented turn is whole
     found = next(filter(None, (rule.find(own) for rule in RULES if rule.explicit or not cut)), None)
     return _answer(found, choices, cut=cut) if found else _unread(reply, own, cut=cut)
-
-
-def text_read(reply: Reply, choices: dict[str, str]) -> str:
-    """The plain text in which a choice is looked for."""
-    text = "" if reply.status else by_letter(reply.peeled, choices)
-    if reply.cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
-        return text[: article.start()]
-    return text
 
 
 def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:

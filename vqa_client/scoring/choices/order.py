@@ -4,6 +4,10 @@ import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from msgspec.structs import replace
+
+from vqa_client.types import Question
+
 ROTATION, SHUFFLED = "rotation", "shuffled"
 Order = tuple[str, ...]
 """The filed labels of the choices in the order in which they are shown."""
@@ -43,6 +47,20 @@ def order_of(variant: str, labels: Sequence[str], question_id: str) -> Order | N
     if kind == SHUFFLED:
         return tuple(sorted(ordered, key=lambda label: _draw(f"{number} {question_id} {label}")))
     return None
+
+
+def as_shown(question: Question) -> Question:
+    """The question as its variant shows it: one whose variant says nothing of an order stays as it is."""
+    order = order_of(question.variant, tuple(question.choices), question.id)
+    if order is None or not question.choices:
+        return question
+    labels = sorted(question.choices)
+    shown = dict(zip(order, labels, strict=True))
+    return replace(
+        question,
+        choices={label: question.choices[filed] for filed, label in shown.items()},
+        references=tuple(shown.get(reference, reference) for reference in question.references),
+    )
 
 
 def names_others(choices: dict[str, str]) -> bool:

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.choice import RULES, choice_in, text_read
-from vqa_client.scoring.choices.declarations import declarations
+from vqa_client.scoring.choices.choice import RULES, choice_in
+from vqa_client.scoring.choices.declared import declarations
+from vqa_client.scoring.choices.grammar import ChoiceReply, reply_of
+from vqa_client.scoring.choices.peel import own_reply, text_read
 from vqa_client.scoring.choices.published import READINGS
-from vqa_client.scoring.choices.reading import ChoiceReply, reply_of
-from vqa_client.scoring.choices.turns import own_reply
 from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED

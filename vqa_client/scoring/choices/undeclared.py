@@ -4,10 +4,9 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.labels import WORDS, excluded, stands
-from vqa_client.scoring.choices.prefixes import SENTENCE_READ, negated, refuted, sentence_before
-from vqa_client.scoring.choices.reading import ChoiceReply, Found
-from vqa_client.scoring.choices.text import folded
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found
+from vqa_client.scoring.choices.options import WORDS, excluded, folded, stands
+from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.plain import EMPHASIS
 
 LINE_READ: Final = 2000

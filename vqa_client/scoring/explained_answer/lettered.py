@@ -5,7 +5,7 @@ import re
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in, read_choice
-from vqa_client.scoring.choices.text import texts_of
+from vqa_client.scoring.choices.options import texts_of
 from vqa_client.scoring.explained_answer.separator import MARKS, Parts, split, take_apart
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion

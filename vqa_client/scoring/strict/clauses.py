@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import Final
 
-from vqa_client.scoring.strict import denials
+from vqa_client.scoring import denials
 
 _ASIDE = re.compile(
     r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},"

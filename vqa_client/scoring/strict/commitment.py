@@ -8,7 +8,7 @@ What a reply mentions counts if its clause means it (`clauses`). Then, of what c
    9920") states none of its items;
 4. two answers are none.
 
-Numbers rival each other unless they have another role (`number_roles`) or unit. Words rival an answer in a list or at
+Numbers rival each other unless they have another role (`numbers`) or unit. Words rival an answer in a list or at
 an "or" with it, and where the reply says what the secret, hidden or correct one is without naming it.
 """
 
@@ -17,10 +17,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from vqa_client.scoring.strict import denials
+from vqa_client.scoring import denials
 from vqa_client.scoring.strict.clauses import MEDIUM, Clauses, denies, says_plainly
-from vqa_client.scoring.strict.number_roles import answering, within
-from vqa_client.scoring.strict.numbers import Number
+from vqa_client.scoring.strict.numbers import Number, answering, within
 
 _Mention = TypeVar("_Mention")
 _MENTIONS: Final = 100

@@ -24,9 +24,8 @@ from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.containment import folded
 from vqa_client.scoring.reply import said_in
 from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
-from vqa_client.scoring.strict.number_roles import follows_place
 from vqa_client.scoring.strict.number_words import value_of, with_digits
-from vqa_client.scoring.strict.numbers import Number, count_in, number, numbers_in, separated
+from vqa_client.scoring.strict.numbers import Number, count_in, follows_place, number, numbers_in, separated
 
 _STRICTLY: Final = {
     **{ord(power): f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},

@@ -1,4 +1,4 @@
-"""Where a reply's own answer ends: a model that does not stop invents the next question or turn and answers it."""
+"""What of a reply is read for a choice: its own answer, before any further question that it invents."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,9 +6,13 @@ from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices.by_text import contained_text, exact_text, leading_text, said_otherwise
-from vqa_client.scoring.choices.declarations import declared
-from vqa_client.scoring.choices.reading import ChoiceReply, Found, reply_of
+from vqa_client.scoring.choices.declared import declared
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, reply_of
 from vqa_client.scoring.choices.undeclared import bracketed, emphasised, leading_label, predicate
+from vqa_client.scoring.reply import Reply
+
+_ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
+"""The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
 
 BREAKS_TRIED: Final = 4
 """Further questions that are looked at: the first may be the reply's own, restated."""
@@ -111,3 +115,11 @@ def _foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
     said = item[2].lower()
     own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
     return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}
+
+
+def text_read(reply: Reply, choices: dict[str, str]) -> str:
+    """The plain text in which a choice is looked for."""
+    text = "" if reply.status else by_letter(reply.peeled, choices)
+    if reply.cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
+        return text[: article.start()]
+    return text
