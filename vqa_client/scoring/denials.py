@@ -5,24 +5,10 @@ is looked up as a whole. Scripts that set no spaces, or whose vowel signs `re` t
 as they are. In a table each line is one or more alternatives of a regular expression.
 """
 
-import re
 import unicodedata
 from typing import Final
 
-_BETWEEN_WORDS = re.compile(r"\n|\|(?![^()]*\))")
-
-
-def any_word(*sources: str) -> str:
-    """Regex source for any of the words, grouped by their first letters, which makes the search cheap.
-
-    Words stand in lines, "|" between them; all but the first letter of each is regex source.
-    """
-    groups: dict[str, list[str]] = {}
-    for word in filter(None, map(str.strip, _BETWEEN_WORDS.split("|".join(sources)))):
-        groups.setdefault(word[0], []).append(word[1:])
-    grouped = (f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return f"(?=[{''.join(groups)}])(?:{'|'.join(grouped)})"
-
+from vqa_client.scoring.patterns import any_word, lazily
 
 NOT_WORDS: Final = r"""
     no|nicht|kein\w*|pas|jamais|ne|n'est|não|nao|non|ningun\w*|niet|geen|nie|není|inte|ikke|ei|nem|tidak|bukan|không|chẳng
@@ -90,7 +76,7 @@ _NEGATORS: Final = {
 NEGATORS: Final = frozenset(" ".join(_NEGATORS.values()).split())
 FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
 """Negators that may follow in a clause what they deny."""
-UNSPACED: Final = re.compile(
+UNSPACED: Final = lazily(
     _lines(r"""
     不|没|沒|非|无|無|未
     ない|なく|ません|なし|ぬ(?!\w)
@@ -101,7 +87,7 @@ UNSPACED: Final = re.compile(
     """)
 )
 """Negators of Chinese, Japanese, Korean, Hindi and Bengali, the languages of southern India, and Thai."""
-PHRASES: Final = re.compile(
+PHRASES: Final = lazily(
     _lines(r"""
     n't\b|m[iu]yor(?:du|lar|um|uz)?\b|\byer almaz\b
     \bei (?:ole|ollut|esiinny|nay|loydy|mainita|kay|voi|sisalla|ilmene)\b
@@ -116,7 +102,7 @@ _DOUBT = r"""doubt|question|zweifel|doute|duda|duvida|dubbio|twijfel|tvekan|tviv
     сомнени\w+|сумнів\w*"""
 _ONLY = r"""only|just|merely|simply|nur|allein|seulement|solo|so|somente|apenas|soltanto|alleen|slechts|bara|endast|bare
     kun|tylko|только|лише|тільки"""
-HARMLESS: Final = re.compile(
+HARMLESS: Final = lazily(
     _lines(rf"""
     \b(?:not|nicht|pas|no|nao|non|niet|inte|ikke|nie|не) {_words(_ONLY)}|\bnejen\b
     {_words(_WITHOUT)} {_words(_DOUBT)}|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק
@@ -154,11 +140,11 @@ _INSTEAD = r"""
     i stedet for|вместо|замість|zamiast|misto|ausser|sauf|excepto|salvo|tranne|fuorche|behalve|utom|undtagen|unntatt
     plutot que|mas bien que|piuttosto che|anziche|eerder dan|кроме|tod[oa]s? menos|tud[oa] menos
     """
-REVERSERS: Final = re.compile(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
+REVERSERS: Final = lazily(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
 """Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
 
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
-DENIES_BEFORE: Final = re.compile(
+DENIES_BEFORE: Final = lazily(
     _begun(rf"""
     (?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|cannot\b|can't\b|nowhere\b|neither\b|no longer\b
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
@@ -190,7 +176,7 @@ CONTRASTS: Final = _words("""
     """)
 UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|而是|但是|ではなく|じゃなく(?:て)?|でなく|아니라|아니고")
 
-SUPPOSES: Final = re.compile(
+SUPPOSES: Final = lazily(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
     (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
@@ -200,17 +186,17 @@ SUPPOSES: Final = re.compile(
     """)
     + r"|^\W*(?:were|had|should) \w|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
 )
-SURE: Final = re.compile(
+SURE: Final = lazily(
     r"\bif (?:you|we)(?: \w+)? (?:look|read|check|see|turn|zoom|count|scroll|go)\b|\b(?:even|as) if\b"
     r"|\bif i(?: (?:(?:had|have|were) (?:to|a)|must)\b|'m\b| am\b| read\b| see\b)"
 )
 """What has the form of a supposition and gives an answer."""
 DEPENDS: Final = (
-    re.compile(
+    lazily(
         _words("""(?:would|could|might|i'd)(?! (?:say|guess|go))|maybe|perhaps|possibly|serait|ware|wurde
         seria|sarebbe|zou|skulle|ville|olisi|бы""")
     ),
-    re.compile(_words("if|were|had|unless|provided|hypothetically|si|wenn|falls|se|als|om|hvis|jos|если|якщо")),
+    lazily(_words("if|were|had|unless|provided|hypothetically|si|wenn|falls|se|als|om|hvis|jos|если|якщо")),
 )
 """What depends on a condition has one of each in its sentence."""
 
@@ -219,7 +205,7 @@ _OTHER_PEOPLE = r"""you|the (?:question|user|prompt)
     (?:some|many|people|others|one)(?: readers)?(?: (?:may|might|could|would|will|people))?"""
 _OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|believed|suggest|suggests|suggested|assumes?
     mention|mentions|mentioned|expect|guess|thinking of"""
-LENT: Final = re.compile(
+LENT: Final = lazily(
     rf"{_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|"
     + _words(r"""
     at first(?!.* now )|initially(?!.* now )|originally(?!.* now )|formerly(?!.* now )|previously(?!.* now )
@@ -233,7 +219,7 @@ LENT: Final = re.compile(
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
 _NOUNS = "secret|hidden|number|code|word|value|name|answer|animal|city"
-LENT_NEXT: Final = re.compile(
+LENT_NEXT: Final = lazily(
     _begun(r"""
     considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
     (?:changed|corrected|updated|revised|renamed)(?: \w+)? from|old|former|previous|earlier|outdated|obsolete
@@ -261,30 +247,28 @@ _WRONG = _lines(r"""
     (?:crossed|struck|ruled|voted|turned) (?:out|through|down)\b
     (?:rejected|deprecated|obsolete|outdated|expired|superseded|invalid|excluded|not found|not it|nope?|never)\W*$
     """)
-WITHDRAWS: Final = re.compile(
+WITHDRAWS: Final = lazily(
     r"\W*(?:(?:but|and|though|however|yet|although|no|so|i think|clearly)\W+)*"
     rf"(?:(?:{_SUBJECT}|is|was|has been)(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})(?! ?:)"
 )
 """A clause without an answer that takes back the one before it."""
-AS_LIKELY: Final = re.compile(r"\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b")
+AS_LIKELY: Final = lazily(r"\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b")
 _SHOWN = r"""(?:stat|say|name|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support
     confirm|giv|there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
-ABSENT: Final = re.compile(
+ABSENT: Final = lazily(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$
     \b(?:kind|sort|success|trace|sign|vain|avail|such)\b
     """)
 )
-ABSENT_AS_SUCH: Final = re.compile(
+ABSENT_AS_SUCH: Final = lazily(
     rf"\b{_lines(_SHOWN)} (?:it|that|this|so|them)\b|\bof the (?:kind|sort)\b|\bnothing about (?:it|that|this)\b"
     r"|\bno such\b|n't\W*$"
 )
 """Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
-OTHERS: Final = re.compile(
-    _words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional")
-)
+OTHERS: Final = lazily(_words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional"))
 
-FINDS_NONE: Final = re.compile(
+FINDS_NONE: Final = lazily(
     r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
     r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
@@ -293,7 +277,7 @@ FINDS_NONE: Final = re.compile(
 )
 """The reply has no answer; what it mentions without a statement is something else."""
 
-CORRECTS: Final = re.compile(
+CORRECTS: Final = lazily(
     _words("""
     wait|actually|correct(?:ion|s (?:it|this|that) to)|sorry|scratch that|strike that|i mean|i meant|make that|no
     on second (?:look|thought|glance)|on (?:closer|further) (?:look|inspection|reading)
@@ -301,5 +285,5 @@ CORRECTS: Final = re.compile(
     + "|不对|不對|いや|아니,"
 )
 """Between two answers, these take the first one back."""
-PREFERS: Final = re.compile(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so|until"))
+PREFERS: Final = lazily(_words(r"but|however|really|instead|now|current\w*|latest|therefore|thus|hence|so|until"))
 """Between two answers that are both stated, these do."""

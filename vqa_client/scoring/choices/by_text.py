@@ -9,6 +9,7 @@ from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import excluded, folded, spaced, telling
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import plain
 
 LABEL_READ: Final = 12
@@ -278,16 +279,16 @@ def _owned(reply: ChoiceReply) -> dict[str, str]:
     return {label: reply.texts.own[label] for label in reply.texts.labels}
 
 
-_WORD = re.compile(r"\w")
-_CLAUSE_END = re.compile(r"[\"')]*(?:[.;:!\n]|$)")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-_UNTRUE = re.compile(r"[\"' ]{1,3}is not (?:true|correct)\b")
+_WORD = lazily(r"\w")
+_CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
+_SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
+_UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
-_NOT_PROSE = re.compile(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
+_NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
-_PROSE = re.compile(r"[a-z][^()={}#\n]{8,}[.!]")
-_OF_CHOICES = re.compile(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
-_NONE_FITS = re.compile(
+_PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
+_OF_CHOICES = lazily(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
+_NONE_FITS = lazily(
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
     r"|\bno (?:correct|suitable|matching|valid|right) (?:option|answer|choice)"
     r"|(?:\bnot|n't) (?:\w+ ){0,2}(?:among|listed|provided|given|included|present|available|shown|one of|in)"
@@ -297,49 +298,47 @@ _NONE_FITS = re.compile(
     r"|\b(?:keine der|ninguna de las|aucune des|nenhuma das|nessuna delle) |没有[^.\n]{0,8}选项|都不对"
 )
 """The reply says that no choice is right; what else it names is no answer."""
-_LISTED, _LISTS = re.compile(r", (?:an? |the )?$"), re.compile(r"s?,? and (?:an?|the|several|some|many)\b")
+_LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")
 """One of several things that are shown: "a street with trees, a bus and some people"."""
-_JOINED = re.compile(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
-_LESS = re.compile(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
-_NUMBER = re.compile(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
-_ASKED = re.compile(r"[^.!?\n]{0,60}\?")
-_LABELLED = re.compile(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
-_OPERATOR = re.compile(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
-_OPERATES = re.compile(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
-_EQUALS = re.compile(r"[=≈] ?[$]?$")
-_RANGE = re.compile(
+_JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
+_LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
+_NUMBER = lazily(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
+_ASKED = lazily(r"[^.!?\n]{0,60}\?")
+_LABELLED = lazily(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
+_OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
+_OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
+_EQUALS = lazily(r"[=≈] ?[$]?$")
+_RANGE = lazily(
     r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,5})? (?:and|(?:up |down )?to))? $"
 )
-_STATED = re.compile(
-    r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d"
-)
+_STATED = lazily(r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
 """A number that is stated later."""
-_LEADS_UP = re.compile(
+_LEADS_UP = lazily(
     r"(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)"
     r"(?: (?:most likely|likely|probably|clearly))?|->|:) ?(?:the |an? )?[\"'(]{0,2}$"
 )
-_ASIDE = re.compile(r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b")
+_ASIDE = lazily(r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b")
 """Between a stated choice and another one, of which the sentence then speaks beside it."""
-_TURNS = re.compile(
+_TURNS = lazily(
     r"\b(?:however|therefore|thus|hence|actually|wait|correction|but|answer|correct|option|choice|conclu\w+|so,|overall)\b"
 )
 """Words that may lead from an opening sentence to another answer."""
-_POSSIBLE = re.compile(r"\b(?:might|may|could|possibly|perhaps|would)\b")
-_ABBREVIATION = re.compile(r"[A-Z]{2,6}")
-_SPELLED = re.compile(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
-_WORD_OF = re.compile(r"[^\W_]+")
-_PARTS = re.compile(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
-_UNIT_APART = re.compile(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
-_LED_UP_TO = re.compile(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|get)) ?(?:about |approximately )?$")
-_LEADS_ON = re.compile(r"(?:[:=]|\b(?:is|are|was|be|points?|pointing|choose|pick|select))\b")
-_TRUE = re.compile(
+_POSSIBLE = lazily(r"\b(?:might|may|could|possibly|perhaps|would)\b")
+_ABBREVIATION = lazily(r"[A-Z]{2,6}")
+_SPELLED = lazily(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
+_WORD_OF = lazily(r"[^\W_]+")
+_PARTS = lazily(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
+_UNIT_APART = lazily(r"(\d) (?!(?:and|or|to|is|by)\b)(?=[^\W\d_]{1,4}\b|[%°])")
+_LED_UP_TO = lazily(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|get)) ?(?:about |approximately )?$")
+_LEADS_ON = lazily(r"(?:[:=]|\b(?:is|are|was|be|points?|pointing|choose|pick|select))\b")
+_TRUE = lazily(
     r"(?:\b(?:it|that|this|(?:the|this|that) (?:statement|claim|assertion|sentence|proposition))"
     r"(?:'s| is| was| must be| is also)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
     r"(?P<not> not|n't)? (?:(?P<true>true|correct|right)|false|incorrect|wrong|untrue))\b"
 )
-_WORD_IN = re.compile(r"[^\W\d_]+|\d+")
-_DENIES = re.compile(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
+_WORD_IN = lazily(r"[^\W\d_]+|\d+")
+_DENIES = lazily(r"\b(?:not|no|never|cannot|without|none|unlikely|less)\b|n't")
 _COMMON_WORDS = """this that with from have been were which their there would will than then them they does about into
     because over more most some such also"""
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
-_PAUSE = re.compile(r"[.!?;\n](?=\s|$)")
+_PAUSE = lazily(r"[.!?;\n](?=\s|$)")

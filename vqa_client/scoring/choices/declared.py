@@ -23,6 +23,7 @@ from vqa_client.scoring.choices.options import excluded, folded
 from vqa_client.scoring.choices.refuted import affirmed, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 200
@@ -30,23 +31,23 @@ CUES_READ: Final = 200
 DECLARATIONS_READ: Final = 50
 CONCLUSION_READ: Final = 300
 """Characters at the end of a reply in which a conclusion is looked for."""
-_CONCLUDED: Final = re.compile(
+_CONCLUDED: Final = lazily(
     r"\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈][ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)[ \x03).]*\Z"
 )
-_CONNECTION: Final = re.compile(CONNECTION)
-_SENTENCE_END: Final = re.compile(r"[.!?;\n]")
-_CLAUSE_END: Final = re.compile(r"[.!?;](?=\s|$)|\n")
-_CLOSES: Final = re.compile(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
-_STEM = re.compile(f"{JOINER}*")
-_HYPOTHETICAL = re.compile(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
-_WOULD = re.compile(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
-_IF = re.compile(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
-_HEDGE = re.compile(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
-_BAD_FILL = re.compile(
+_CONNECTION: Final = lazily(CONNECTION)
+_SENTENCE_END: Final = lazily(r"[.!?;\n]")
+_CLAUSE_END: Final = lazily(r"[.!?;](?=\s|$)|\n")
+_CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
+_STEM = lazily(f"{JOINER}*")
+_HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
+_WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
+_IF = lazily(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
+_HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
+_BAD_FILL = lazily(
     rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(
+_ASIDE = lazily(
     r"\([^()]{0,40}\)|\"[^\"\n]{0,120}\"|'[^'\n]{8,120}'(?!\w)"
     r"|(?:among|amongst|from|of|out of|based on|given|between|within)"
     r"(?: all)?(?: of)?(?: the| these| those)?(?: \w+){0,2}"
@@ -55,23 +56,23 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """What may stand between a cue and its answer and says nothing of it."""
-_COLON = re.compile(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
-_OTHER_LETTER = re.compile(
+_COLON = lazily(r"[\"') \x03]*[:=][\s\"'(\x02\x04]{0,8}")
+_OTHER_LETTER = lazily(
     r"(?i: (?:option|choice|answer|letter))?(?i: to (?:the|this) question)?"
     rf"(?i:[ \x03]{{0,2}}{CONNECTION})[\s\"'(\x02]*(?i:(?:option|choice|letter) )?[\"'(\x02]*"
     r"([A-Z])[ \"')\x03]*(?:[.,;!\n]|$)"
 )
 """A letter that isn't a label, where the answer is expected."""
-_UNKNOWN = re.compile(
+_UNKNOWN = lazily(
     r"(?:unknown|none\b|n/a|(?:i )?(?:don't|do not|can't|cannot) (?:know|tell|say|determine)|cannot be|not given"
     r"|unclear|not (?:enough|possible|stated|sure)|unable|insufficient|(?-i:[A-Z])[\"') .\x03\x05]*(?:\n|$))",
     re.IGNORECASE,
 )
-_MARKED = re.compile(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
-_ENDS = re.compile(
+_MARKED = lazily(f"{MARKED[0]}([^{MARKED[0]}{MARKED[1]}]{{0,400}})")
+_ENDS = lazily(
     r"[ \"')*\x03\x05]*(?:$|[.,;:!?)\n|&/]|(?:are|both|together|and|or|und|sind|et|sont|y|son)\b|[^\x00-\u02ff])"
 )
-_RETRACTED = re.compile(
+_RETRACTED = lazily(
     r"but (?:that|this|it) (?:can't|cannot|can not|could not|couldn't|isn't|is not)(?: be)? (?:right|correct)"
     r"|(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
     r"(?:wrong|incorrect|not right|not correct)|scratch that|i was wrong|never ?mind that|i take that back"
@@ -312,9 +313,9 @@ def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
 
 PLACES_READ: Final = 200
 """Judgements that are looked at, a bound on the time that a runaway reply can take."""
-_RIGHT = re.compile(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!;]) ")
-_JUDGED = re.compile(
+_RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
+_SENTENCE = lazily(r"(?<=[.!;]) ")
+_JUDGED = lazily(
     rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
     r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
 )

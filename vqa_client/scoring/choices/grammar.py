@@ -12,6 +12,7 @@ from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choices.options import Labels, Texts, in_formula, labels_of, stands, texts_of
+from vqa_client.scoring.patterns import lazily
 
 _ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
 _ANSWERS_ABROAD = """
@@ -200,7 +201,7 @@ def _alternatives(phrases: list[str]) -> str:
 
 
 ROWS: Final = _rows_by_phrase()
-STARTS: Final = re.compile(
+STARTS: Final = lazily(
     rf"(?<!{JOINER}){_alternatives([phrase for phrase in ROWS if joins(phrase[0])])}"
     rf"|{_alternatives([phrase for phrase in ROWS if not joins(phrase[0])])}"
 )
@@ -279,35 +280,35 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
     option = r"[\"'( \x02]*(?i:(?:option|choice) )?[\"'( \x02]*"
     return Patterns(
         labels=labels,
-        linked={cue.name: re.compile(f"(?i:{cue.link}){lead_in}{label}") for cue in CUES},
-        bare=re.compile(f"{lead_in}{label}"),
-        further=re.compile(
+        linked={cue.name: lazily(f"(?i:{cue.link}){lead_in}{label}") for cue in CUES},
+        bare=lazily(f"{lead_in}{label}"),
+        further=lazily(
             rf"(?i:{SEPARATORS}){lead_in}{exact}|[ ](?P<spaced>{written})(?=[^\w\n]*(?:\n|$))",
         ),
-        joined=re.compile(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z"),
-        counted=re.compile(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
-        line=re.compile(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
-        whole_reply=re.compile(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{_ENDING}"),
-        leading=re.compile(f"^{opening}{exact}", re.MULTILINE),
-        ticked=re.compile(
+        joined=lazily(rf"{exact}[ )\"'\x03]{{0,6}}(?i:,? ?{CONJUNCTIONS}){option}\Z"),
+        counted=lazily(rf"(?i:{_COUNTED}[^.;:\n]{{0,60}}?){exact}[ )\"'\x03]{{0,6}}(?:,|(?i:,? ?nor\b)){option}\Z"),
+        line=lazily(f"^{opening}{exact}{_ENDING}", re.MULTILINE),
+        whole_reply=lazily(rf"\A{_AROUND}{numbered}(?i:{_ANSWER}{_TITLE}){label}{_ENDING}"),
+        leading=lazily(f"^{opening}{exact}", re.MULTILINE),
+        ticked=lazily(
             rf"^\W{{0,6}}{_TICK}\W{{0,6}}{exact}(?=[).:\x03]| -|\W*$)"
             rf"|^\W{{0,6}}(?P<before>{written})[^\n=\\]{{0,300}}{_TICK}\W{{0,4}}$",
             re.MULTILINE,
         ),
         verdicts=_verdicts(written),
-        fitting=re.compile(
+        fitting=lazily(
             rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) )[\x02(\"']{{0,2}}{exact}"
             rf"[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
         ),
         subjects=(
-            re.compile(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),
-            re.compile(
+            lazily(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),
+            lazily(
                 rf"(?P<head>.*)(?i:{_MAKES})[\"'(\x02]*{exact}(?P<tail>)[\"')\x03]*"
                 rf"(?i: (?:as )?the (?:(?:{_ADVERBS})[ \x02]*){{0,3}})\Z",
                 re.DOTALL,
             ),
         ),
-        unspaced_subject=re.compile(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL),
+        unspaced_subject=lazily(rf"(?P<head>.*){exact}(?P<tail>){_UNSPACED_IS}\Z", re.DOTALL),
     )
 
 
@@ -321,10 +322,10 @@ def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
         rf"{clause}{label}[ :|).\x03-]{{1,4}}(?:is )?{judgement}(?=[^\w\n]*$|[\x03)]*[.:;,|])",
         rf"{judgement}[ \x02]{{0,3}}{label}(?=[ ).:\x03]|[^\w\n]*$)",
     )
-    return tuple(re.compile(source, re.MULTILINE) for source in sources)
+    return tuple(lazily(source, re.MULTILINE) for source in sources)
 
 
-_CLOSERS = re.compile(r"[ \"').:)\x03\x05]*")
+_CLOSERS = lazily(r"[ \"').:)\x03\x05]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

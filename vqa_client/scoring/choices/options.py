@@ -8,6 +8,7 @@ from typing import Final
 
 from vqa_client.scoring.boundary import JOINER, find_whole, is_whole, joins
 from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
@@ -25,25 +26,25 @@ REASONS: Final = frozenset(_REASONS.split())
 """Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
 GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
 """The same for letters that are no words: "B the car is blue"."""
-_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
+_WORD = lazily(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
 _SUFFIX: Final = r"'(?:[dt][ıiuü]r|n?[ıiuü]n|[yn]?[ıiuüea]|[dt][ea]n?)\b"
 """A case ending or the copula behind a letter in Turkish: "C'dir"."""
-_CLOSERS = re.compile(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
-_INTO_OWN = re.compile(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
-_ATTACHED = re.compile(
+_CLOSERS = lazily(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
+_INTO_OWN = lazily(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
+_ATTACHED = lazily(
     rf"[+#%^@°<\\]|[-/&=]{JOINER}|(?!{_SUFFIX})'{JOINER}|\.[A-Za-z]\.|[.,:]\d"
     r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)"
     r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
 )
 """What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
 _BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
-_VERDICT = re.compile(
+_VERDICT = lazily(
     r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
     r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
     re.IGNORECASE,
 )
 _VERBS: Final = r"(?:ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
-_OUT = re.compile(
+_OUT = lazily(
     r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
     r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
     r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
@@ -93,7 +94,7 @@ def labels_of(labels: tuple[str, ...]) -> Labels:
         written=written,
         spoken=_any_of(spoken),
         source=f"(?:{_alternatives(written)})(?!{JOINER})",
-        exact=re.compile(_any_of(names)),
+        exact=lazily(_any_of(names)),
     )
 
 
@@ -150,21 +151,21 @@ def _goes_on(word: str, token: str, own_text: str, *, closed: bool, alone: bool)
 
 
 _ARTICLES: Final = r"(?:(?:a|an|the|der|die|das|ein|eine|le|la|les|un|une|el|los|las|una|o|os|il|lo) )?"
-_LEAD_IN = re.compile(
+_LEAD_IN = lazily(
     rf"[\s\"'(<>*_#~|=:-]{{0,16}}(?:(?:either|still|just|simply|clearly|probably|likely) )?{_ARTICLES}[\"'(]*"
 )
 _MARKS = dict.fromkeys((2, 3, 4, 5))
-_UNIT = re.compile(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
+_UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit, which replies write apart or together whatever the choice does."""
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-_VALUE = re.compile(
+_HYPHEN = lazily(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_VALUE = lazily(
     r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
     r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
-_REASON = re.compile(r",? (?:because|since|due to)\b")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_IMAGE = re.compile(r"<(image \d+)>")
-_CONTINUED = re.compile(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
+_REASON = lazily(r",? (?:because|since|due to)\b")
+_THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
+_IMAGE = lazily(r"<(image \d+)>")
+_CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
     (
         "yes",

@@ -9,9 +9,10 @@ from vqa_client.scoring.choices.by_text import contained_text, exact_text, leadi
 from vqa_client.scoring.choices.declared import declared
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, reply_of
 from vqa_client.scoring.choices.undeclared import bracketed, emphasised, leading_label, predicate
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.reply import Reply
 
-_ARTICLE: Final = re.compile(r"(?<=\w) ([aeiouy])\Z")
+_ARTICLE: Final = lazily(r"(?<=\w) ([aeiouy])\Z")
 """The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
 
 BREAKS_TRIED: Final = 4
@@ -21,32 +22,30 @@ _HEADS: Final = (
     r"question|problem|exercise|example|instruction|input|prompt|query|context|passage|user|human|student|system|hint"
     r"|frage|pregunta|pergunta|domanda|вопрос|问题|問題|题目|題目|用户|質問|질문|문제|सवाल|प्रश्न|سؤال"
 )
-_BREAK = re.compile(
+_BREAK = lazily(
     rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
     rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
     r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:"
     r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )
-_ITEM = re.compile(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
-_JUDGED = re.compile(
-    r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]"
-)
+_ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
+_JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
 _SAID: Final = (declared, exact_text, leading_label, leading_text)
 _SHOWN: Final = (emphasised, bracketed, predicate, contained_text, said_otherwise)
 """Rules that find an answer in what may only lead up to the question."""
-_WORD = re.compile(r"\w+")
+_WORD = lazily(r"\w+")
 
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_BY_PLACE = re.compile(
+_BY_PLACE = lazily(
     rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th)) "
     r"(?P<noun>option|choice|alternative|image|picture|figure)|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
     rf"{'|'.join(_NUMBERS)}))\b"
     r"(?! (?:of|that|to)\b|[.,]\d)"
 )
-_IMAGE = re.compile(r"<?image (\d{1,2})>?", re.IGNORECASE)
+_IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
 
 
 def by_letter(text: str, choices: dict[str, str]) -> str:

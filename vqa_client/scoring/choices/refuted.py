@@ -5,11 +5,12 @@ from typing import Final
 
 from vqa_client.scoring.choices.grammar import ChoiceReply
 from vqa_client.scoring.choices.options import WORDS, stands
-from vqa_client.scoring.denials import NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG, any_word
+from vqa_client.scoring.denials import NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG
+from vqa_client.scoring.patterns import any_word, lazily
 
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
-_END = re.compile(
+_END = lazily(
     r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
     r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
 )
@@ -23,12 +24,12 @@ _DENYING = r"""
     contrary|compared|versus|than|against|instead of
 """
 """The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for."""
-_NEGATED = re.compile(
+_NEGATED = lazily(
     rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
     re.IGNORECASE,
 )
-_DOUBTED = re.compile(
+_DOUBTED = lazily(
     r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )(?<!reason to )doubt(?:s|ed|ful|ing)?\b"
     r"|\b(?:unlikely|improbable)\b|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|convinced|confident|clear)\b"
     r"|\bno (?:evidence|reason|proof|indication|sign)\b"
@@ -36,13 +37,13 @@ _DOUBTED = re.compile(
     r"(?:(?!\b(?:but|so|therefore|thus|hence|doubt)\b)[^,:;().]){0,40}$",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = lazily(
     r"(?:\b(?:if|whether|unless|suppose|supposing|assuming"
     r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.)\b|如果|若|假如)"
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
-_ATTRIBUTED = re.compile(
+_ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+)\b(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
     r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
@@ -50,7 +51,7 @@ _ATTRIBUTED = re.compile(
     r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
-_DISQUALIFIED = re.compile(
+_DISQUALIFIED = lazily(
     r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
     r"|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
     re.IGNORECASE,
@@ -84,11 +85,11 @@ def negated(before: str) -> bool:
     return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None
 
 
-_STOP: Final = re.compile(r"[.!?;\n।]")
-_CLAUSE: Final = re.compile(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
-_NOT: Final = re.compile(NOT, re.IGNORECASE)
-_NOT_THAT: Final = re.compile(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
-_WRONG: Final = re.compile(WRONG, re.IGNORECASE)
+_STOP: Final = lazily(r"[.!?;\n।]")
+_CLAUSE: Final = lazily(rf"(?:(?!{NOT_THAT})[^,]){{1,120}}(?:{NOT_THAT}(?:\s?है)?)?", re.IGNORECASE)
+_NOT: Final = lazily(NOT, re.IGNORECASE)
+_NOT_THAT: Final = lazily(rf"{NOT_THAT}(?:\s?है)?$", re.IGNORECASE)
+_WRONG: Final = lazily(WRONG, re.IGNORECASE)
 _REACH: Final = 24
 """Characters behind a denial in which the letter that it denies is looked for."""
 

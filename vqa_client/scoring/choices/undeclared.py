@@ -7,6 +7,7 @@ from typing import Final
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import WORDS, excluded, folded, stands
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import EMPHASIS
 
 LINE_READ: Final = 2000
@@ -154,25 +155,25 @@ def mentioned(reply: ChoiceReply) -> set[str]:
     }
 
 
-_WORD = re.compile(r"\w")
-_SEPARATOR = re.compile(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
-_REASON = re.compile(
+_WORD = lazily(r"\w")
+_SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
+_REASON = lazily(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
     r"|i guess|i'd say|in my opinion|weil|da|denn|nicht|car|parce|puisque|porque|ya que|pues|потому|так как"
     r"|поскольку)\b|因为|因為|なぜなら)"
 )
-_TICK = re.compile(r"[☑✅✔✓]|\([ ]?[xX✓✔]")
-_EMPHASISED = re.compile(
+_TICK = lazily(r"[☑✅✔✓]|\([ ]?[xX✓✔]")
+_EMPHASISED = lazily(
     rf"{EMPHASIS[0]}[^\w\n{EMPHASIS[0]}{EMPHASIS[1]}]{{0,8}}(\w{{1,3}})(?:[).:\"'][^{EMPHASIS[1]}\n]{{0,300}}|){EMPHASIS[1]}"
 )
-_ITEM, _ITEM_ENDS = re.compile(r" ?[:)]"), (".", ";", "|")
+_ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
-_KEY = re.compile(r"\" ?:")
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-_IN_BRACKETS = re.compile(r"\([A-Z]\)")
-_PREDICATES = re.compile(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
-_BRACKETED = re.compile(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
-_LAST_WORD = re.compile(
+_KEY = lazily(r"\" ?:")
+_SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
+_IN_BRACKETS = lazily(r"\([A-Z]\)")
+_PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
+_BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
+_LAST_WORD = lazily(
     r"(?<=[a-z]{2}[.!?] )[\"'(]?(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z", re.IGNORECASE
 )
-_EXCLUDES = re.compile(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")
+_EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")

@@ -6,13 +6,13 @@ its clause asks, supposes ("if it were 7421") or lends it to others or to an ear
 be 7421"). What is only mentioned, conceded or possible gives way to a "but". Which words do that is in `denials`.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import Final
 
 from vqa_client.scoring import denials
+from vqa_client.scoring.patterns import lazily
 
-_ASIDE = re.compile(
+_ASIDE = lazily(
     r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},"
     r"|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
 )
@@ -24,7 +24,7 @@ _NEXT: Final = 60
 _FOLLOWING: Final = 3
 """Clauses after a mention that may withdraw it."""
 _ANSWER = r"(?:it|this|that|i|the (?:secret|answer|correct|right|hidden|number|code))\b"
-_BREAK = re.compile(
+_BREAK = lazily(
     r"(?P<end>[!?;\n。؟।]+|(?<!\be\.g)(?<!\bi\.e)\.+(?=[\s\"')\]]|$))"
     rf"|(?P<label>(?<!\bno):(?!\d)(?! *{_ANSWER}))|:(?!\d)|[,،、()\[\]{{}}|]| -+ "
     r"|(?P<exception>\b(?:no(?:thing|ne)|(?:any|every|all)(?:thing|where|one|body)?(?: \w+)?) but\b"
@@ -33,32 +33,30 @@ _BREAK = re.compile(
     rf"|\b(?:and|so) (?={_ANSWER}|(?:go(?:es)? with|choose|pick|take|settle on|keep)\b))"
     rf"|(?P<unspaced>{denials.UNSPACED_CONTRASTS})"
 )
-_NOT_LABEL = re.compile(r"\W*(?:not|nicht|pas|no|non|nao|niet|inte|ikke|nie|не) ")
+_NOT_LABEL = lazily(r"\W*(?:not|nicht|pas|no|non|nao|niet|inte|ikke|nie|не) ")
 _LABEL_WORDS: Final = 3
-_CONTINUES = re.compile(
-    r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b"
-)
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_SIGNS = re.compile(r"[\s\"'*:,()`]+")
+_CONTINUES = lazily(r"\W*(?:or|nor|oder|noch|ou|ni|ani|или|ни|або|that|dass|que|che|dat|att|at|ze|hogy|что|що|οτι)\b")
+_WORD = lazily(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_SIGNS = lazily(r"[\s\"'*:,()`]+")
 _PLAIN = """the a an is was it it's this that in of above context document text page answer final correct secret hidden
     number code word name city animal color colour flower fruit element planet instrument gemstone mentioned given"""
 _PLAIN_WORDS: Final = frozenset(_PLAIN.split())
-_MORE = re.compile(r"[^\W_]|[?❌✗✘✖🚫]")
+_MORE = lazily(r"[^\W_]|[?❌✗✘✖🚫]")
 _ENCLOSING: Final = "([{\"'*_`$ "
-_AGREES = re.compile(
+_AGREES = lazily(
     r"\W*(?:yes|ye[ap]h?|absolutely|definitely|certainly|of course|no (?:question|doubt)|correct|exactly"
     r"|indeed|ja|oui|si|sim|да|так|是|はい|네)\b(?! not)"
 )
-_VERB_FIRST = re.compile(
+_VERB_FIRST = lazily(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
 )
-_TOPIC = re.compile(
+_TOPIC = lazily(
     r"secret|hidden|answer|needle|passcode|password|code ?word|in question|geheim|gesucht|antwort|antwoord|secre|repons"
     r"|respue|respos|segret|rispos|ocult|nascost|cache|hemlig|hemmelig|svar|tajn|ukryt|odpow|gizli|cevap|секрет|тайн|ответ"
     r"|скрыт|таємн|відпов|秘密|答|正解|비밀|답|उत्तर|गुप्त|ลับ|ตอบ|סוד|תשוב|سر|جواب"
 )
 """What replies call the thing that was asked for; such a word stands for all its forms."""
-_POINTS = re.compile(
+_POINTS = lazily(
     r"\b(?:it|that|this|these|one|ones|which|so|therefore|thus|hence|namely|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это"
     r"|called|named|known|says?|reads?|states?|gives?|i|we|my)\b|[これそ这它是이그]"
 )
@@ -67,30 +65,30 @@ _FEW: Final = 3
 _COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
 _BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
 _SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
-_STATED = re.compile(
+_STATED = lazily(
     rf"(?:(?<!there )\b(?:{_COPULAS})|(?<!there)'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
     rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
     r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
     r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"
 )
-_SUBJECT = re.compile(
+_SUBJECT = lazily(
     r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
-_CONCEDES = re.compile(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
-_POSSIBLE = re.compile(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
-_MAY_BE = re.compile(r"\b(?:could|might|may)(?: also| well)? be\b")
-_MENTIONS = re.compile(r"\b(?:mentions?|mentioned|refers? to|discuss\w*|talks? about)\b")
-_ONLY_MENTIONED = re.compile(
+_CONCEDES = lazily(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
+_POSSIBLE = lazily(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
+_MAY_BE = lazily(r"\b(?:could|might|may)(?: also| well)? be\b")
+_MENTIONS = lazily(r"\b(?:mentions?|mentioned|refers? to|discuss\w*|talks? about)\b")
+_ONLY_MENTIONED = lazily(
     r"[\"')]* (?:(?:is|was|are|were|gets|does) )?(?:\w+ly |also )?"
     r"(?:mention|nam|list|cit|discuss|describ|refer|show|appear|occur)\w*"
 )
 MEDIUM: Final = (
     "pages?|scans?|print|ink|text|images?|document|handwriting|resolution|quality|picture|photo|context|writing|rest"
 )
-_GIVES_WAY = re.compile(r"\W*(?:but|however|yet|whereas|while)\b")
-_OF_LEGIBILITY = re.compile(rf"\W*\w+,? (?:(?:the|its|this|that) (?:{MEDIUM})|only|i)\b")
-_BESIDE = re.compile(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
+_GIVES_WAY = lazily(r"\W*(?:but|however|yet|whereas|while)\b")
+_OF_LEGIBILITY = lazily(rf"\W*\w+,? (?:(?:the|its|this|that) (?:{MEDIUM})|only|i)\b")
+_BESIDE = lazily(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 
 
 class Clauses:

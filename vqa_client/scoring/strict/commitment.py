@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from vqa_client.scoring import denials
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.strict.clauses import MEDIUM, Clauses, denies, says_plainly
 from vqa_client.scoring.strict.numbers import Number, answering, within
 
@@ -30,12 +31,12 @@ _FAR: Final = 80
 _LINES: Final = 3
 _WORDS: Final = 3
 _SHORT: Final = 5
-_MARKER = re.compile(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
+_MARKER = lazily(r"(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)|[-*•][ \t]+")
 _ANSWER_WORDS = (
     r"answers?|secret(?:[ _]\w+)?|final_answer|correct_answer|result|antwort|reponse|respuesta|resposta"
     "|risposta|antwoord|svar|odpowiedz|cevap|ответ|答案|答え|回答|正解|정답|답"
 )
-_ANSWER_LINE = re.compile(
+_ANSWER_LINE = lazily(
     r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
     rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?:{_ANSWER_WORDS})(?: finale?)?[*_\"']{{0,3}} ?"
     r"(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
@@ -44,11 +45,11 @@ _ANSWER_LINE = re.compile(
 _AND = (
     r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
 )
-_LISTED = re.compile(
+_LISTED = lazily(
     rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE
 )
-_ASIDE = re.compile(r"\([^()]{0,200}\)")
-_POINTS_BACK = re.compile(
+_ASIDE = lazily(r"\([^()]{0,200}\)")
+_POINTS_BACK = lazily(
     r"\b(?P<asked>(?:(?:secret|correct|right|hidden)(?: one| number)?|it) is |it's )?"
     r"the (?:(?P<first>first|former|earlier)|second|last|latter|later)"
     r"(?: one| number| of (?:these|those|them|the two))?"
@@ -58,7 +59,7 @@ _POINTS_BACK = re.compile(
 
 _OR = "or|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch"
 _ITEM = r"(?:(?:the|a|an) )?\w+"
-_OTHERS = re.compile(
+_OTHERS = lazily(
     rf",? \(?(?:{_OR}|nor"
     rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
     rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
@@ -66,7 +67,7 @@ _OTHERS = re.compile(
     rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
-_OTHERS_BEFORE = re.compile(
+_OTHERS_BEFORE = lazily(
     rf"(?:\w,? (?:{_OR})(?: the| an?| maybe| perhaps)?"
     rf"|(?:^|[\s:]){_ITEM} ?[,;/|] ?{_ITEM} ?(?:[,;/|]|,? and)(?: the| an?)?"
     rf"|(?:^|: | (?:is|are) ){_ITEM} (?:and|&)(?: the| an?)?|\w ?[/|] ?"
@@ -75,7 +76,7 @@ _OTHERS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _AROUND: Final = tuple(
-    (re.compile(before, re.IGNORECASE), re.compile(after, re.IGNORECASE))
+    (lazily(before, re.IGNORECASE), lazily(after, re.IGNORECASE))
     for before, after in (
         (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
         (r"\w, (?:the |an? )?$", r", and \w"),
@@ -87,7 +88,7 @@ _AROUND: Final = tuple(
     )
 )
 """What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
-_DECLARES = re.compile(
+_DECLARES = lazily(
     r"\b(?:secret|hidden|gesucht|geheim|secre[te]|segret|hemlig|hemmelig|tajn)\w*(?: \w+){0,2}?"
     r" (?:is|was|ist|war|est|etait|es|era|e|ar|er|var|jest|je|:)(?!\w)(?! \w+ed\b)"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant|\bturn(?:s|ed) out to be"
@@ -95,7 +96,7 @@ _DECLARES = re.compile(
     r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
     re.IGNORECASE,
 )
-_OTHER_WORDS = re.compile(
+_OTHER_WORDS = lazily(
     r"[\s:]*\"?(?:(?:the|an?) )?"
     r"(?!(?:in|on|at|by|the|not|it|hidden|mentioned|given|found|stated|shown|clear|hard|difficult|\w+ly)\b)"
     r"\w[\w'-]*(?: \w[\w'-]*)?\W{0,2}(?:$|[.\n!,;])",

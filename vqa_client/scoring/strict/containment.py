@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.containment import folded
+from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.reply import said_in
 from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
 from vqa_client.scoring.strict.number_words import value_of, with_digits
@@ -33,24 +34,24 @@ _STRICTLY: Final = {
     **str.maketrans({"№": "#", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
 }
 """Only the strict reading; of powers because NFKC makes "10²" the number 102."""
-_ACCENT = re.compile(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
-_OTHER_DIGIT = re.compile(r"[^\D0-9]")
-_DASH_BETWEEN_WORDS = re.compile(r"(?<=\w)[—―](?=\w)")
-_NARROW_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_SPACED_THOUSANDS = re.compile(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?: \d{3})+(?![\w/]|[.,:]\d| \d)")
-_FRACTION = re.compile(r"(?<=\d)(?=[¼½¾⅐-⅞])")
-_MARKER = re.compile(r"^[ \t]*(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)", re.MULTILINE)
-_DIGIT = re.compile(r"\d")
-_EMPHASIS = re.compile(r"\*{2,3}|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
-_TAKEN_OFF = re.compile(
+_ACCENT = lazily(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
+_OTHER_DIGIT = lazily(r"[^\D0-9]")
+_DASH_BETWEEN_WORDS = lazily(r"(?<=\w)[—―](?=\w)")
+_NARROW_THOUSANDS = lazily(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_SPACED_THOUSANDS = lazily(r"(?<![\w.,:/^])(?<!\d )\d{1,3}(?: \d{3})+(?![\w/]|[.,:]\d| \d)")
+_FRACTION = lazily(r"(?<=\d)(?=[¼½¾⅐-⅞])")
+_MARKER = lazily(r"^[ \t]*(?:[-*•][ \t]+)?\(?\d{1,3}[.)][ \t]+(?=\S)", re.MULTILINE)
+_DIGIT = lazily(r"\d")
+_EMPHASIS = lazily(r"\*{2,3}|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)|^[ \t]*(?:#{1,6}|>+)[ \t]+", re.MULTILINE)
+_TAKEN_OFF = lazily(
     r"~~[^~\n]{1,400}~~|<(?P<struck>del|s|strike)>[^<]{0,400}</(?P=struck)>|```\w*"
     r"|</?(?:final_)?(?:answer|[biu]|strong|em|p|br|span|div|code|mark)\b[^<>]{0,40}>|<\|?(?P<box>box|bbox|quad|point)(?:_start)?\|?>[^<]{0,400}<(?:/(?P=box)|\|(?P=box)_end\|)>",
     re.IGNORECASE,
 )
 """What is struck out, and where on the image a text is."""
-_GAP = re.compile(r"[\s_-]+")
-_INSIDE_BEFORE = re.compile(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
-_INSIDE_AFTER = re.compile(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
+_GAP = lazily(r"[\s_-]+")
+_INSIDE_BEFORE = lazily(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
+_INSIDE_AFTER = lazily(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
 _SETS_OFF: Final = "<[◁"
 """One of these begins whatever sets a thought off."""
 LONGEST: Final = 16_000
@@ -111,7 +112,7 @@ def _asked(gold: str, *, case_sensitive: bool) -> tuple[str, Number | None]:
 
 @lru_cache(maxsize=1024)
 def _pattern(wanted: str) -> re.Pattern[str]:
-    return re.compile(r"[\s_-]+".join(map(re.escape, filter(None, _GAP.split(wanted)))) or re.escape(wanted))
+    return lazily(r"[\s_-]+".join(map(re.escape, filter(None, _GAP.split(wanted)))) or re.escape(wanted))
 
 
 def _places(text: str, wanted: str) -> Iterator[tuple[int, int]]:

@@ -12,33 +12,34 @@ from typing import Final
 from msgspec import Struct
 
 from vqa_client.scoring.boundary import JOINER
+from vqa_client.scoring.patterns import lazily
 
 CURRENCIES: Final = "$€£¥₹₩"
 _UNITS: Final = (
     "km|cm|mm|nm|kg|mg|ml|lbs?|oz|ft|mi|mph|[kmgt]i?b|[kmg]?hz|kwh?|mwh?|px|dpi|pt|ms|min|hrs?|usd|eur|gbp|°c|°f|°"
 )
 """Written against a number, these leave it one; "5m" and "5k", which may mean millions and thousands, do not."""
-_THOUSANDS = re.compile(
+_THOUSANDS = lazily(
     r"(?<![\d.,])(?:\d{1,3}(?:(?:,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
 )
-_POINTS_GROUP = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
-_SEPARATOR = re.compile(r"[,{}']")
-_UNIT = re.compile(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
-_MEASURED = re.compile(
+_POINTS_GROUP = lazily(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
+_SEPARATOR = lazily(r"[,{}']")
+_UNIT = lazily(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
+_MEASURED = lazily(
     rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})"
 )
-_PERCENT = re.compile(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_WRITTEN = re.compile(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
+_PERCENT = lazily(r"(\d)(?: ?\\?% ?| (?:per ?cent|pct)(?!\w))", re.IGNORECASE)
+_DIGIT = lazily(r"\d")
+_WRITTEN = lazily(r"\d(?:(?<!,\d)\d*,\d{1,2}(?![\d,])|\d*(?:[.:/'_-]\d+)*)")
 """Starts with one set of characters, so that the engine skips to the first digit."""
-_LEAD = re.compile(
+_LEAD = lazily(
     rf"(?:(?<!{JOINER})(?<!{JOINER}_)(?<![)\]%])([+-]))?([{CURRENCIES}] ?)?(?:(?<=[{CURRENCIES}])(-))?((?<![\w.])\.)?\Z"
 )
 _LEAD_LENGTH: Final = 6
-_GLUED_BEFORE = re.compile(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
-_GLUED_AFTER = re.compile(rf"{JOINER}|_{JOINER}|\^")
+_GLUED_BEFORE = lazily(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
+_GLUED_AFTER = lazily(rf"{JOINER}|_{JOINER}|\^")
 
-_COUNTED = re.compile(
+_COUNTED = lazily(
     rf"(?<!{JOINER})(?<!{JOINER}[_{CURRENCIES}-])(?<!{JOINER}[{CURRENCIES}] )(?<!\^)(?<!\^[{CURRENCIES}.+-])"
     rf"(?>({_WRITTEN.pattern}))(?!%?(?:{JOINER}|_{JOINER}|\^))|{_WRITTEN.pattern}"
 )
@@ -128,7 +129,7 @@ _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
 _SET_OFF: Final = str.maketrans(
     dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "}
 )
-_CERTAINTY = re.compile(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
+_CERTAINTY = lazily(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
 _MONTHS = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -136,17 +137,17 @@ _MONTHS = (
 _DATED = (
     "in|since|of|from|by|until|during|before|after|dated?|year|published|updated|created|printed|founded|copyright|©"
 )
-_DATE_BEFORE = re.compile(
+_DATE_BEFORE = lazily(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
     r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$|\b(?:start|begin|end)s? (?:with|in) \d+$"
 )
-_DATE_AFTER = re.compile(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
+_DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _AMOUNTS = (
     "pages?|lines?|words?|paragraphs?|sections?|chapters?|documents?|images?|times|mentions?|occurrences?|sentences?"
     "|characters?|bytes|tokens?|digits?|numbers?|codes?|candidates?|secrets?|matches|results?|values|possibilities|options"
     "|steps|answers?|page long"
 )
-_AMOUNT = re.compile(
+_AMOUNT = lazily(
     rf"[ -](?:(?!(?:on|in|at|of|from|is|was|as|and|or|to|the|for|by|with)\b)[a-z]+ )?(?:{_AMOUNTS})\b"
     r"|(?:页|頁|次|个|個|ページ|回)| ?[+×÷] ?\d|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
     re.IGNORECASE,
@@ -155,14 +156,12 @@ _OTHER_THINGS = (
     "page|order|zip|postal|phone|telephone|fax|house|room|street|building|isbn|serial|model|reference|invoice|version|line"
     "|account|case|price|date|year|footnote|barcode|example"
 )
-_OTHER_THING = re.compile(
+_OTHER_THING = lazily(
     r",? (?:is|was|being) (?:only |just |merely |simply )?(?:the|an?|its|their|my|your|his|her) (?:[\w']+ ){0,2}?"
     rf"(?:{_OTHER_THINGS})\b",
     re.IGNORECASE,
 )
-_TUPLE = re.compile(
-    r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]|\((?:1[5-9]|20)\d\d\)"
-)
+_TUPLE = lazily(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]|\((?:1[5-9]|20)\d\d\)")
 """A point or a box ("(120, 48)"), and the mark of a source ("7421 [2]")."""
 
 
