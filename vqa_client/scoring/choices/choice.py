@@ -20,6 +20,7 @@ rule would have said. The other files of this room read what is not free text, o
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.choices import by_text, undeclared
@@ -58,10 +59,16 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
         if found is None or len(found.labels) != 1:
             return Answer(status="empty", rule="no_text")
         return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
-    own = own_reply(text, choices)
-    cut = reply.cut and len(own.text) == len(text)  # what comes before an invented turn is whole
-    found = next(filter(None, (rule.find(own) for rule in RULES if rule.explicit or not cut)), None)
+    own, cut, found = _read(text, tuple(choices.items()), cut=reply.cut)
     return _answer(found, choices, cut=cut) if found else _unread(reply, own, cut=cut)
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple[ChoiceReply, bool, Found | None]:
+    """The reply's own part, whether that is cut off, and what the first rule finds; kept for the next metric."""
+    own = own_reply(text, dict(choices))
+    cut = cut and len(own.text) == len(text)  # what comes before an invented turn is whole
+    return own, cut, next(filter(None, (rule.find(own) for rule in RULES if rule.explicit or not cut)), None)
 
 
 def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:

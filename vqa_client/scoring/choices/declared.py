@@ -92,6 +92,8 @@ class Declaration:
 
 def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
+    if reply.text.isalnum():
+        return list(_lines(reply))
     found = sorted(
         (
             *_lines(reply),
