@@ -1,23 +1,17 @@
 """The words that deny, suppose or withdraw an answer; the only place to add a phrase or a language.
 
-Everything is matched against text from `containment.read` in lower case: accents are gone ("não" is "nao"), and a word
-is looked up as a whole. Scripts that set no spaces, or whose vowel signs `re` takes for the end of a word, are searched
-as they are. In a table each line is one or more alternatives of a regular expression.
+The choice readings use `NOT`, `NOT_THAT` and `WRONG` on text with its accents. All else is matched against text from
+`strict.containment.read` in lower case: accents are gone ("não" is "nao"), and a word is looked up as a whole. Scripts
+that set no spaces, or whose vowel signs `re` takes for the end of a word, are searched as they are. In a table each
+line is one or more alternatives of a regular expression.
 """
 
+import re
 import unicodedata
 from typing import Final
 
 from vqa_client.scoring.patterns import any_word, lazily
 
-NOT_WORDS: Final = r"""
-    no|nicht|kein\w*|pas|jamais|ne|n'est|não|nao|non|ningun\w*|niet|geen|nie|není|inte|ikke|ei|nem|tidak|bukan|không|chẳng
-    nu(?= (?:este|e|sunt|poate)\b|\s*$)|не|ни|нельзя|ні|δεν|μην?|όχι|ليس|ليست|لا|غير|לא|אינה|אינו|אין
-    weder|ni|né|ani|sem|nici|varken|hverken|verken
-"""
-NOT_SIGNS: Final = r"[不没沒非]|ไม่"
-NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
-"""Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
 NOT_THAT: Final = (
     r"(?:değil\w*|olamaz|না(?=[\s।.]|$)|수 ?없|नहीं|নয়|নয়|(?:では|じゃ)(?:な[いく]|ありません)|ない"
     r"|[이가] ?아니\w*|[이가] ?아닙\w*|않)"
@@ -46,13 +40,20 @@ def _begun(table: str) -> str:
     return rf"\b(?:{_lines(table)})"
 
 
+def _folded(words: str) -> str:
+    """Without accents, as `containment.read` folds a reply."""
+    return unicodedata.normalize(
+        "NFC", re.sub(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", words))
+    )
+
+
 _NEGATORS: Final = {
     "English": "not no never none nobody nothing neither nor nowhere cannot cant dont doesnt didnt isnt wasnt wont",
     "German": "nicht nichts kein keine keinen keinem keiner keines keinerlei keineswegs keinesfalls nie niemals weder",
     "German places": "nirgends nirgendwo",
     "French": "pas jamais aucun aucune aucunement nulle nullement non ni",
-    "Spanish": "nunca jamas ningun ninguna ninguno tampoco",
-    "Portuguese": "nao nenhum nenhuma nem",
+    "Spanish": "nunca jamás ningún ninguna ninguno tampoco",
+    "Portuguese": "não nenhum nenhuma nem",
     "Italian": "nessun nessuna nessuno nemmeno neanche",
     "Dutch, Afrikaans": "niet geen nooit nergens noch nimmer nie",
     "Swedish": "inte inget inga ingenstans aldrig varken icke",
@@ -60,22 +61,32 @@ _NEGATORS: Final = {
     "Finnish": "eivat eika",
     "Hungarian": "nem nincs nincsen nincsenek sincs soha sehol",
     "Romanian": "niciun nicio nicaieri niciodata nici",
-    "Polish": "nigdy nigdzie zaden zadna zadne zadnej zadnego ani",
-    "Czech, Slovak": "neni nejsou nebyl nebyla nebylo neobsahuje neuvadi nenachazi nevyskytuje nikde nikdy nikoli",
+    "Polish": "nigdy nigdzie żaden żadna żadne żadnej żadnego ani",
+    "Czech, Slovak": "není nejsou nebyl nebyla nebylo neobsahuje neuvadi nenachazi nevyskytuje nikde nikdy nikoli",
     "Serbian, Croatian": "nije nisu nema nigdje nikad",
     "Turkish": "degil degildir yok yoktur hicbir asla",
     "Indonesian, Malay": "bukan bukanlah tidak tiada belum",
-    "Vietnamese": "khong chua",
-    "Russian, Bulgarian": "не ни нет никогда нигде никак никакого никакой отсутствует отсутствуют няма",
+    "Vietnamese": "không chưa chẳng",
+    "Russian, Bulgarian": "не ни нет нельзя никогда нигде никак никакого никакой отсутствует отсутствуют няма",
     "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
-    "Greek": "δεν οχι ποτε πουθενα ουτε",
+    "Greek": "δεν όχι μη μην ποτέ πουθενά ούτε",
     "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
     "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
-NEGATORS: Final = frozenset(" ".join(_NEGATORS.values()).split())
+NEGATORS: Final = frozenset(_folded(" ".join(_NEGATORS.values())).split())
 FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
 """Negators that may follow in a clause what they deny."""
+NOT_WORDS: Final = "|".join(
+    (
+        "no|não|nao|ne|n'est|ei|sem|né|kein\\w*|ningun\\w*|nu(?= (?:este|e|sunt|poate)\\b|\\s*$)",
+        *(words.replace(" ", "|") for language, words in _NEGATORS.items() if language not in ("English", "absence")),
+    )
+)
+"""The same for text with its accents, as regex source."""
+NOT_SIGNS: Final = r"[不没沒非]|ไม่"
+NOT: Final = rf"(?:\b{any_word(NOT_WORDS)}\b|{NOT_SIGNS})"
+"""Denies what follows it or, where nothing does, what stands before it: "nicht C", "C ist nicht richtig"."""
 UNSPACED: Final = lazily(
     _lines(r"""
     不|没|沒|非|无|無|未

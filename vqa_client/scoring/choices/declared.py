@@ -92,7 +92,7 @@ class Declaration:
 
 def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
-    if reply.text.isalnum():
+    if len(reply.text) == 1:
         return list(_lines(reply))
     found = sorted(
         (
