@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from vqa_client.scoring.published.anls import anls_doc
-from vqa_client.scoring.strict.numbers import SMALL
+from vqa_client.scoring.strict.number_words import SMALL
 from vqa_client.types import Question
 
 _REPLACED: Final = (
