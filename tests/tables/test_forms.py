@@ -337,6 +337,13 @@ def test_a_column_that_unfolds_to_gigabytes_is_refused(tmp_path: Path, monkeypat
         load(tmp_path)
 
 
+def test_a_missing_column_is_named_beside_those_that_are_there(tmp_path: Path) -> None:
+    parquet.write_table(pa.Table.from_pylist([{"id": "1", "text": "t", "label": "x"}]), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="row 0: Object missing required field `answer`") as caught:
+        load(tmp_path)
+    assert caught.value.hint == "its columns are id, text, label"
+
+
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_parquet(tmp_path / "data")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)

@@ -29,6 +29,7 @@ class JsonTable:
 
     def __init__(self, path: Path, records: str = "") -> None:
         self.path = path
+        self.header: list[str] = []
         self._records = records
         self._text = _mapped(path)
         self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0

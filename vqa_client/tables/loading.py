@@ -56,7 +56,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
                     row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)
                     made = self.question(row, Place(file, number, self.split, folder))
                 except ValueError as error:
-                    hint = f"its columns are {', '.join(cells)}"
+                    hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number}: {error}", hint=hint) from None
                 yield from (made,) if isinstance(made, Question | LeftOut) else made
 

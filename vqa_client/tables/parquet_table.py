@@ -28,6 +28,7 @@ class ParquetTable:
         self.path = path
         self.start = f"{path}#"
         self._file = _opened(path)
+        self.header: list[str] = self._file.schema_arrow.names
         self._leaves = _leaves(self._file)
         self._cursors: dict[str, _Cursor] = {}
 

@@ -46,6 +46,7 @@ class PdfPages:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.start = f"{path}#"
+        self.header: list[str] = []
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """None: a document is asked about, and has no questions."""

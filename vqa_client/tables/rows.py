@@ -28,10 +28,14 @@ class Here(Struct, frozen=True):
 
 
 class Table(Protocol):
-    """A data file that is read row by row; `start` is what the names of its rows' images begin with."""
+    """A data file that is read row by row; `start` is what the names of its rows' images begin with.
+
+    `header` names all columns, where the form does; rows may have fewer.
+    """
 
     path: Path
     start: str
+    header: list[str]
 
     @property
     def notes(self) -> tuple[str, ...]:

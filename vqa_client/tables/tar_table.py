@@ -45,6 +45,7 @@ class TarTable:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.header: list[str] = []
         self.start = f"{path}#"
         self._index: dict[str, _Member] = {}
 
