@@ -3,18 +3,24 @@
 import ast
 import re
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from tests.contract.samples import write_sample
 from tests.scoring.test_published import needs_goldens
 from tests.tasks.declared import benchmark_of
 from tests.tasks.test_reading_benchmarks import golden, scored, sums, total
 from vqa_client.aggregates import MEAN, Scored, compute
 from vqa_client.benchmark import Metric, Place, Replay
+from vqa_client.errors import DataError
+from vqa_client.runner import judge
 from vqa_client.scoring.reply import reply_from
+from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.task import Source
 from vqa_client.tasks import aokvqa, blink, mmbench, mmmu, mmmu_pro, mmstar, realworldqa, scienceqa, vstar
 from vqa_client.tasks.choices import ChoiceRow, labelled
 from vqa_client.types import Completion, Question
@@ -144,8 +150,8 @@ def test_aokvqas_scores_are_the_published_ones() -> None:
         return aokvqa.question(row, HERE, direct=direct)
 
     def choice_score(said: str | None, question: Question) -> float:
-        labels = [label for label, text in question.choices.items() if text == said]
-        return max((float(label in question.references) for label in labels), default=0.0)
+        label = next((label for label, text in question.choices.items() if text == said), None)
+        return metric_of("aokvqa", "published").score(label, question) or 0.0
 
     for case in golden("aokvqa", "question"):
         assert choice_score(case["prediction"], asked(case, False)) == case["expected_mc"]
@@ -224,6 +230,35 @@ def test_mmmu_pros_overall_is_the_mean_of_ten_choices_and_screenshots() -> None:
     questions = [scored(ten, 1), scored(ten, 0), scored(four, 1), scored(vision, 1)]
     assert total("mmmu-pro", "overall", questions) == 3 / 4
     assert (ten.text, vision.text, len({ten.id, four.id, vision.id})) == ("Why?", "", 3)
+
+
+def test_images_only_leaves_questions_without_an_image_out() -> None:
+    rows = [
+        scienceqa.Row(id=id, answer="0", image=image, options=("a", "b")) for id, image in (("1", None), ("2", "2"))
+    ]
+    found = [[made.id for row in rows for made in scienceqa.question(row, HERE, images_only=only)] for only in (0, 1)]
+    assert found == [["1", "2"], ["2"]]
+
+
+def test_a_direct_answer_that_three_people_gave_is_right(tmp_path: Path) -> None:
+    write_sample("aokvqa", tmp_path)
+    benchmark, settings = benchmark_of("aokvqa", asked="direct"), BenchmarkSettings(benchmark="aokvqa", data=tmp_path)
+    (part,) = benchmark.load(Source(settings=settings))
+    for question in part.loaded.questions:
+        assert (question.choices, benchmark.ideal_reply(question)) == ({}, "one")
+        score = judge(Completion(text="The answer is One.", finish_reason="stop"), question, benchmark.task())[1]
+        assert score.parts == {"accuracy": 1, "published": 0}
+
+
+def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None:
+    write_sample("mmbench", tmp_path)
+    settings = BenchmarkSettings(benchmark="mmbench", data=tmp_path)
+    with pytest.raises(DataError, match="row 1: rotations are rows of this file: leave --circular away"):
+        benchmark_of("mmbench", circular=True).load(Source(settings=settings))
+
+
+def test_a_choice_that_is_a_list_is_shown_as_it_is(tmp_path: Path) -> None:
+    assert mmmu_pro.Row(images=(), answer="B", options=(["A", "B"],)).choices() == {"A": "['A', 'B']"}
 
 
 def _plain(row: dict[str, Any]) -> Question:

@@ -19,12 +19,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Form, Home, LeftOut, Metric, Picture, Place, Question
-from vqa_client.benchmark import tables, verbatim
+from vqa_client.benchmark import Shots, tables, verbatim
 from vqa_client.scoring.short_answers import in_thirds
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import choice_or_short, known
+from vqa_client.tasks.choices import choice_or_short, known, right_text
 
 
 class Row(ChoiceRow):
@@ -62,6 +62,8 @@ DIRECT = (
     Metric("published", in_thirds(), "the same of the whole reply, to the letter", verbatim),
 )
 
+PUBLISHED = Metric("published", right_text, "the published script, on the text of the choice that we read")
+
 
 def benchmark(options: Options) -> Benchmark:
     direct = options.asked == "direct"
@@ -81,7 +83,8 @@ def benchmark(options: Options) -> Benchmark:
         prompt="{question}\nAnswer with a word or a short phrase." if direct else ASKED,
         prompt_forms={} if direct else {"vlmevalkit": KIT_PROMPT},
         parse=choice_or_short,
-        metrics=DIRECT if direct else (OURS, VLMEVALKIT),
+        metrics=DIRECT if direct else (OURS, PUBLISHED, VLMEVALKIT),
+        shots=Shots("train"),
         ideal_reply=lambda asked: Counter(asked.references).most_common(1)[0][0],
         labels=() if direct else tuple("ABCD"),
     )

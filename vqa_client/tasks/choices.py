@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from random import Random
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ class ChoiceRow(Struct, kw_only=True):
 
     question: str = ""
     hint: str = ""
-    options: tuple[str, ...] = ()
+    options: tuple[Any, ...] = ()
     lettered: dict[str, str] = {}
 
     def choices(self) -> dict[str, str]:
@@ -44,9 +44,9 @@ class ChoiceRow(Struct, kw_only=True):
         return f"{self.hint}\n{self.question}" if self.hint not in HIDDEN else self.question
 
 
-def labelled(texts: Iterable[str]) -> dict[str, str]:
-    """Choices by their letter."""
-    return dict(zip(LABELS, texts, strict=False))
+def labelled(texts: Iterable[Any]) -> dict[str, str]:
+    """Choices by their letter; one of MMMU-Pro's is a list, which is shown as Python shows it."""
+    return {label: str(text) for label, text in zip(LABELS, texts, strict=False)}
 
 
 def known(answer: str) -> tuple[str, ...]:
@@ -113,6 +113,11 @@ KIT_PROMPT: Final = asking(
 def right(answer: str, question: Question) -> float:
     """Whether a label, or a text, is the right one."""
     return float(answer in question.references)
+
+
+def right_text(answer: str, question: Question) -> float:
+    """Whether a label's choice has the text of the right one."""
+    return float(question.choices[answer] == question.choices[question.references[0]])
 
 
 def with_choices(question: Question) -> bool:

@@ -11,14 +11,18 @@ Published: the share of questions that are right in all rotations, overall and f
 2024, section 4). A reply that the rules can't read counts as wrong, as in VLMEvalKit's `exact_matching`.
 """
 
+from functools import partial
+
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, choice, mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
+from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known
 from vqa_client.tasks.choices import lmms_eval, published
 
 LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECTLY}"
 ROTATION = 1_000_000
+SPLITS = {"dev": "DEV_EN", "test": "TEST_EN"}
 HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
 GROUPS = {
     "CP": "coarse_perception",
@@ -38,7 +42,9 @@ class Row(ChoiceRow):
     group: str = ""
 
 
-def question(row: Row, place: Place) -> Question:
+def question(row: Row, place: Place, *, circular: bool = False) -> Question:
+    if circular and row.index >= ROTATION:
+        raise ValueError("rotations are rows of this file: leave --circular away")
     return Question(
         id=str(row.index),
         text=row.asked(),
@@ -58,30 +64,26 @@ def in_group(name: str) -> Total:
     return Total(name, mean_over(key, ALL_RIGHT), f"of {GROUPS[name]}, what is right in every rotation")
 
 
-BENCHMARK = Benchmark(
-    name="mmbench",
-    load=tables(
-        Row,
-        Form(
-            ("MMBench_{split}.tsv", "{split}.tsv"),
-            {**LETTERED, "group": "l2-category"},
-            splits={"dev": "DEV_EN", "test": "TEST_EN"},
-            home=Home("opencompass.openxlab.space/utils/VLMEval/MMBench_DEV_EN.tsv", "Apache-2.0", megabytes=80),
+def benchmark(options: ChoiceSettings) -> Benchmark:
+    return Benchmark(
+        name="mmbench",
+        load=tables(
+            Row,
+            Form(("MMBench_{split}.tsv", "{split}.tsv"), {**LETTERED, "group": "l2-category"}, splits=SPLITS),
+            Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
+            question=partial(question, circular=options.circular),
+            split="dev",
         ),
-        Form(("en/{split}-*.parquet", "{split}-*.parquet"), {**LETTERED, "group": "L2-category"}, home=HUB),
-        question=question,
-        split="dev",
-    ),
-    prompt=ASKED,
-    prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
-    parse=choice,
-    metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
-    headline="circular",
-    totals=(
-        Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
-        Total("plain", only(lambda scored: int(scored.question.id) < ROTATION), "right as the choices are filed"),
-        *map(in_group, GROUPS),
-    ),
-    breakdowns=("ability_group", "ability"),
-    labels=tuple("ABCD"),
-)
+        prompt=ASKED,
+        prompt_forms={"vlmevalkit": KIT_PROMPT, "lmms_eval": asking(LMMS, hint="{hint} ")},
+        parse=choice,
+        metrics=(OURS, published(kit), lmms_eval(lmms_mmbench_static)),
+        headline="circular",
+        totals=(
+            Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
+            Total("plain", only(lambda scored: int(scored.question.id) < ROTATION), "right as the choices are filed"),
+            *map(in_group, GROUPS),
+        ),
+        breakdowns=("ability_group", "ability"),
+        labels=tuple("ABCD"),
+    )

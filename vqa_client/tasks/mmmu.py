@@ -1,21 +1,20 @@
 """MMMU: questions of 30 college subjects, with images between the words; most have choices, some are open.
 
 Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL.tsv; --split dev, validation or test,
-whose answers are kept back. A row:
+whose answers are kept back. A row, whose question is open where it has no options:
 
-    {"id": "validation_Math_3", "question": "<image 1> How long is a side?", "options": "['2 cm', '4 cm']",
-     "image_1": {"bytes": ...}, "answer": "B", "question_type": "multiple-choice"}
+    {"id": "validation_Math_3", "question": "<image 1> How long?", "options": "['2', '4']", "image_1": {}, "answer": "B"}
 
-Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws a
-letter where it finds none, and that part of its score is shown. lmms-eval counts every open answer as wrong.
+Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws
+letters that it doesn't find, which a total shows. lmms-eval counts every open answer as wrong.
 """
 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Scored, Sums, Total
-from vqa_client.benchmark import mean_over, tables
+from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Scored, Shots, Sums
+from vqa_client.benchmark import Total, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.mmmu import DOMAINS, kit_open_right, open_right
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
@@ -87,4 +86,5 @@ BENCHMARK = Benchmark(
         Total("lmms_eval_all", Sums(lmms_right, share), "lmms-eval's figure: open answers are wrong", on=("accuracy",)),
     ),
     breakdowns=("domain", "subject"),
+    shots=Shots("dev", same="subject"),
 )

@@ -1,13 +1,12 @@
 """ScienceQA: school questions of science, with two to five choices; half of them have an image.
 
 Data: the authors' problems.json beside images/, the hub's Parquet, or VLMEvalKit's ScienceQA_TEST.tsv, which has the
-questions with an image alone; --images_only asks those of the others. A row, whose answer counts from 0:
+questions with an image alone; --images_only asks those of the others. A row (its answer counts from 0):
 
     {"12": {"question": "Which is soft?", "choices": ["rock", "pillow"], "answer": 1, "hint": "", "image": "image.png",
      "grade": "grade3", "subject": "natural science", "topic": "physics", "split": "test"}}
 
-Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022, section 4). The script draws, with
-seed 10, where it can't read "The answer is B.".
+Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022); what isn't read is drawn (seed 10).
 """
 
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Breakdown, Form, Home, Picture, Place, Question
-from vqa_client.benchmark import choice, tables
+from vqa_client.benchmark import Shots, choice, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
@@ -26,7 +25,7 @@ from vqa_client.tasks.choices import asking, drawn, from_zero, lmms_eval
 
 OFFICIAL = "Question: {question}\nContext: {hint}\nOptions: {choices}\nAnswer:"
 LMMS_EVAL = f"{{hint}}{{question}}\n{{choices}}\n{DIRECTLY}"
-IMAGE = Beside("images/{split}/{key}/{image}")
+SPLITS = {"test": "TEST", "val": "VAL"}
 HUB = Home("hf://lmms-lab-encoder/ScienceQA", "CC BY-NC-SA 4.0")
 
 
@@ -69,9 +68,9 @@ def benchmark(options: Options) -> Benchmark:
         name="scienceqa",
         load=tables(
             Row,
-            Form("problems.json", {"id": "key", "options": "choices", "image": IMAGE}),
+            Form("problems.json", {"id": "key", "options": "choices", "image": Beside("images/{split}/{key}/{image}")}),
             Form(("ScienceQA-FULL/{split}-*.parquet", "{split}-*.parquet"), {"options": "choices"}, home=HUB),
-            Form("ScienceQA_TEST.tsv", {**LETTERED, "id": "index", "subject": "category"}),
+            Form("ScienceQA_{split}.tsv", {**LETTERED, "id": "index", "subject": "category"}, splits=SPLITS),
             Form("ScienceQA-IMG/{split}-*.parquet", {"options": "choices"}),
             question=partial(question, images_only=options.images_only),
         ),
@@ -84,6 +83,7 @@ def benchmark(options: Options) -> Benchmark:
         parse=choice,
         metrics=(OURS, *drawn(readers.scienceqa, 10), VLMEVALKIT, lmms_eval(readers.lmms_scienceqa)),
         totals=DRAWN,
+        shots=Shots("train", same="subject"),
         breakdowns=("subject", "context", Breakdown("grades", ("1-6", "7-12")), "topic"),
         ideal_reply=lambda asked: "{0}. The answer is {0}.".format(asked.references[0]),
         labels=tuple("ABCDE"),

@@ -17,7 +17,7 @@ from vqa_client.scoring.published.choice_readers import lmms_vstar
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, known
 from vqa_client.tasks.choices import lmms_eval, taken_apart
 
-LETTER = re.compile(r"\n\(([A-D])\) ?")
+LETTER = re.compile(r"\s\(([A-D])\) ?")
 
 
 class Row(ChoiceRow):
