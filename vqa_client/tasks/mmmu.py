@@ -3,7 +3,7 @@
 Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL.tsv; --split dev, validation or test,
 whose answers are kept back. A row, whose question is open where it has no options:
 
-    {"id": "validation_Math_3", "question": "<image 1> How long?", "options": "['2', '4']", "image_1": {}, "answer": "B"}
+    {"id": "validation_Math_3", "question": "<image 1> How?", "options": "['2', '4']", "image_1": {}, "answer": "B"}
 
 Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws
 letters that it doesn't find, which a total shows. lmms-eval counts every open answer as wrong.
