@@ -333,7 +333,7 @@ _LED_UP_TO = lazily(r"(?:[=≈:]|\b(?:is|are|was|were|be|and|equals?|of|gives?|g
 _LEADS_ON = lazily(r"(?:[:=]|\b(?:is|are|was|be|points?|pointing|choose|pick|select))\b")
 _TRUE = lazily(
     r"(?:\b(?:it|that|this|(?:the|this|that) (?:statement|claim|assertion|sentence|proposition))"
-    r"(?:'s| is| was| must be| is also)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
+    r"(?:'s| is| was| must be| is also| to be)(?P<also>(?: (?:clearly|indeed|therefore|definitely|actually))*)"
     r"(?P<not> not|n't)? (?:(?P<true>true|correct|right)|false|incorrect|wrong|untrue))\b"
 )
 _WORD_IN = lazily(r"[^\W\d_]+|\d+")

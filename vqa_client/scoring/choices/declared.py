@@ -318,8 +318,8 @@ PLACES_READ: Final = 200
 _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
 _SENTENCE = lazily(r"(?<=[.!;]) ")
 _JUDGED = lazily(
-    rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
-    r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
+    rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?(-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
+    r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?(-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
 )
 
 

@@ -34,7 +34,7 @@ _CORRECT = """
     most consistent|most correct|one that matches|one that fits|most fitting|most relevant|exact
 """
 _CORRECT_ABROAD = """
-    richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto|certa|certo
+    richtig|korrekt|zutreff|trifft zu|bonne|correcta|correcto|correcte|corretta|corretto|correta|correto
     giust|esatt|juist|goed|poprawn|prawidłow|správn|doğru|rätt|rigtig|riktig|oikea|oikein|helyes|corect|benar|tepat|đúng
     верн|правильн|вірн|σωστ|الصحيح|صحيح|الصواب|צודק|נכון|נכונה|הנכונה|הנכון|सही|সঠিক|ถูกต้อง|ที่ถูก
     正确|正確|是对的|是對的|对.|對.|正しい|正しく|맞|옳|올바른
@@ -161,6 +161,7 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="remainder", words=_REMAINDERS, link=NOTHING, alone=True, weak=True),
     Cue(name="correct", words=_CORRECT, link=LINK, subject=True, text=True, stem=True),
     Cue(name="correct", words=_CORRECT_ABROAD, link=LINK, subject=True, text=True, stem=True, anywhere=True),
+    Cue(name="correct", words="certa|certo", link=LINK, subject=True, text=True, anywhere=True),
     Cue(name="right", words="right|stimmt|zutreffend|juste", link=NEVER, subject=True),
     Cue(name="answer", words=_ANSWERS, link=LINK, subject=True, text=True, bare=True, stem=True),
     Cue(

@@ -159,11 +159,13 @@ _UNIT = lazily(r"(\d) ?(%|[^\W\d_]{1,4}\b)")
 """A number and its unit, which replies write apart or together whatever the choice does."""
 _HYPHEN = lazily(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _VALUE = lazily(
+    r"(?:about |approximately |roughly |around )?"
     r"[^\w-]{0,3}(?:\\?[^\W\d]{1,6} ?= ?)?[$€£]?(?P<number>-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,15})?)"
     r" ?\(? ?(?P<unit>[^\W\d_]{1,8}(?:[/^·][^\W_]{1,4}){0,3}|[°%])?\W{0,2}"
 )
 _REASON = lazily(r",? (?:because|since|due to)\b")
 _THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
+_OPENS = lazily(r"^(?:an?|the|it|they) (?=\w{3})")
 _IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
@@ -205,7 +207,7 @@ class Texts:
             text = self.own[label]
             if text and text not in labels | {"a", "an", "the"}:
                 loose = spaced(text).replace("'s", "s")
-                bare = _THOUSANDS.sub("", text)
+                bare = _OPENS.sub("", _THOUSANDS.sub("", text))
                 for writing in dict.fromkeys((text, bare, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), loose)):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners

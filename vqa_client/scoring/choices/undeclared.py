@@ -174,6 +174,7 @@ _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
 _LAST_WORD = lazily(
-    r"(?<=[a-z]{2}[.!?] )[\"'(]?(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z", re.IGNORECASE
+    r"(?<=[a-z]{2}[.!?] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
+    re.IGNORECASE,
 )
 _EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")
