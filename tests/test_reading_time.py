@@ -103,6 +103,9 @@ def tasks() -> Iterator[tuple[str, Task, Question]]:
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
 Reads = Callable[[str], object]
+VISTA: Final = mathvista.Problem(
+    question_type="multi_choice", answer_type="text", question="?", answer="a", choices=("a", "b c")
+)
 OPEN: Final = Question(id="1", text="How many red buses are there?", references=("137",))
 PUBLISHED: Final = [
     each for name, each in vars(choice_readers).items() if inspect.isfunction(each) and not name.startswith("_")
@@ -124,8 +127,8 @@ READINGS: Final[dict[str, Reads]] = {
         for read in (numbers.number, numbers.numbers, numbers.formula)
     },
     "maths": lambda text: same_maths(text, "137"),
-    "published MATH-Vision": lambda text: mathvision.right(mathvision.extracted(text), "\\frac{1}{2}", ()),
-    "published MathVista": lambda text: mathvista.quick_extraction(text, "free_form", "integer", ()),
+    "published MATH-Vision": lambda text: mathvision.right(text, OPEN),
+    "published MathVista": lambda text: mathvista.right(text, VISTA),
     "published MMMU": lambda text: open_right(text, ["137", "red bus"]),
 }
 

@@ -280,6 +280,11 @@ LATEX_SYMPY = [
 PLAIN = Dialect(names={"\\pi": 3.141592653589793}, functions={}, lenient=True)
 
 
+def problem_of(row: dict[str, Any], answer: str) -> mathvista.Problem:
+    fields = {name: row[name] for name in ("question_type", "answer_type", "precision")}
+    return mathvista.Problem(question="?", answer=answer, choices=tuple(row["choices"] or ()), **fields)
+
+
 def stopped(reply: str) -> Any:
     return reply_from(Completion(text=reply, finish_reason="stop"))
 
@@ -354,7 +359,9 @@ def test_mathvisions_published_rule() -> None:
     assert len(cases) == 252
     for case in cases:
         answer = mathvision.extracted(case["prediction"])
-        right = mathvision.right(answer, case["reference"], case["options"])
+        choices = dict(zip("ABCDE", case["options"], strict=False))
+        question = Question(id="1", text="?", references=(case["reference"],), choices=choices)
+        right = mathvision.right(case["prediction"], question)
         assert (answer, right) == (case["model_answer"], case["expected"]), case
 
 
@@ -363,10 +370,11 @@ def test_mathvistas_published_rule() -> None:
     cases = list(golden("mathvista"))
     assert len(cases) == 86
     for case in cases:
-        kind = case["question_type"], case["answer_type"], case["choices"] or ()
-        normalised = mathvista.normalised(case["extraction"], *kind, case["precision"])
+        problem = problem_of(case, case["reference"])
+        normalised = mathvista.normalised(case["extraction"], problem)
         assert (normalised, normalised == case["reference"]) == (case["normalized"], case["expected"]), case
-        quick = mathvista.quick_extraction(case["extraction"], *kind)
+        quick = mathvista.quick_extraction(case["extraction"], problem)
+        assert bool(mathvista.vlmevalkit(case["extraction"], problem)) == case["vlmevalkit_hit_on_extraction"], case
         assert ("<JUDGE>" if quick is None else quick) == case["extract_quick_from_response"], case
 
 
@@ -375,8 +383,7 @@ def test_mathvistas_rule_gives_bards_published_score() -> None:
     rows = json.loads((GOLDENS.parent / "other" / "mathvista_output_bard.json").read_text(encoding="utf-8"))
     right = 0
     for row in rows.values():
-        kind = row["question_type"], row["answer_type"], row["choices"] or ()
-        is_right = mathvista.normalised(row["extraction"], *kind, row["precision"]) == row["answer"]
+        is_right = mathvista.normalised(row["extraction"], problem_of(row, row["answer"])) == row["answer"]
         assert is_right == row["true_false"], row["pid"]
         right += is_right
     assert (right, len(rows)) == (348, 1000)

@@ -12,6 +12,7 @@ from typing import Final
 from vqa_client.scoring.formulas import MOST_LENGTH, Dialect, NoValueError, Value, value_of
 from vqa_client.scoring.short_answers import same_words
 from vqa_client.scoring.strict import number_words
+from vqa_client.types import Question
 
 _LETTERS: Final = "abcdfghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _GREEK: Final = "alpha beta gamma delta epsilon theta lambda mu phi varphi rho sigma omega"
@@ -20,7 +21,7 @@ _FUNCTIONS: Final = {
     **{f"\\arc{name}": getattr(math, f"a{name}") for name in ("sin", "cos", "tan")},
     "\\ln": math.log,
 }
-_MOST_PARTS: Final = 6
+_MOST_PARTS: Final = 50
 _SIGNS: Final = (
     *(("−", "-"), ("–", "-"), ("×", "*"), ("·", "*"), ("⋅", "*"), ("÷", "/"), ("π", "\\pi "), ("∞", "\\infty ")),
     *(("√", "sqrt"), ("²", "^2"), ("³", "^3"), ("½", "\\frac{1}{2}"), ("¼", "\\frac{1}{4}"), ("¾", "\\frac{3}{4}")),
@@ -73,6 +74,12 @@ def same_maths(answer: str, reference: str) -> float:
         return float(same_words(answer, reference))
     said, wanted = _plain(answer), _plain(reference)
     return float(same_words(answer, reference) or _equal(said, wanted) or _equal_parts(said, wanted))
+
+
+def right_choice_or_maths(answer: str, question: Question) -> float:
+    """1 for the right choice, or, where there are no choices, for an answer that says the same as the reference."""
+    reference = question.references[0]
+    return float(answer == reference) if question.choices else same_maths(answer, reference)
 
 
 def number_of(text: str) -> Value | None:

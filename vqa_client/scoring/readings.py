@@ -7,6 +7,8 @@ only where there is something to read. A published reader takes the reply as it 
 import re
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
@@ -21,6 +23,7 @@ _LEAD = re.compile(
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
+_OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
 _STOP_BETWEEN_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
 
 
@@ -52,6 +55,13 @@ def choice(reply: Reply, question: Question) -> Answer:
 def choice_or_short(reply: Reply, question: Question) -> Answer:
     """A choice where the question has choices, else a short answer."""
     return choice(reply, question) if question.choices else short_answer(reply, question)
+
+
+def short_or_yes_no(reply: Reply, question: Question) -> Answer:
+    """A short answer; only "yes" or "no" where it opens with that."""
+    answer = short_answer(reply, question)
+    opening = _OPENING.match(answer.text or "")
+    return replace(answer, text=opening[1].lower()) if opening else answer
 
 
 def yes_no(reply: Reply, question: Question) -> Answer:

@@ -25,6 +25,11 @@ def in_thirds(prepare: Callable[[str], str] = str) -> Callable[[str, Question], 
     return lambda answer, question: min(1.0, [*map(prepare, question.references)].count(prepare(answer)) / 3)
 
 
+def equal(answer: str, reference: str) -> float:
+    """1 for the same text, letter by letter, else 0."""
+    return float(answer == reference)
+
+
 def relaxed_published(answer: str, reference: str) -> float:
     """The published relaxed rule, to the letter: a number within 5 %, else the same text but for case.
 

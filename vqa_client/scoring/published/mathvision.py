@@ -6,11 +6,16 @@ latex2sympy2 and evaluates that. `formulas` reads the same values, without runni
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from vqa_client.scoring.formulas import Dialect, NoValueError, Value, value_of
+from vqa_client.scoring.published.choice_readers import kit
+from vqa_client.types import Question
 
+_CLOSE: Final = 1e-6
+_BOXED: Final = 'Please solve the problem step by step and put your answer in one "\\boxed{}".'
+_LETTER_IN_BOX: Final = ' If it is a multiple choice question, only one letter is allowed in the "\\boxed{}".'
+_DIRECTLY: Final = "Answer the question with the option's letter from the given choices directly."
 _FLAGS: Final = ("the final answer is", "the answer is", "the correct answer is", "the answer should be")
 _UNITS: Final = ("^{\\circ}", "^\\circ", "{m}^3", "m^3", "{units}", "units", "{km}", "km")
 _REPLACED: Final = (
@@ -68,10 +73,10 @@ def extracted(reply: str) -> str:
     return text.rstrip(".").lstrip(":").strip()
 
 
-def right(answer: str, reference: str, options: Sequence[str]) -> float:
-    """Whether an extracted answer equals the reference, or the option whose letter the reference is."""
-    option = options[ord(reference) - ord("A")] if options else ""
-    return float(equal(reference, answer) or equal(option, answer))
+def right(reply: str, question: Question) -> float:
+    """Whether the answer in a reply equals the reference, or the choice whose letter the reference is."""
+    answer, reference = extracted(reply), question.references[0]
+    return float(equal(reference, answer) or equal(question.choices.get(reference, ""), answer))
 
 
 def equal(one: str, other: str) -> bool:
@@ -163,3 +168,30 @@ def _is_float(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def vlmevalkit(reply: str, question: Question) -> float:
+    """VLMEvalKit's rule (e8e78f05) before it asks a model: its letter of a choice, else equal text or value."""
+    reference = question.references[0]
+    if question.choices:
+        return float(kit(reply, question.choices) == reference)
+    said, wanted = reply.lower().strip(), reference.lower().strip()
+    try:
+        return float(said == wanted or abs(value_of(said, _PYTHON) - value_of(wanted, _PYTHON)) < _CLOSE)
+    except (NoValueError, OverflowError):
+        return 0.0
+
+
+def official(question: Question) -> str:
+    """A question as the authors ask it."""
+    return "\n".join((_BOXED + _LETTER_IN_BOX, question.text, *_listed(question)))
+
+
+def lmms_eval(question: Question) -> str:
+    """A question as lmms-eval asks it, with nothing between its first sentence and the question."""
+    choices = "\n".join(("\nChoices: " + "\n".join(_listed(question)), _DIRECTLY)) if question.choices else ""
+    return f"{_BOXED}{question.text}{choices}"
+
+
+def _listed(question: Question) -> list[str]:
+    return [f"{label}. {text}" for label, text in question.choices.items()]

@@ -1,0 +1,221 @@
+"""Benchmarks with open answers against what their scorers and harnesses give, to the last digit."""
+
+from collections.abc import Callable
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from tests.tasks.declared import benchmark_of, task_of
+from tests.tasks.test_declared_goldens import golden, needs_goldens
+from vqa_client.aggregates import MEAN, Aggregate, Scored, compute
+from vqa_client.runner import judge
+from vqa_client.tables.forms import Place
+from vqa_client.tasks import hallusionbench, mme
+from vqa_client.tasks import mathvista as mathvista_task
+from vqa_client.types import Completion, Question, Record
+
+Case = dict[str, Any]
+HERE = Place("x", 0, "test")
+
+
+def asked(text: str = "?", reference: str = "x", **more: Any) -> Question:
+    return Question(id="1", text=text, references=(reference,), **more)
+
+
+def parts(benchmark: str, reply: str, question: Question) -> dict[str, float]:
+    return judge(Completion(text=reply, finish_reason="stop"), question, task_of(benchmark))[1].parts
+
+
+def total(benchmark: str, name: str) -> Aggregate:
+    return next(each.value for each in benchmark_of(benchmark).totals if each.name == name)
+
+
+def scored(question: Question, score: float) -> Scored:
+    record = Record(question_id=question.id, status="ok", cluster=question.cluster)
+    return Scored(question=question, record=record, answer=None, score=score)
+
+
+@needs_goldens
+@pytest.mark.parametrize(
+    ("file", "rows", "columns"),
+    [
+        ("gqa", 78, {"published": "official_raw_equality", "lmms_eval": "lmms_eval", "vlmevalkit": "vlmevalkit"}),
+        (
+            "countbench",
+            168,
+            {"lmms_eval": "lmms_countbench", "lmms_eval_qa": "lmms_countbenchqa", "vlmevalkit": "vlmevalkit"},
+        ),
+    ],
+)
+def test_the_rules_of_harnesses_give_what_these_give(file: str, rows: int, columns: dict[str, str]) -> None:
+    cases = list(golden(file))
+    assert len(cases) == rows
+    for case in cases:
+        found = parts(file, case["prediction"], asked(reference=str(case["reference"])))
+        assert {name: found[name] for name in columns} == {name: case[column] for name, column in columns.items()}, case
+
+
+@needs_goldens
+def test_hallusionbenchs_replies_are_read_as_harnesses_read_them() -> None:
+    cases = list(golden("hallusionbench", "reply"))
+    assert len(cases) == 109
+    for case in cases:
+        by_yes, by_no = (parts("hallusionbench", case["prediction"], asked(reference=right)) for right in ("yes", "no"))
+        kit = "Yes" if by_yes["vlmevalkit"] else "No" if by_no["vlmevalkit"] else "Unknown"
+        assert (kit, str(int(by_yes["lmms_eval"]))) == (case["vlmevalkit"], case["lmms_eval_intern"]), case
+
+
+@needs_goldens
+def test_hallusionbenchs_figures_are_the_published_ones() -> None:
+    cases = list(golden("hallusionbench", "aggregate"))
+    assert len(cases) == 6
+    for case in cases:
+        judged, kit, lmms = [], [], []
+        for row, flag in zip(case["samples"], case["expected"]["correct"], strict=True):
+            fields = {name: row[name] for name in hallusionbench.Row.__struct_fields__ if name in row}
+            question = hallusionbench.question(hallusionbench.Row(question="?", **fields), HERE)
+            judged.append(scored(question, flag))
+            found = parts("hallusionbench", row["model_prediction"], question)
+            kit.append(scored(question, found["vlmevalkit"]))
+            lmms.append(scored(question, found["lmms_eval"]))
+        expected = case["expected"]
+        names = {"aAcc": "aAcc", "qAcc": "qAcc", "fAcc": "fAcc", "easy": "easy_aAcc", "hard": "hard_aAcc"}
+        for name, column in names.items():
+            value = compute(total("hallusionbench", name), judged).value
+            assert round(100 * (value or 0), 4) == expected[column], (name, case)
+        for name, of in {"aAcc": MEAN, "fAcc": "fAcc_kit", "qAcc": "qAcc_kit"}.items():
+            value = compute(total("hallusionbench", of) if isinstance(of, str) else of, kit).value
+            assert 100 * (value or 0) == pytest.approx(case["vlmevalkit"]["Overall"][name], abs=1e-11)
+        for name, of in {"aAcc": "aAcc", "fAcc": "fAcc_lmms", "qAcc": "qAcc"}.items():
+            value = compute(total("hallusionbench", of), lmms).value
+            assert value == pytest.approx(case["lmms_eval_intern_rule"][name], abs=1e-13)
+
+
+@needs_goldens
+def test_mm_vets_means_over_capabilities_are_the_published_ones() -> None:
+    cases = list(golden("mm_vet", "aggregate"))
+    assert len(cases) == 32
+    for case in cases:
+        runs = len(next(iter(case["scores"].values())))
+        figures: dict[str, list[float]] = {}
+        for run in range(runs):
+            questions = []
+            for id, needed in case["data"].items():
+                groups = {"capability": tuple(needed), "combination": "+".join(sorted(needed))}
+                questions.append(scored(Question(id=id, text="?", groups=groups), case["scores"][id][run]))
+            for each in benchmark_of("mmvet").totals:
+                value = compute(each.value, questions).value
+                if value is not None:
+                    figures.setdefault(each.name, []).append(value)
+            figures.setdefault("total", []).append(compute(MEAN, questions).value or 0)
+        found = {name: 100 * mean(values) for name, values in figures.items()}
+        wanted = {name: value for name, value in case["expected"].items() if name != "std"}
+        assert found == pytest.approx(wanted, abs=0.0500001), case
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "question", "reply", "score"),
+    [
+        ("gqa", asked(reference="yes"), "Yes, the door is open.", 1),
+        ("gqa", asked(reference="left"), "On the left", 0),
+        ("gqa", asked(reference="left"), "the left.", 1),
+        ("gqa", asked(reference="two"), "2", 1),
+        ("gqa", asked(reference="no"), "No.", 1),
+        ("gqa", asked(reference="no"), "Not at all", 0),
+        ("gqa", asked(reference="boy"), "The answer is **boy**.", 1),
+        ("countbench", asked("How many cats are there?", "3"), "There are three cats.", 1),
+        ("countbench", asked("How many cats are there?", "3"), "13", 0),
+        ("hallusionbench", asked(reference="no"), "No, both have the same size.", 1),
+        ("hallusionbench", asked(reference="yes"), "Yesterday", 0),
+        ("mathvision", asked(reference="60"), "So it is \\boxed{60^\\circ}.", 1),
+        ("mathvision", asked(reference="B", choices={"A": "1", "B": "2"}), "The answer is (B).", 1),
+        ("mathvision", asked(reference="B", choices={"A": "1", "B": "2"}), "\\boxed{2}", 1),
+        ("mathverse", asked(reference="12"), "The length is 12 cm", 1),
+        ("mme", asked(reference="yes"), "Yes", 1),
+        ("mmvet", Question(id="1", text="?", references=("-1<AND>-5",)), "x is -1 or -5", 1),
+        ("mmvet", Question(id="1", text="?", references=("-1<AND>-5",)), "x is -1", 0.5),
+        ("mmvet", Question(id="1", text="?", references=("cat", "dog<AND>7")), "a dog, 17", 0.5),
+    ],
+)
+def test_replies_are_scored_as_people_expect(benchmark: str, question: Question, reply: str, score: float) -> None:
+    task = task_of(benchmark)
+    assert judge(Completion(text=reply, finish_reason="stop"), question, task)[1].value == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "published", "lmms_eval"),
+    [
+        ("Yes", "yes", "yes"),
+        ("  Yes, it is", None, "yes"),
+        ("Nothing", "no", "no"),
+        ("Not so", "no", "no"),
+        ("y", None, "yes"),
+        ("N.", None, "no"),
+        ("", None, None),
+        ("It is not", None, None),
+    ],
+)
+def test_mmes_readers_look_at_four_characters(reply: str, published: str | None, lmms_eval: str | None) -> None:
+    found = {answer: parts("mme", reply, asked(reference=answer)) for answer in ("yes", "no")}
+    for name, wanted in (("published", published), ("lmms_eval", lmms_eval)):
+        assert [answer for answer in found if found[answer][name]] == ([wanted] if wanted else [])
+
+
+def test_mmes_points_add_up_by_task_and_pair() -> None:
+    questions = []
+    for task, right in {"count": [(1, 1), (1, 0)], "OCR": [(0, 0)], "code_reasoning": [(1, 1)]}.items():
+        for number, scores in enumerate(right):
+            for answer, score in zip(("Yes", "No"), scores, strict=True):
+                row = mme.Row(f"{task}/{number}.png", "x.png", f"Is it {answer}?", answer, task)
+                questions.append(scored(mme.question(row, HERE), score))
+    figures = {each.name: compute(each.value, questions).value for each in benchmark_of("mme").totals}
+    assert figures == {"points": 75 + 50 + 200, "perception": 125, "cognition": 200, "accuracy_plus": 0.5}
+
+
+HARNESSES = {"lmms-eval": "lmms_eval", "VLMEvalKit": "vlmevalkit"}
+
+
+def vista(row: Case) -> Question:
+    fields = {name: row[name] for name in ("question_type", "answer_type", "precision")}
+    given = mathvista_task.Row(
+        pid="1", image="x.png", question=row["question"], answer="x", unit=row["unit"] or "", **fields
+    )
+    given.choices = tuple(row["choices"] or ())
+    return mathvista_task.question(given, HERE)
+
+
+def row_of(name: str, row: Case) -> Question:
+    options = dict(zip("ABCDE", row.get("options", ()), strict=False))
+    if name == "countbenchqa":
+        from vqa_client.tasks.countbench import Row
+
+        return asked(row["question"], row=Row("x.png", row["question"], "3", row["text"]))
+    return vista(row) if name == "mathvista" and "unit" in row else asked(row["question"], choices=options)
+
+
+NAMED: dict[str, Callable[[Case], tuple[str, str]]] = {
+    "countbenchqa": lambda case: ("countbench", "lmms_eval_captioned"),
+    "mm_vet": lambda case: ("mmvet", "vlmevalkit"),
+    "mathvista": lambda case: (
+        "mathvista",
+        "official_solution" if "solution" in case["source"] else HARNESSES[case["harness"]],
+    ),
+}
+OF_OURS = ("gqa", "hallusionbench", "countbench", "countbenchqa", "mathvision", "mathvista", "mathverse", "mm_vet")
+
+
+@needs_goldens
+def test_prompt_forms_ask_what_the_harnesses_ask() -> None:
+    compared = 0
+    for case in golden("prompts"):
+        name, harness = case["benchmark"], case["harness"]
+        if name not in OF_OURS or (name == "mathvista" and harness == "VLMEvalKit"):
+            continue  # VLMEvalKit's rows of MathVista have the whole prompt as their question
+        benchmark, form = NAMED.get(name, lambda case, name=name: (name, HARNESSES[case["harness"]]))(case)
+        question = row_of(name, case["row"])
+        said = benchmark_of(benchmark).formed(form).task().content(question)
+        expected = case["expected_text"] if isinstance(case["expected_text"], str) else case["expected_text"][-1]
+        assert said[-1] == expected
+        compared += 1
+    assert compared == 19

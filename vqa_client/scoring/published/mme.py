@@ -1,0 +1,22 @@
+"""How MME's script and lmms-eval read "yes" or "no": in the first four characters of a reply."""
+
+from vqa_client.scoring.reply import Reply
+from vqa_client.types import Answer, Question
+
+
+def published(reply: Reply, question: Question) -> Answer:
+    """MME's own script: the reply as it came, in small letters."""
+    del question
+    return _within(reply.completion.text.lower()[:4])
+
+
+def lmms_eval(reply: Reply, question: Question) -> Answer:
+    """lmms-eval (75571cfe): without outer spaces and full stops; "y" or "n" alone is the word."""
+    del question
+    said = reply.completion.text.lower().strip().replace(".", "")
+    return _within({"y": "yes", "n": "no"}.get(said, said if len(said) > 1 else "")[:4])
+
+
+def _within(start: str) -> Answer:
+    said = next((word for word in ("yes", "no") if word in start), None)
+    return Answer(text=said, status="ok" if said else "unparsed", rule="first four characters")

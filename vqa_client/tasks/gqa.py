@@ -1,0 +1,68 @@
+"""GQA: questions on photographs that take several steps of reasoning, answered with a word.
+
+Data: testdev_balanced_questions.json beside images/ (https://cs.stanford.edu/people/dorarad/gqa, CC BY 4.0), the hub's
+two Parquet files, or VLMEvalKit's GQA_TestDev_Balanced.tsv. A row:
+
+    "05515938": {"imageId": "n161313", "question": "Is the door open?", "answer": "yes",
+                 "types": {"structural": "verify", "semantic": "attr", "detailed": "stateVerify"}}
+
+Published: the share of answers that are the reference, letter by letter, and that by type (Hudson and Manning, CVPR
+2019). Its consistency, validity and plausibility need files of their own and are left out.
+"""
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Prompt
+from vqa_client.benchmark import best_of, tables, verbatim
+from vqa_client.scoring.published import gqa as rules
+from vqa_client.scoring.readings import short_or_yes_no
+from vqa_client.scoring.short_answers import equal
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line
+
+
+class Row(Struct):
+    id: str
+    text: str
+    images: tuple[Picture, ...]
+    references: tuple[str, ...]
+    structural: str = ""
+    semantic: str = ""
+
+
+def same(answer: str, reference: str) -> float:
+    return float(normalised(on_one_line(answer)) == normalised(on_one_line(reference)))
+
+
+SHORT = "{question}\nAnswer the question using a single word or phrase."
+ASKED: dict[str, str | Columns | Beside] = {"text": "question", "references": "answer"}
+KIT = {**ASKED, "id": "index", "images": "image"}
+TYPES = {**ASKED, "structural": "types.structural", "semantic": "types.semantic"}
+BENCHMARK = Benchmark(
+    name="gqa",
+    load=tables(
+        Row,
+        Form(
+            "{split}_balanced_questions.json",
+            columns={**TYPES, "id": "key", "images": Beside("images/{imageId}.jpg")},
+            home=Home("https://cs.stanford.edu/people/dorarad/gqa/download.html", "CC BY 4.0", megabytes=20_000),
+        ),
+        Form(
+            "{split}_balanced_instructions/{split}-*.parquet",
+            columns={**TYPES, "images": "image"},
+            join=Join("{split}_balanced_images/{split}-*.parquet", on="imageId", key="id"),
+            home=Home("hf://lmms-lab-encoder/GQA", "CC BY 4.0", megabytes=100),
+        ),
+        Form("GQA_{split}_Balanced.tsv", columns=KIT, splits={"testdev": "TestDev"}),
+        split="testdev",
+    ),
+    prompt="{question}\nAnswer with one word, or a few where one won't do.",
+    prompt_forms={"lmms_eval": Prompt(SHORT, max_tokens=16), "vlmevalkit": Prompt(SHORT)},
+    parse=short_or_yes_no,
+    metrics=(
+        Metric("accuracy", best_of(same), "the same words, without articles and punctuation", normalise=normalised),
+        Metric("published", best_of(equal), "the published script: the reply is the reference", read=verbatim),
+        Metric("lmms_eval", best_of(rules.lmms_eval), "the same but for case and punctuation", read=verbatim),
+        Metric("vlmevalkit", best_of(rules.vlmevalkit), "the same but for case and outer spaces", read=verbatim),
+    ),
+    breakdowns=("structural", "semantic"),
+)

@@ -1,0 +1,90 @@
+"""MathVerse: geometry and functions, each problem in versions that say less and less in words and more in the drawing.
+
+Data: testmini.json and testmini_text_only.json beside images/, the hub's Parquet, or VLMEvalKit's MathVerse_MINI.tsv
+(or one of its files for a version). A row:
+
+    {"sample_index": "1", "problem_index": "1", "problem_version": "Text Dominant", "question": "...",
+     "image": "images_version_1-4/image_1.png", "answer": "A", "question_type": "multi-choice",
+     "metadata": {"subject": "Plane Geometry", "subfield": "Angle"}, "query_wo": "...", "query_cot": "..."}
+
+Published: accuracy by version, where GPT-4 extracts answers and compares them (Zhang et al., ECCV 2024). Here rules
+read them: comparable with others by rule alone.
+"""
+
+import re
+
+from msgspec import Struct
+
+from vqa_client.benchmark import Benchmark, Breakdown, Columns, Beside, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Total, mean_over, tables, verbatim
+from vqa_client.scoring.maths import right_choice_or_maths
+from vqa_client.scoring.numbers import formula
+
+CHOICE = re.compile(r"^[ \t]*\(?([A-H])\)?[:.)][ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE)
+VERSIONS = ("Text Dominant", "Text Lite", "Text Only", "Vision Intensive", "Vision Dominant", "Vision Only")
+
+
+class Row(Struct):
+    sample_index: str
+    question: str
+    answer: str
+    question_type: str
+    image: Picture = ""
+    problem_index: str = ""
+    problem_version: str = ""
+    subject: str = ""
+    subfield: str = ""
+    query_wo: str = ""
+    query_cot: str = ""
+
+
+def question(row: Row, place: Place) -> Question:
+    given = dict(CHOICE.findall(row.question.rpartition("Choices:")[2])) or {letter: letter for letter in "ABCD"}
+    kinds = ("problem_version", "question_type", "subject", "subfield")
+    return Question(
+        id=row.sample_index,
+        text=row.question,
+        images=(row.image,) if row.image else (),
+        references=(row.answer.strip(),),
+        choices=given if row.question_type == "multi-choice" else {},
+        groups={kind: value for kind in kinds if (value := getattr(row, kind))},
+        cluster=row.problem_index or row.sample_index,
+        row=row,
+    )
+
+
+def quick_match(reply: str, question: Question) -> float:
+    return float(reply.strip() == question.references[0])
+
+
+def asked(question: Question) -> str:
+    text = question.text or "The question is in the image."
+    return f"{text}\nAnswer with {'the letter of your choice' if question.choices else 'the final value'} alone."
+
+
+HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)
+META: dict[str, str | Columns | Beside] = {"subject": "metadata.subject", "subfield": "metadata.subfield"}
+BENCHMARK = Benchmark(
+    name="mathverse",
+    load=tables(
+        Row,
+        Form("{split}*.json", columns=META, home=Home("github.com/ZrrSkywalker/MathVerse", "MIT", megabytes=200)),
+        Form(("{split}*.parquet", "data/{split}*.parquet"), columns=META, home=HUB),
+        Form("MathVerse_{split}*.tsv", columns={"sample_index": "index"}, splits={"testmini": "MINI"}),
+        question=question,
+        split="testmini",
+    ),
+    prompt=Prompt(asked),
+    prompt_forms={
+        "official": Prompt(lambda question: question.row_as(Row).query_wo or question.text),
+        "official_step_by_step": Prompt(lambda question: question.row_as(Row).query_cot or question.text),
+        "vlmevalkit": Prompt(),
+    },
+    parse=formula,
+    metrics=(
+        Metric("accuracy", right_choice_or_maths, "the choice, or the same value; published scores are of a judge"),
+        Metric("quick_match", quick_match, "the reply is the reference: what the script tries first", read=verbatim),
+    ),
+    totals=(Total("mean_of_versions", mean_over("problem_version"), "the unweighted mean over versions"),),
+    breakdowns=(Breakdown("problem_version", order=VERSIONS), "question_type", "subject", "subfield"),
+)

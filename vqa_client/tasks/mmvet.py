@@ -1,0 +1,89 @@
+"""MM-Vet: open questions that take several capabilities at once; its score needs a judge.
+
+Data: mm-vet.json beside images/, the hub's Parquet, or VLMEvalKit's MMVet.tsv. A row:
+
+    "v1_0": {"imagename": "v1_0.png", "question": "What is x in the equation?", "answer": "-1<AND>-5",
+             "capability": ["ocr", "math"]}
+
+Published: the mean of grades from 0 to 1 that GPT-4 gives, of each capability and of each combination (Yu et al., ICML
+2024). Without a judge no such grade is known: "contains" only says how much of the reference a reply has word for word.
+"""
+
+import re
+
+from msgspec import Struct
+
+from vqa_client.aggregates import Aggregate
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question
+from vqa_client.benchmark import Total, only, tables, whole_reply
+from vqa_client.scoring.containment import folded
+
+SAYS = "how much of the reference is in the reply; published scores need a judge"
+CAPABILITIES = {
+    **{"rec": "recognition", "ocr": "reading text", "know": "knowledge"},
+    **{"gen": "language generation", "spat": "spatial awareness", "math": "mathematics"},
+}
+
+
+class Row(Struct):
+    id: str
+    image: Picture
+    question: str
+    answer: str
+    capability: tuple[str, ...] = ()
+
+
+def question(row: Row, place: Place) -> Question:
+    needed = tuple(name.strip() for each in row.capability for name in each.split(","))
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=(row.image,),
+        references=tuple(row.answer.split("<OR>")),
+        groups={"capability": needed, "combination": "+".join(sorted(needed))},
+        row=row,
+    )
+
+
+def contains(answer: str, question: Question) -> float:
+    """The greatest share of an alternative's parts that are in the answer as whole words."""
+    said = folded(answer)
+    alternatives = [[folded(part) for part in each.split("<AND>")] for each in question.references]
+    return max(sum(_within(part, said) for part in parts) / len(parts) for parts in alternatives)
+
+
+def _within(part: str, said: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", said) is not None
+
+
+def of(capability: str) -> Aggregate:
+    return only(lambda scored: capability in scored.question.groups["capability"])
+
+
+BENCHMARK = Benchmark(
+    name="mmvet",
+    load=tables(
+        Row,
+        Form(
+            "mm-vet.json",
+            columns={"id": "key", "image": Beside("images/{imagename}")},
+            home=Home("github.com/yuweihao/MM-Vet", "Apache-2.0", megabytes=70),
+        ),
+        Form(
+            "data/{split}-*.parquet",
+            columns={"id": "question_id"},
+            home=Home("hf://lmms-lab-encoder/MMVet", "Apache-2.0", megabytes=70),
+        ),
+        Form("MMVet.tsv", columns={"id": "index", "capability": "category"}),
+        question=question,
+    ),
+    prompt="{question}",
+    prompt_forms={"official": Prompt(), "vlmevalkit": Prompt()},
+    parse=whole_reply,
+    metrics=(Metric("contains", contains, SAYS),),
+    measure="share of the reference in the reply (the published score needs a judge)",
+    totals=tuple(Total(name, of(name), f"of the questions that take {says}") for name, says in CAPABILITIES.items()),
+    ideal_reply=lambda question: question.references[0].replace("<AND>", " and "),
+    breakdowns=("capability", "combination"),
+    compares_answers=False,
+)
