@@ -1,8 +1,7 @@
 """MMLongBench-Doc: questions on long documents, some across pages and some that the document can't answer.
 
 Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv. PDFs are drawn at 144 dpi,
-or their pages are images beside them, as `vqa-client render --pdf` draws them.
-CC BY-NC 4.0, the documents are others'. A row:
+or their pages are images beside them, as `vqa-client render --pdf` draws them. CC BY-NC 4.0. A row:
 
     {"doc_id": "a.pdf", "doc_type": "Guidebook", "question": "How many steps are there?", "answer": "4",
      "evidence_pages": "[3, 5]", "evidence_sources": "['Table', 'Figure']", "answer_format": "Int"}
