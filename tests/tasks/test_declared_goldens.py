@@ -84,6 +84,11 @@ def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str,
         ("Answer: Blue", "Blue"),
         ("Answer: 13\nNo, wait.\nAnswer: 14", "14"),
         ("It shows 14 bars", "It shows 14 bars"),
+        ("Blue.", "Blue"),
+        ("14.", "14"),
+        ("At 4 p.m.", "At 4 p.m."),
+        ("The answer is the U.S.", "the U.S."),
+        ("See example.org.", "See example.org"),
     ],
 )
 def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> None:

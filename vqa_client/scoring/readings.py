@@ -38,13 +38,21 @@ def whole_reply(reply: Reply, question: Question) -> Answer:
 
 
 def short_answer(reply: Reply, question: Question) -> Answer:
-    """What is declared last ("The answer is 14"), else everything that was said."""
+    """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end."""
     declared = ""
     for found in _LEAD.finditer(reply.text):
-        declared = found["answer"].strip(" *`").rstrip(".").rstrip("*`") or declared
+        declared = without_stop(found["answer"].strip(" *`")).rstrip("*`") or declared
     if declared:
         return Answer(text=declared, rule="declaration", source=reply.source)
-    return whole_reply(reply, question)
+    whole = whole_reply(reply, question)
+    return whole if whole.text is None else replace(whole, text=without_stop(whole.text))
+
+
+def without_stop(text: str) -> str:
+    """A text without a full stop at its end; that of an abbreviation, as in "4 p.m.", stays."""
+    bare = text.removesuffix(".")
+    ends = "." not in bare or bare[-1:].isdigit() or (len(bare) > 2 and bare[-3:].isalpha())
+    return bare if bare and ends else text
 
 
 def choice(reply: Reply, question: Question) -> Answer:

@@ -122,7 +122,8 @@ def _score(cleaned: Callable[[object], str], answer: Any, reference: Any, answer
                 return 0.0
         case "String" | "None":
             return text_score(cleaned(answer), cleaned(reference))
-    given, items = (list(map(cleaned, _items(value))) for value in (answer, reference))
+    lenient = cleaned is clean_once
+    given, items = (list(map(cleaned, _items(value, lenient=lenient))) for value in (answer, reference))
     if not given or not items:
         return 0.0
     if is_number(items[0]) or is_exact(items[0]):
@@ -144,8 +145,9 @@ def _number(kind: type[int] | type[float], text: str) -> float | str:
         return text
 
 
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, str) and value.startswith("["):
+def _items(value: Any, *, lenient: bool) -> list[Any]:
+    """The items of a list, or of text that is one; for VLMEvalKit also after spaces."""
+    if isinstance(value, str) and (value.strip() if lenient else value).startswith("["):
         with suppress(*UNREADABLE):
             value = literal(value)
     items = value if isinstance(value, list) else [value]

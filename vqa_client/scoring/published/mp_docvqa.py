@@ -8,7 +8,7 @@ import re
 from msgspec.structs import replace
 
 from vqa_client.scoring.published.anls import anls_mmf
-from vqa_client.scoring.readings import short_answer
+from vqa_client.scoring.readings import short_answer, without_stop
 from vqa_client.scoring.reply import Reply
 from vqa_client.types import Answer, Question
 
@@ -37,7 +37,7 @@ def exact_mp(answer: str, reference: str, *, answerable: bool = True) -> float:
 def answer_without_page(reply: Reply, question: Question) -> Answer:
     """The short answer, without the page that is named at its end."""
     found = short_answer(reply, question)
-    return replace(found, text=_PAGE.sub("", found.text)) if found.text else found
+    return replace(found, text=without_stop(_PAGE.sub("", found.text))) if found.text else found
 
 
 def reply_without_page(reply: Reply, question: Question) -> Answer:
