@@ -28,7 +28,7 @@ from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
 from vqa_client.types import Question
 
-NAMES = [name for name in declared() if name not in ("mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
+NAMES = [name for name in declared() if name not in ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")]
 MARK = re.compile(r"\[\[q\d+\]\]")
 
 

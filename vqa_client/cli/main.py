@@ -15,6 +15,7 @@ COMMANDS = {
         "run": "Ask a benchmark by its name, or by the path of a file; NAME --help shows its options.",
         "list_benchmarks": "List the benchmarks that `run` knows.",
         "selftest": "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
+        "ask": "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
         "suite": "Ask several benchmarks one after the other, and put their results into one table.",
         "mc": "Multiple choice on long documents as page images (LongBench-v2's form).",
         "niah": "Needle in a haystack: secrets hidden in documents that are shown as page images.",

@@ -1,10 +1,14 @@
 """Whether a short answer equals a reference: rules that several benchmarks share, each a score in [0, 1]."""
 
 import re
+import string
+from collections import Counter
 from collections.abc import Callable
 
 from vqa_client.types import Question
 
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 Rule = Callable[[str, str], float]
 """Scores an answer against one reference."""
 
@@ -17,7 +21,7 @@ _NUMBER = re.compile(
 
 def best_of(rule: Rule) -> Callable[[str, Question], float]:
     """The best score over a question's references."""
-    return lambda answer, question: max(rule(answer, reference) for reference in question.references)
+    return lambda answer, question: float(max(rule(answer, reference) for reference in question.references))
 
 
 def in_thirds(prepare: Callable[[str], str] = str) -> Callable[[str, Question], float]:
@@ -54,6 +58,22 @@ def relaxed(answer: str, reference: str) -> float:
     target, target_percent = wanted
     scales = (1.0,) if percent == target_percent else (1.0, 0.01) if percent else (1.0, 100.0)
     return float(any(abs(value * scale - target) <= abs(target) * _TOLERANCE for scale in scales))
+
+
+def word_f1(answer: str, reference: str) -> float:
+    """F1 of the words that both have, without articles and punctuation.
+
+    Source: Rajpurkar et al., SQuAD (EMNLP 2016), section 6.1, as its evaluation script counts.
+    """
+    said, wanted = Counter(_bare_words(answer)), Counter(_bare_words(reference))
+    shared = (said & wanted).total()
+    if not said or not wanted:
+        return float(said == wanted)
+    return 2 * shared / (said.total() + wanted.total())
+
+
+def _bare_words(text: str) -> list[str]:
+    return _ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
 def _number(text: str) -> tuple[float, bool] | None:

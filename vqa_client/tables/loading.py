@@ -101,7 +101,7 @@ class Tables(Struct, frozen=True, kw_only=True):
             questions=walk,
             count=count,
             left_out=left_out,
-            data_sha256=_digest(files),
+            data_sha256=digest(files),
             notes=tuple(note for table in tables for note in table.notes),
         )
         return [Part(loaded=loaded, data_path=settings.data, images_dir=settings.images or files[0].parent)]
@@ -236,7 +236,7 @@ def _may_repeat(hashes: "array[int]") -> bool:
     return any(count > 1 for count in Counter(each for each in hashes if each in shared).values())
 
 
-def _digest(files: Iterable[Path]) -> str:
+def digest(files: Iterable[Path]) -> str:
     """The digest of one file, or of several files' digests in order."""
     digests = [_digest_of(path) for path in files]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -70,12 +70,15 @@ def cell_place(place: str) -> CellPlace:
 
 
 def reach(cells: dict[str, Any], column: str) -> Any:
-    """The value of a column, where `a.b` reaches into the object in column `a`; None where it isn't there."""
+    """The value of a column, where `a.b` reaches into an object, and `a.0` into a list; None elsewhere."""
     if column in cells:
         return cells[column]
     value: Any = cells
     for key in column.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list) and key.isdecimal():
+            value = value[int(key)] if int(key) < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
     return value
 
 

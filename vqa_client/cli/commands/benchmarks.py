@@ -1,10 +1,13 @@
 """The commands that ask a benchmark."""
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from vqa_client.settings.ask import AskSettings
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.suite import SuiteSettings
@@ -12,6 +15,7 @@ from vqa_client.settings.vqa2 import Vqa2Settings
 
 _VQA2 = Vqa2Settings()
 _SUITE = SuiteSettings()
+_ASK = AskSettings()
 _EXPLAIN = ExplainSettings()
 _NIAH = NiahSettings()
 
@@ -36,6 +40,12 @@ def selftest(name: _Name = None, /, *options: _Options) -> int:
     from vqa_client.cli import benchmark
 
     return benchmark.selftest(name, options)
+
+
+def ask(data: Path, /, settings: Annotated[AskSettings, Parameter(name="*")] = _ASK) -> int:
+    from vqa_client.cli import ask as asking
+
+    return asking.ask(replace(settings, benchmark="ask", data=data))
 
 
 def suite(name: str, /, settings: Annotated[SuiteSettings, Parameter(name="*")] = _SUITE) -> int:

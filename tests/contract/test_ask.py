@@ -1,0 +1,341 @@
+"""One's own questions: every form gives the same ones, nothing is guessed, and faults name row and column."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.forms import draw
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
+from tests.fakes.words import oracle
+from vqa_client.cli.main import run_command
+
+Rows = list[dict[str, Any]]
+ROWS: Rows = [
+    {"image": [draw(1)], "question": "[[q0]] Which colour?", "choices": ["red", "blue"], "answer": "A"},
+    {"image": [draw(2), draw(3)], "question": "[[q1]] Which changed?", "choices": ["cup", "lid", "jar"], "answer": "C"},
+    {"image": [], "question": "[[q2]] Which is a fruit?", "choices": ["pear", "car"], "answer": "A"},
+    {"image": [draw(1)], "question": "[[q3]] Which shape?", "choices": ["disc", "cube"], "answer": "B"},
+]
+REPLIES = {"[[q0]]": "A", "[[q1]]": "The answer is C", "[[q2]]": "A", "[[q3]]": "A"}
+"""The last one is wrong."""
+
+
+def files(folder: Path, row: dict[str, Any], number: int) -> list[str]:
+    names = [f"{number}_{at}.png" for at in range(len(row["image"]))]
+    for name, picture in zip(names, row["image"], strict=True):
+        (folder / name).write_bytes(picture)
+    return names
+
+
+def encoded(row: dict[str, Any]) -> str:
+    texts = [base64.b64encode(picture).decode() for picture in row["image"]]
+    return repr(texts) if len(texts) > 1 else "".join(texts)
+
+
+def as_json(folder: Path, *, lines: bool = False) -> Path:
+    rows = [{**row, "image": files(folder, row, number)} for number, row in enumerate(ROWS)]
+    path = folder / ("rows.jsonl" if lines else "rows.json")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows))
+    return path
+
+
+def as_csv(folder: Path) -> Path:
+    with (folder / "rows.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["image", "question", "A", "B", "C", "answer"])
+        for number, row in enumerate(ROWS):
+            names = files(folder, row, number)
+            cell = json.dumps(names) if len(names) > 1 else "".join(names)
+            table.writerow([cell, row["question"], *row["choices"], *[""] * (3 - len(row["choices"])), row["answer"]])
+    return folder / "rows.csv"
+
+
+def as_tsv(folder: Path) -> Path:
+    with (folder / "rows.tsv").open("w", newline="") as file:
+        table = csv.writer(file, delimiter="\t")
+        table.writerow(["index", "image", "question", "options", "answer"])
+        for number, row in enumerate(ROWS):
+            table.writerow([number, encoded(row), row["question"], repr(row["choices"]), row["answer"]])
+    return folder / "rows.tsv"
+
+
+def as_parquet(folder: Path) -> Path:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{**row, "image": [{"bytes": each, "path": None} for each in row["image"]]} for row in ROWS]
+    parquet.write_table(pa.Table.from_pylist(rows), folder / "test-0.parquet")
+    return folder
+
+
+def as_image_columns(folder: Path) -> Path:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {
+            **{key: value for key, value in row.items() if key != "image"},
+            **{f"image_{at + 1}": {"bytes": each, "path": None} for at, each in enumerate(row["image"])},
+        }
+        for row in ROWS
+    ]
+    blank = {"image_1": None, "image_2": None}
+    parquet.write_table(pa.Table.from_pylist([blank | row for row in rows]), folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+def as_tar(folder: Path) -> Path:
+    with tarfile.open(folder / "rows.tar", "w") as tar:
+        for number, row in enumerate(ROWS):
+            asked = {key: value for key, value in row.items() if key != "image"}
+            members = [(f"{number:04}.json", json.dumps(asked).encode())]
+            members += [(f"{number:04}.{at}.png", picture) for at, picture in enumerate(row["image"])]
+            for name, data in members:
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
+    return folder / "rows.tar"
+
+
+def as_messages(folder: Path) -> Path:
+    rows = []
+    for row in ROWS:
+        urls = [f"data:image/png;base64,{base64.b64encode(each).decode()}" for each in row["image"]]
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+        turn = {"role": "user", "content": [*parts, {"type": "text", "text": row["question"]}]}
+        rows.append({"messages": [turn], "choices": row["choices"], "answer": row["answer"]})
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder / "rows.jsonl"
+
+
+FORMS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
+    "JSON": (as_json, ()),
+    "JSON Lines": (lambda folder: as_json(folder, lines=True), ()),
+    "CSV": (as_csv, ()),
+    "TSV with base64": (as_tsv, ()),
+    "Parquet in a folder": (as_parquet, ()),
+    "columns image_1 and image_2": (as_image_columns, ()),
+    "tar": (
+        as_tar,
+        ("--question", "json.question", "--choices", "json.choices", "--answer", "json.answer"),
+    ),
+}
+
+
+def ask(data: Path, base_url: str, *options: str) -> int:
+    out = str(data.parent / "out") if data.is_file() else str(data.with_name("out"))
+    return run_command(["ask", str(data), "-o", out, "--base_url", base_url, "--no_check", "--no-html", *options])
+
+
+def sent(server: FaultServer) -> list[tuple[str, list[str]]]:
+    """Each question's text and the digests of its images."""
+    return sorted((chat.prompt, [image.sha256 for image in chat.images]) for chat in server.chats)
+
+
+def report(folder: Path, name: str = "ask") -> Any:
+    return json.loads((folder / "out" / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_four_questions(tmp_path: Path, fault_server: StartsServers, form: str) -> None:
+    write, options = FORMS[form]
+    folder = tmp_path / "data"
+    folder.mkdir()
+    server = fault_server(oracle(REPLIES))
+    assert ask(write(folder), server.base_url, *options) == 0
+    texts = ["\n".join(f"{label}. {text}" for label, text in zip("ABC", row["choices"], strict=False)) for row in ROWS]
+    expected = [
+        (f"{row['question']}\n\n{choices}\n\n", [hashlib.sha256(each).hexdigest() for each in row["image"]])
+        for row, choices in zip(ROWS, texts, strict=True)
+    ]
+    assert sent(server) == sorted(expected)
+    assert report(tmp_path if (tmp_path / "out").exists() else folder)["accuracy"] == 0.75
+
+
+def test_messages_put_images_where_their_parts_are(tmp_path: Path, fault_server: StartsServers) -> None:
+    server = fault_server(oracle(REPLIES))
+    assert ask(as_messages(tmp_path), server.base_url) == 0
+    counts = {row["question"]: len(row["image"]) for row in ROWS}
+    assert sorted(len(chat.images) for chat in server.chats) == sorted(counts.values())
+    for chat in server.chats:
+        assert [len(chat.images)] == [count for question, count in counts.items() if question in chat.prompt]
+    assert report(tmp_path)["accuracy"] == 0.75
+
+
+def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"question": "[[q0]] How many?", "answer": "12"},
+        {"question": "[[q1]] Where?", "answer": ["Paris", "in Paris"]},
+        {"question": "[[q2]] What is it?", "answer": None},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = fault_server(oracle({"[[q0]]": "There are 12 of them", "[[q1]]": "Paris", "[[q2]]": "a kite"}))
+    assert ask(path, server.base_url) == 0
+    found = report(tmp_path, "ask_open")
+    assert {name: of["overall"]["accuracy"] for name, of in found["scores"].items()} == {
+        "contains": 1.0,
+        "exact": 0.5,
+        "anls": 0.5,
+        "vqa": 0.5,
+        "relaxed": 0.5,
+        "f1": pytest.approx(0.5 * (1 + 2 / 6)),
+    }
+    assert report(tmp_path, "ask_no_answer")["accuracy"] is None
+    assert "1 rows have no answer" in capsys.readouterr().err
+    assert ask(path, server.base_url, "--score", "exact") == 0
+    assert len(server.chats) == 3
+    assert report(tmp_path, "ask_open")["accuracy"] == 0.5
+
+
+def test_a_folder_of_images_is_asked_by_its_folders(tmp_path: Path, fault_server: StartsServers) -> None:
+    for number, name in enumerate(("cat", "dog")):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        (tmp_path / "photos" / name / f"{number}.png").write_bytes(draw(number))
+    server = fault_server("It is a cat.")
+    options = ["--prompt", "Which animal is this?", "--answer", "folder"]
+    assert ask(tmp_path / "photos", server.base_url, *options) == 0
+    assert report(tmp_path)["accuracy"] == 0.5
+    assert {chat.prompt for chat in server.chats} == {"Which animal is this?"}
+
+
+def test_columns_go_into_the_prompt_and_tags_place_images(tmp_path: Path, fault_server: StartsServers) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.png").write_bytes(draw(number))
+    rows = [
+        {"images": ["1.png", "2.png"], "question": "Is <image 2> [[q0]] newer?", "hint": "Look twice", "answer": "yes"}
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    server = fault_server("yes")
+    assert ask(tmp_path / "rows.json", server.base_url, "--prompt", "{hint}: {question}") == 0
+    parts = server.chats[0].json["messages"][-1]["content"]
+    assert [part.get("text", "image") for part in parts] == ["image", "Look twice: Is ", "image", " [[q0]] newer?"]
+
+
+def test_the_data_of_mc_gives_its_accuracy_by_detection_alone(tmp_path: Path, fault_server: StartsServers) -> None:
+    data = Path(__file__).parents[2] / "data/longbench/data.json"
+    letters = {row["question"]: "ABCD"[number % 4] for number, row in enumerate(json.loads(data.read_text()))}
+    server = fault_server(oracle({question: f"The answer is {letter}" for question, letter in letters.items()}))
+    where = ["--base_url", server.base_url, "--no_check", "--no-html"]
+    assert run_command(["ask", str(data), "-o", str(tmp_path / "ask"), *where]) == 0
+    mc = ["mc", "--data_json", str(data), "--images_dir", str(data.parent / "clean"), "-o", str(tmp_path / "mc")]
+    assert run_command([*mc, *where]) == 0
+    ours = json.loads((tmp_path / "ask/ask.json").read_text())["accuracy"]
+    theirs = json.loads(next((tmp_path / "mc").glob("*_mc_eval.json")).read_text())["accuracy"]
+    assert 100 * ours == theirs
+
+
+def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, file = as_csv(tmp_path), tmp_path / "mine.py"
+    assert run_command(["ask", str(path), "--to", str(file)]) == 0
+    assert run_command(["selftest", str(file), "--data", str(path)]) == 0
+    server = fault_server(oracle(REPLIES))
+    assert ask(path, server.base_url) == 0
+    first = sent(server)
+    out = ["-o", str(tmp_path / "own"), "--base_url", server.base_url, "--no_check", "--no-html"]
+    assert run_command(["run", str(file), "--data", str(path), *out]) == 0
+    assert sent(server) == sorted([*first, *first])
+    assert json.loads((tmp_path / "own/mine.json").read_text())["accuracy"] == 0.75
+    assert "every score is 1" in capsys.readouterr().out
+
+
+HEAD = "image,question,A,B,answer\n"
+FAULTS = [
+    ("rows.csv", HEAD + "1.png,What?,red,blue,E\n", "row 0, column `answer`: 'E' is not one of A, B"),
+    ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "row 0, column `image`: "),
+    ("rows.csv", HEAD + "/etc/passwd,What?,red,blue,A\n", "is outside"),
+    ("rows.csv", HEAD + "../1.png,What?,red,blue,A\n", "is outside"),
+    ("rows.csv", HEAD + "1.png,,red,blue,A\n", "row 0, column `question`: the question is missing"),
+    ("rows.csv", HEAD + "1.png,What?,red,red,A\n", "column `A, B`: two choices are 'red'"),
+    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Which?,red,,A\n", "`A, B`: 1 choice; there must be 2 to 26"),
+    ("rows.csv", HEAD + "1.png,What?,red\n", "3 fields, the header has 5; nothing for `B`"),
+    ("rows.csv", HEAD + "https://x.example/1.png,What?,red,blue,A\n", "is an address"),
+    ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "no column of"),
+    ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`"),
+    ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`"),
+    ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
+    ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 1, column `id`: two rows have the id '1'"),
+    ("rows.csv", "", "is empty"),
+    ("rows.csv", "question,answer\n", "has no rows"),
+    ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
+    ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
+    ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),
+    ("rows.json", '[{"question": "What?", "answer": {"a": 1}}]', "column `answer`"),
+    ("rows.json", '[{"question": "What?", "choices": ["a", "b"], "answer": ["A", "B"]}]', "only one is right"),
+    ("rows.json", '[{"question": "What?", "answer": "x"}, {"question": ', "rows.json"),
+    ("rows.json", '[{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, '
+     '{"role": "user", "content": "c"}]}]', "a conversation of 2 user turns"),
+    ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
+    ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
+    ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),
+    ("rows.xlsx", "PK\x03\x04", "save the sheet as CSV"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "words"), FAULTS)
+def test_data_that_can_not_be_asked_names_row_and_column_and_asks_nothing(
+    tmp_path: Path,
+    fault_server: StartsServers,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str,
+    words: str,
+) -> None:
+    (tmp_path / "1.png").write_bytes(draw(1))
+    (tmp_path / name).write_bytes(content.encode("latin-1"))
+    server = fault_server("A")
+    assert ask(tmp_path / name, server.base_url) == 2
+    assert words in capsys.readouterr().err
+    assert not server.requests
+
+
+def test_all_faults_are_reported_together_and_may_be_left_out(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "1.png").write_bytes(draw(1))
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        HEAD + "1.png,[[q0]] What?,red,blue,A\n" + "1.png,What?,red,blue,E\n" * 7 + "9.png,Which?,red,blue,A\n"
+    )
+    server = fault_server(oracle({"[[q0]]": "A"}))
+    assert ask(path, server.base_url) == 2
+    said = capsys.readouterr().err
+    assert "8 of 9 rows are faulty" in said
+    assert "and 2 more" in said
+    assert "9.png doesn't exist" in said
+    assert ask(path, server.base_url, "--skip_faulty") == 0
+    assert len(report(tmp_path)["left_out"]["faulty"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--question", "queston"], "--question: column `queston` is not there"),
+        (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
+        (["--choices", "A,Z"], "--choices: column `Z` is not there"),
+        (["--score", "choice"], "--score choice needs choices"),
+    ],
+)
+def test_options_that_name_no_column_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], words: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("question,A,answer\nWhat?,x,y\n")
+    assert ask(path, "http://127.0.0.1:1", *option) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(as_csv(tmp_path), "http://127.0.0.1:1", "--dry_run", "--show", "2") == 0
+    said = capsys.readouterr().out
+    assert "--- rows#0   (right: A)\n[image 1: 0_0.png]\n[[q0]] Which colour?" in said
+    assert "[[q2]]" not in said

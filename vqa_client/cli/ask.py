@@ -1,0 +1,40 @@
+"""`vqa-client ask`: one's own questions, their first ones shown by a dry run, or their columns as a benchmark file."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from vqa_client.cli.evaluate import evaluate
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.cli.text import safe
+from vqa_client.runs.plans import make_plans
+from vqa_client.settings.ask import AskSettings
+from vqa_client.tables.inside import short_name
+
+
+def ask(settings: AskSettings) -> int:
+    """Ask, or write the benchmark file that --to names."""
+    if settings.to is not None:
+        from vqa_client.tasks.ask.as_file import write_benchmark
+
+        write_benchmark(settings, settings.to)
+        emit(f"{safe(str(settings.to))}\n")
+        return EXIT_OK
+    code = evaluate(settings)
+    if settings.dry_run and settings.show and not settings.json:
+        emit("".join(f"\n{safe(line)}\n" for line in _first_questions(settings)))
+    return code
+
+
+def _first_questions(settings: AskSettings) -> Iterator[str]:
+    """The first questions as the model gets them, with images in brackets."""
+    for plan in make_plans(settings, settings.config, None, lambda line: None):
+        for question in islice(plan.loaded.questions, settings.show):
+            content = plan.task.content(question)
+            parts = [part if isinstance(part, str) else _image(question.images, part) for part in content]
+            right = f"   (right: {', '.join(question.references)})" if question.references else ""
+            yield f"--- {question.id}{right}\n" + "\n".join(parts)
+
+
+def _image(images: tuple[str, ...], number: int) -> str:
+    return f"[image {number}: {short_name(images[number - 1])}]"

@@ -1,0 +1,88 @@
+"""Settings of `vqa-client ask`: one's own questions and images."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from vqa_client.settings.declared import ChoiceSettings
+
+COLUMNS = Group("Columns", sort_key=1)
+SCORES = ("choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskSettings(ChoiceSettings):
+    """Settings of `vqa-client ask`; a column that no option names is detected."""
+
+    question: Annotated[
+        str, Parameter(group=COLUMNS, show_default=False, help="Column of the question; a.b reaches into an object.")
+    ] = ""
+    image: Annotated[
+        str, Parameter(group=COLUMNS, show_default=False, help="Column of the image; several, comma-separated.")
+    ] = ""
+    choices: Annotated[
+        str,
+        Parameter(
+            group=COLUMNS,
+            show_default=False,
+            help="Column of the choices, or several; or the choices themselves for all rows, such as yes,no.",
+        ),
+    ] = ""
+    answer: Annotated[
+        str,
+        Parameter(group=COLUMNS, show_default=False, help="Column of the answer; `folder` is an image's folder."),
+    ] = ""
+    id: Annotated[str, Parameter(group=COLUMNS, show_default=False, help="Column of the question's id.")] = ""
+    document: Annotated[
+        str,
+        Parameter(group=COLUMNS, show_default=False, help="Column of what questions share. Default: the first image."),
+    ] = ""
+    group: Annotated[
+        str,
+        Parameter(group=COLUMNS, show_default=False, help="Columns to break the result down by, comma-separated."),
+    ] = ""
+    prompt: Annotated[
+        str,
+        Parameter(
+            group=COLUMNS,
+            show_default=False,
+            help="How questions are put: {question}, {choices}, or any column in braces. <image> puts an image there.",
+        ),
+    ] = ""
+    answer_from: Annotated[
+        Literal["letter", "text", "0", "1", ""],
+        Parameter(
+            group=COLUMNS,
+            show_default=False,
+            help="What an answer to a choice is: its letter, its text, or its place, counted from 0 or 1.",
+        ),
+    ] = ""
+    choices_separator: Annotated[
+        str, Parameter(group=COLUMNS, show_default=False, help="Split a text with all choices here. Default: never.")
+    ] = ""
+    answers_separator: Annotated[
+        str,
+        Parameter(group=COLUMNS, show_default=False, help="Split a text of several answers here. Default: never."),
+    ] = ""
+    score: Annotated[
+        Literal["choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none", ""],
+        Parameter(
+            group=COLUMNS,
+            show_default=False,
+            help="The headline: choice, exact, contains, anls, vqa, relaxed, f1 or none; all are computed. Default: "
+            "choice for questions with choices, else contains (vqa with ten answers each).",
+        ),
+    ] = ""
+    skip_faulty: Annotated[
+        bool,
+        Parameter(group=COLUMNS, negative="", help="Leave out rows that can't be asked; the report names them."),
+    ] = False
+    show: Annotated[
+        int, Parameter(group=COLUMNS, help="With --dry_run: print the first N questions as the model gets them.")
+    ] = 3
+    to: Annotated[
+        Path | None,
+        Parameter(group=COLUMNS, help="Write the columns found as a benchmark file (FILE.py), and ask nothing."),
+    ] = None

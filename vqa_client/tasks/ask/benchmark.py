@@ -1,0 +1,166 @@
+"""Your own questions and images: CSV, TSV, JSON, JSON Lines, Parquet, tar, or a folder of images."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+from vqa_client.benchmark import Benchmark, Loaded, Metric, Part, Prompt, Question, Source, best_of, whole_reply
+from vqa_client.errors import UsageError
+from vqa_client.prompt import choices_text
+from vqa_client.scoring.published.anls import anls
+from vqa_client.scoring.readings import choice_or_short
+from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
+from vqa_client.scoring.strict.containment import contains_strict
+from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.settings.ask import AskSettings
+from vqa_client.tables.loading import digest
+from vqa_client.tasks.ask.rows import Asked, Survey, survey
+from vqa_client.tasks.ask.values import LABELS
+
+WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
+TEN: Final = 10
+_COLUMN: Final = re.compile(r"\{([^{}\s][^{}]*)\}")
+_cached_survey = lru_cache(maxsize=4)(survey)
+
+
+def right(label: str, question: Question) -> float:
+    return float(label == question.references[0])
+
+
+def vqa(answer: str, question: Question) -> float:
+    """The official accuracy over ten answers; over fewer, whether one of them is the same after its normalisation."""
+    if len(question.references) == TEN:
+        return question_accuracy(answer, question.references)
+    return max(question_accuracy(answer, [each] * TEN) for each in question.references)
+
+
+def stated(answer: str, reference: str) -> float:
+    return float(contains_strict(reference, answer))
+
+
+def has_choices(question: Question) -> bool:
+    return bool(question.choices)
+
+
+def is_open(question: Question) -> bool:
+    return not question.choices
+
+
+OPEN: Final = (
+    Metric(
+        "contains",
+        best_of(lambda said, gold: float(contains_strict(gold, said))),
+        "an answer is stated",
+        read=whole_reply,
+    ),
+    Metric("exact", best_of(same_words), "the same words, but for case and outer punctuation"),
+    Metric("anls", best_of(anls), "1 less the edit distance by length, 0 below 0.5"),
+    Metric("vqa", vqa, "VQA accuracy: three of ten people say so"),
+    Metric("relaxed", best_of(relaxed), "a number within 5 %, else the same words"),
+    Metric("f1", best_of(word_f1), "F1 of the words, as SQuAD counts them"),
+)
+CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser reads it", when=has_choices)
+
+
+def benchmark(options: AskSettings) -> Benchmark:
+    """Raises DataError and UsageError for data that can't be asked as it stands."""
+    of = _cached_survey(options)
+    with_choices, without = of.parts.get("choice", 0), of.parts.get("open", 0)
+    headline = options.score or _headline(of)
+    if headline == "choice" and not (with_choices or of.mapped.choices or of.mapped.fixed_choices):
+        raise UsageError("--score choice needs choices, and the data has none", hint="--choices COLUMN")
+    chosen = next((each for each in OPEN if each.name == headline), OPEN[0])
+    metrics: tuple[Metric, ...] = (CHOICE,) if with_choices and not without else OPEN
+    if with_choices and without:
+        either = Metric(
+            "score", _either(chosen), f"choice, or {chosen.name} without choices", read=_either_read(chosen)
+        )
+        metrics = (either, CHOICE, *(_when_open(each) for each in OPEN))
+        headline = "score"
+    return Benchmark(
+        name="ask",
+        load=lambda source: _parts(options, of, source),
+        prompt=Prompt(_prompt(options, of), images="marked", system=of.system),
+        parse=choice_or_short,
+        metrics=metrics,
+        headline=headline,
+        breakdowns=of.mapped.groups,
+        labels=LABELS[: max(2, with_choices and _most_choices(of))] if with_choices else (),
+        unit="document" if of.mapped.document else "image",
+        identity={"columns": of.mapped.identity(), **({"prompt": options.prompt} if options.prompt else {})},
+        scoring={"score": headline, "answers": of.answer_form or ""},
+    )
+
+
+def _headline(of: Survey) -> str:
+    if of.parts.get("choice"):
+        return "choice"
+    return "vqa" if of.references and set(of.references) == {TEN} else "contains"
+
+
+def _either(chosen: Metric) -> Callable[[str, Question], float | None]:
+    return lambda answer, question: right(answer, question) if question.choices else chosen.of(answer, question)
+
+
+def _either_read(chosen: Metric) -> Any:
+    if chosen.read is not whole_reply:
+        return None
+    return lambda reply, question: (choice_or_short if question.choices else whole_reply)(reply, question)
+
+
+def _when_open(metric: Metric) -> Metric:
+    return Metric(metric.name, metric.of, metric.says, metric.read, when=is_open)
+
+
+def _most_choices(of: Survey) -> int:
+    return max(len(of.mapped.choices), len(of.mapped.fixed_choices), 4) if len(of.mapped.choices) != 1 else len(LABELS)
+
+
+def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]:
+    """The template, or what puts other columns of the row in as well."""
+    template = options.prompt
+    if not template:
+        if of.parts.get("choice") and len(of.parts) > 1:
+            return lambda question: _filled(WITH_CHOICES if question.choices else "{question}", question)
+        return WITH_CHOICES if of.mapped.choices or of.mapped.fixed_choices else "{question}"
+    named = {name for name in _COLUMN.findall(template) if not name.startswith("image")}
+    known = {"question", "choices", *of.columns}
+    if unknown := named - known:
+        raise UsageError(
+            f"{{{min(unknown)}}} in --prompt is not a column", hint=f"known are {', '.join(sorted(known))}"
+        )
+    if "question" in named and named <= {"question", "choices"}:
+        return template
+    return lambda question: _filled(template, question)
+
+
+def _filled(template: str, question: Question) -> str:
+    values = {
+        **question.extra["row"],
+        "question": question.text,
+        "choices": choices_text(question.choices) if question.choices else "",
+    }
+    return _COLUMN.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], template)
+
+
+def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:
+    for line in of.reading():
+        source.notify(line)
+    assert options.data is not None  # the survey was of it
+    faulty = {"faulty": tuple(fault.where for fault in of.faults)} if of.faults else {}
+    paths = [table.path for table in of.tables if table.path.is_file()]
+    return [
+        Part(
+            name=name if len(of.parts) > 1 else "",
+            loaded=Loaded(
+                questions=Asked(settings=options, of=of, part=name),
+                count=count if options.limit is None else min(count, options.limit),
+                left_out=faulty,
+                data_sha256=digest(paths) if paths else "",
+            ),
+            data_path=options.data,
+            images_dir=options.images or options.data.parent,
+        )
+        for name, count in sorted(of.parts.items())
+    ]

@@ -1,0 +1,233 @@
+"""Which columns of a data file mean what: by their names and their values, or as the options say.
+
+A column is detected by its name (compared without case, `-`, `_` and blanks) and by the values of all rows. Where two
+readings are possible, nothing is guessed: the error names the option that decides.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.tables.rows import Here, reach
+
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "messages": ("messages", "conversations", "conversation"),
+    "question": ("question", "query", "prompt", "instruction", "input", "text"),
+    "image": (
+        *("image", "images", "image_path", "image_paths", "image_file", "img", "img_path", "filename", "file_name"),
+        *("file_names", "pictures", "picture", "photo", "path", "url", "image_url"),
+    ),
+    "choices": ("choices", "options", "candidates", "multiple_choices"),
+    "answer": (
+        *("answer", "answers", "target", "label", "gold", "ground_truth", "gt", "reference", "references"),
+        *("response", "output", "correct", "solution", "caption"),
+    ),
+    "id": ("question_id", "id", "_id", "qid", "index", "idx", "uid", "sample_id", "key", "__key__"),
+    "group": (
+        *("category", "l2-category", "type", "question_type", "answer_type", "difficulty", "subject", "subset"),
+        *("split", "source", "task", "length"),
+    ),
+    "document": ("image_id", "doc_id", "document", "docId", "page_id"),
+}
+"""What columns are called, best first."""
+_SURE: Final = ("answer", "answers", "target", "label", "gold", "groundtruth", "gt")
+_LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_SERIES: Final = re.compile(r"(?P<start>choice|option|image|picture)s?_?(?P<end>[A-Za-z]|\d{1,2})", re.IGNORECASE)
+MOST_GROUPS: Final = 50
+"""A field with more values than this isn't a group."""
+
+
+class Column(Struct):
+    """What all rows say of one column: in how many it is there, and its values while they are few."""
+
+    present: int = 0
+    images: int = 0
+    values: set[str] | None = None
+
+    def add(self, value: Any) -> None:
+        """Take one row's value."""
+        if value is None or value == "" or value == []:
+            return
+        self.present += 1
+        if self.present == 1:
+            self.values = set()
+        if isinstance(value, Here) or (isinstance(value, list) and value and isinstance(value[0], Here)):
+            self.images += 1
+            self.values = None
+        elif self.values is not None:
+            if isinstance(value, str | int | float):
+                self.values.add(str(value)[:200])
+            if not isinstance(value, str | int | float) or len(self.values) > MOST_GROUPS:
+                self.values = None
+
+
+class Mapped(Struct, frozen=True, kw_only=True):
+    """Which columns are what, "" or empty where there is none; `said` gives each role with its reason, for people.
+
+    `fixed_choices` are the same for all rows.
+    """
+
+    question: str = ""
+    messages: str = ""
+    image: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    fixed_choices: tuple[str, ...] = ()
+    answer: str = ""
+    id: str = ""
+    document: str = ""
+    groups: tuple[str, ...] = ()
+    said: tuple[tuple[str, str], ...] = ()
+
+    def identity(self) -> dict[str, Any]:
+        """The mapping as a run file keeps it: another one makes another run."""
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups")}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value}
+
+
+def mapped(columns: Mapping[str, Column], rows: int, given: Mapping[str, str], *, has_folder: bool) -> Mapped:
+    """Decide what each column is; `given` are the options by role. Raises UsageError for what can't be decided."""
+    said: list[tuple[str, str]] = []
+    found: dict[str, Any] = {}
+    for role in ("question", "answer", "id", "document"):
+        found[role] = _named(role, given[role], columns) if given.get(role) else ""
+        if found[role]:
+            said.append((role, f"column `{found[role]}`, as --{role} says"))
+    if not given.get("question") and (messages := _first("messages", columns)):
+        found["messages"] = messages
+        said.append(("messages", f"column `{messages}`"))
+    elif not found["question"]:
+        found["question"] = _first("question", columns)
+        if found["question"]:
+            said.append(("question", f"column `{found['question']}`"))
+    found["image"] = _images(given.get("image", ""), columns, said, rows)
+    found["choices"], found["fixed_choices"] = _choices(given.get("choices", ""), columns, said)
+    if not found["answer"]:
+        found["answer"] = _answer(columns, has_folder=has_folder)
+        if found["answer"]:
+            said.append(("answer", f"column `{found['answer']}`"))
+    taken = {found["question"], found["answer"], *found["image"], *found["choices"]}
+    for role in ("id", "document"):
+        if not found[role]:
+            found[role] = _first(role, columns, leaving=taken)
+            if found[role]:
+                said.append((role, f"column `{found[role]}`"))
+    found["groups"] = _groups(given.get("group", ""), columns, taken | {found["id"]}, said)
+    used = {*taken, found["id"], found["document"], *found["groups"], found.get("messages", "")}
+    if unused := [name for name in columns if name not in used]:
+        said.append(("unused", ", ".join(f"`{name}`" for name in unused)))
+    return Mapped(**found, said=tuple(said))
+
+
+def plain(name: str) -> str:
+    """A column's name as names are compared."""
+    return re.sub(r"[-_\s]", "", name).casefold()
+
+
+def _first(role: str, columns: Mapping[str, Column], *, leaving: Iterable[str] = ()) -> str:
+    left = set(leaving)
+    by_name = {plain(name): name for name, column in columns.items() if name not in left}
+    by_name |= {plain(name): name for name, column in columns.items() if column.present and name not in left}
+    return next((by_name[plain(name)] for name in NAMES[role] if plain(name) in by_name), "")
+
+
+def _named(role: str, name: str, columns: Mapping[str, Column]) -> str:
+    """A column that an option names, which may reach into an object: `json.question`."""
+    if name in columns or name.split(".")[0] in columns:
+        return name
+    known = ", ".join(columns)
+    raise UsageError(f"--{role}: column `{name}` is not there", hint=f"the columns are {known}")
+
+
+def _images(given: str, columns: Mapping[str, Column], said: list[tuple[str, str]], rows: int) -> tuple[str, ...]:
+    if given:
+        names = tuple(_named("image", name.strip(), columns) for name in given.split(","))
+        said.append(("image", f"{_listed(names)}, as --image says"))
+        return names
+    if series := _series(columns, ("image", "picture")):
+        said.append(("image", f"columns {series[0]} to {series[-1]}"))
+        return series
+    name = _first("image", columns)
+    if not name:
+        name = next((name for name, column in columns.items() if column.images), "")
+    if name:
+        column = columns[name]
+        inside = ", in the file itself" if column.images else ""
+        said.append(("image", f"column `{name}`{inside}, in {column.present:,} of {rows:,} rows"))
+    return (name,) if name else ()
+
+
+def _choices(
+    given: str, columns: Mapping[str, Column], said: list[tuple[str, str]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if given:
+        names = tuple(name.strip() for name in given.split(","))
+        there = [name for name in names if name in columns or name.split(".")[0] in columns]
+        if there and len(there) < len(names):
+            other = next(name for name in names if name not in there)
+            raise UsageError(f"--choices: column `{other}` is not there", hint=f"the columns are {', '.join(columns)}")
+        if there:
+            said.append(("choices", f"{_listed(names)}, as --choices says"))
+            return names, ()
+        said.append(("choices", f"{', '.join(names)} for all rows, as --choices says"))
+        return (), names
+    letters = tuple(name for name in _LETTERS if name in columns and columns[name].present)
+    letters = letters if len(letters) > 1 and letters[0] == "A" else ()
+    ways = [way for way in (letters, _series(columns, ("choice", "option"))) if way]
+    if name := _first("choices", columns):
+        ways.append((name,))
+    if len(ways) > 1:
+        told = " or ".join(_listed(way) for way in ways)
+        raise UsageError(f"the choices are {told}", hint=f"say which: --choices {','.join(ways[0])}")
+    if ways:
+        said.append(("choices", _listed(ways[0])))
+    return (ways[0] if ways else ()), ()
+
+
+def _series(columns: Mapping[str, Column], starts: Sequence[str]) -> tuple[str, ...]:
+    """Columns such as choice_A, choice_B or image_1, image_2, in order."""
+    found: dict[str, list[tuple[tuple[int, str], str]]] = {}
+    for name, column in columns.items():
+        match = _SERIES.fullmatch(name)
+        if match and match["start"].lower() in starts and column.present:
+            end = match["end"]
+            found.setdefault(match["start"].lower(), []).append(
+                ((int(end), "") if end.isdigit() else (0, end.upper()), name)
+            )
+    best = max(found.values(), key=len, default=[])
+    return tuple(name for _, name in sorted(best)) if len(best) > 1 else ()
+
+
+def _answer(columns: Mapping[str, Column], *, has_folder: bool) -> str:
+    sure = [name for name, column in columns.items() if column.present and plain(name) in _SURE]
+    if len(sure) > 1:
+        told = " or ".join(f"`{name}`" for name in sure)
+        raise UsageError(f"the answer is in {told}", hint=f"say which: --answer {sure[0]}")
+    return _first("answer", columns) or ("folder" if has_folder and columns["folder"].present else "")
+
+
+def _groups(given: str, columns: Mapping[str, Column], taken: set[str], said: list[tuple[str, str]]) -> tuple[str, ...]:
+    if given:
+        names = tuple(_named("group", name.strip(), columns) for name in given.split(","))
+    else:
+        wanted = {plain(name) for name in NAMES["group"]}
+        names = tuple(
+            name
+            for name, column in columns.items()
+            if plain(name) in wanted and name not in taken and column.values and len(column.values) > 1
+        )
+    if names:
+        counts = (f"`{name}`" + (f" ({len(of)} values)" if (of := columns[name].values) else "") for name in names)
+        said.append(("groups", ", ".join(counts)))
+    return names
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column `{names[0]}`" if len(names) == 1 else f"columns {', '.join(names)}"
+
+
+def value_of(cells: dict[str, Any], name: str) -> Any:
+    """The value of a mapped column, None where there is none."""
+    return reach(cells, name) if name else None

@@ -1,0 +1,129 @@
+"""Choices, answers and turns as the cells of one row give them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from vqa_client.tables.pictures import literal
+
+LABELS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+AnswerForm = Literal["letter", "text", "0", "1"]
+"""What an answer to a choice is: its letter, its text, or its place, counted from 0 or from 1."""
+FORMS: Final[tuple[AnswerForm, ...]] = ("letter", "text", "0", "1")
+_LABELLED: Final = re.compile(r"\s*\(?(?P<label>[A-Z])[.):]\s+(?P<text>.*)", re.DOTALL)
+
+
+def texts_of(value: Any, separator: str = "") -> list[str]:
+    """The texts of a cell: of a list, of JSON or a Python list as text, of one text, or of one split at a separator.
+
+    VQA 2.0's answers, objects with `answer`, are their texts. Raises ValueError.
+    """
+    if isinstance(value, str):
+        if separator:
+            return [part.strip() for part in value.split(separator) if part.strip()]
+        read = literal(value)
+        value = value if read is None else read
+    if value is None or value == "":
+        return []
+    items = value if isinstance(value, list) else [value]
+    return [_text(item.get("answer") if isinstance(item, dict) else item) for item in items]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"expected a text, got {type(value).__name__}")
+    return value if isinstance(value, str) else str(value)
+
+
+def choices_of(value: Any, separator: str = "") -> dict[str, str]:
+    """The choices of a cell by their letters: a list of texts, or an object from labels to texts.
+
+    "A. ", "(A) " and the like are taken off where all choices have them in order. Raises ValueError for fewer than two
+    choices, for more than 26, and for two alike.
+    """
+    read = literal(value) if isinstance(value, str) and not separator else None
+    value = value if read is None else read
+    if isinstance(value, Mapping):
+        labels, texts = tuple(str(label).strip() for label in value), [_text(text) for text in value.values()]
+        if any(label not in LABELS for label in labels):
+            labels = LABELS[: len(texts)]
+    else:
+        texts = texts_of(value, separator)
+        labels = LABELS[: len(texts)]
+    labelled = [_LABELLED.fullmatch(text) for text in texts]
+    if all(each and each["label"] == label for each, label in zip(labelled, labels, strict=False)):
+        texts = [each["text"] for each in labelled if each]
+    if not texts:
+        return {}
+    if not 2 <= len(texts) <= len(LABELS):
+        raise ValueError(f"{len(texts)} choice{'s' * (len(texts) != 1)}; there must be 2 to {len(LABELS)}")
+    if twice := next((text for text in texts if texts.count(text) > 1), None):
+        raise ValueError(f"two choices are {twice!r}")
+    return dict(zip(labels, texts, strict=True))
+
+
+def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
+    """The label that an answer to a choice means, in each form in which it means one."""
+    text = str(answer).strip()
+    labels = tuple(choices)
+    found: dict[AnswerForm, str] = {}
+    letter = text.strip("().").upper() if len(text) <= 3 else ""
+    if letter in choices:
+        found["letter"] = letter
+    by_text = [label for label, choice in choices.items() if choice.strip() == text]
+    if len(by_text) == 1:
+        found["text"] = by_text[0]
+    if re.fullmatch(r"\d{1,2}(\.0)?", text):
+        place = int(float(text))
+        if place < len(labels):
+            found["0"] = labels[place]
+        if 0 < place <= len(labels):
+            found["1"] = labels[place - 1]
+    return found
+
+
+def turns_of(value: Any) -> tuple[str, str, list[tuple[str, Any]], str | None]:
+    """The system message, the question, its images and the answer of a conversation.
+
+    The last turn of the assistant is the answer, and the one user turn before it the question; parts that are images
+    become marks in its text, and are given with their place in the conversation. Raises ValueError for another form,
+    and for several user turns.
+    """
+    if isinstance(value, str):
+        value = literal(value)
+    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
+        raise ValueError("expected a list of turns, each with role and content")
+    turns = [_turn(number, turn) for number, turn in enumerate(value)]
+    answer: str | None = None
+    if turns and turns[-1][0] in ("assistant", "gpt", "model"):
+        answer = turns.pop()[1]
+    system = " ".join(text for role, text, _ in turns if role == "system")
+    users = [turn for turn in turns if turn[0] in ("user", "human")]
+    if len(users) != 1 or len(users) + bool(system) < len(turns):
+        raise ValueError(f"a conversation of {len(users)} user turns; only one user turn can be asked")
+    return system, users[0][1], users[0][2], answer
+
+
+def _turn(number: int, turn: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, Any]]]:
+    """A turn's role, its text with marks where its images are, and these with their places."""
+    role = str(turn.get("role", turn.get("from", ""))).lower()
+    key = "content" if "content" in turn else "value"
+    content = turn.get(key)
+    if isinstance(content, str):
+        return role, content, []
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        raise ValueError("the content of a turn is a text, or a list of parts with a type each")
+    texts: list[str] = []
+    images: list[tuple[str, Any]] = []
+    for at, part in enumerate(content):
+        kind = part.get("type")
+        if kind == "text":
+            texts.append(str(part.get("text", "")))
+        elif kind in ("image", "image_url"):
+            name = "image_url" if "image_url" in part else "image"
+            image, place = part.get(name), f".{number}.{key}.{at}.{name}"
+            images.append((place + ".url", image.get("url")) if isinstance(image, dict) else (place, image))
+            texts.append("<image>")
+        else:
+            raise ValueError(f"a part of a turn has the type {kind!r}")
+    return role, "\n".join(texts), images
