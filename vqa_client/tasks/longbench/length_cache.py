@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import replacing
-from vqa_client.parallel import ProcessLost, in_processes
 from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.longbench.context_length import BUCKETS, TokenCounter, bucket
 from vqa_client.types import UNKNOWN
@@ -36,6 +35,8 @@ def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
 
 
 def _count(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
+    from vqa_client.parallel import ProcessLost, in_processes  # multiprocessing, which most runs do without
+
     processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(os.cpu_count() or 1, _MOST_PROCESSES)
     largest_first = sorted(context_bytes, key=lambda index: (-context_bytes[index], index))
     jobs = [(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
