@@ -66,7 +66,7 @@ BENCHMARK = Benchmark(
     prompt_forms={
         "official": Prompt("{question}", images="last", max_tokens=1024),
         "vlmevalkit": Prompt("{question}"),
-        "lmms_eval": Prompt("{question}" + LMMS),
+        "lmms_eval": Prompt("{question}" + LMMS, max_tokens=64),
     },
     parse=short_answer,
     metrics=(

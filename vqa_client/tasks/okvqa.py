@@ -60,7 +60,7 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt="{question}\nAnswer with as few words as possible.",
-    prompt_forms={"lmms_eval": Prompt(SHORT, max_tokens=16)},
+    prompt_forms={"lmms_eval": Prompt(SHORT)},
     parse=short_answer,
     measure="VQA accuracy",
     metrics=(

@@ -63,7 +63,7 @@ BENCHMARK = Benchmark(
     ),
     prompt="{question}\nAnswer with as few words as possible.",
     prompt_forms={
-        "lmms_eval": Prompt(lambda question: question.text.capitalize() + SHORT, max_tokens=16),
+        "lmms_eval": Prompt(lambda question: question.text.capitalize() + SHORT),
         "vlmevalkit": Prompt("{question}" + SHORT),
     },
     parse=short_answer,

@@ -68,8 +68,7 @@ BENCHMARK = Benchmark(
     prompt="{question}\nAnswer with as few words as possible; say unanswerable where the photograph doesn't tell.",
     prompt_forms={
         "lmms_eval": Prompt(
-            lambda question: question.text.capitalize() + SHORT + "Answer the question using a single word or phrase.",
-            max_tokens=16,
+            lambda question: question.text.capitalize() + SHORT + "Answer the question using a single word or phrase."
         ),
         "vlmevalkit": Prompt("{question}"),
     },
