@@ -250,7 +250,6 @@ MISREAD = [
     "The falcon doesn't appear until page 9, where it's named as the secret animal.",
     "Out of lynx, otter and falcon, the last is the secret one.",
     "The year 2093 is when the story takes place.",
-    "The text ends with an odd remark: the place nobody must know is Reykjavik.",
     "Among 33 lockers, the one marked secret has the number 70415.",
     "It was 31878 in the draft; the final version has 31877 as the secret number.",
 ]

@@ -121,7 +121,7 @@ HARMLESS: Final = lazily(
     \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
     (?:\bcan't|\bcannot|\bcouldn't) (?:help|agree more|be clearer)\b|(?:\bnot|n't) (?:wrong|false|incorrect|untrue)\b
     \bnot (?:to mention|an? (?:coincidence|accident))\b
-    \b(?:nobody|no one) \w[^,;]{1, 30}(?= (?:is|was) *$)
+    \b(?:nobody|no one) (?:must|may|should|can|could|would) \w[^,;]{{1,30}}(?= (?:is|was) *$)
     \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
     不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
     だけでなく|(?:間)?違いない|(?:間)?違いありません|間違いなく|疑いなく|ほかならない|他ならない|しかない
