@@ -251,6 +251,8 @@ MISREAD = [
     "Out of lynx, otter and falcon, the last is the secret one.",
     "The year 2093 is when the story takes place.",
     "Among 33 lockers, the one marked secret has the number 70415.",
+    "The ZIP code is 90213. I don't see a PIN.",
+    "I wrote basil above; please read nutmeg.",
     "It was 31878 in the draft; the final version has 31877 as the secret number.",
 ]
 

@@ -173,7 +173,8 @@ DENIES_BEFORE: Final = lazily(
     + "|"
     + _lines(r"""
     ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|^ ?until\b|^ never\b|n't\b|^ ?[❌✗✘✖🚫]
-    ^ (?:reversed|backwards|minus|plus|my foot|or (?:thereabouts|so|nothing|more|less|higher|above)|and counting)\b
+    ^ (?:reversed|backwards|minus|plus|my foot|and counting)\b
+    ^ or (?:a similar|something|thereabouts|so|nothing|more|less|higher|above)\b
     ^ (?:is|was) (?:half|twice|double|one|more|less|\w+er)\b
     ^只是|错误|错(?!过)|間違|違い|틀렸|틀립
     """)
@@ -195,7 +196,7 @@ SUPPOSES: Final = lazily(
     αν|إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
     """)
-    + r"|^\W*(?:were|had|should) \w|如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
+    + r"|^\W*(?:were|had|should) \w|^\W*if (?:it|this|that)(?:'s| is) |如果|假如|若|もし|만약|यदि|अगर|যদি|ถ้า"
 )
 SURE: Final = lazily(
     r"\bif (?:you|we)(?: \w+)? (?:look|read|check|see|turn|zoom|count|scroll|go)\b|\b(?:even|as) if\b"
@@ -246,7 +247,8 @@ LENT_NEXT: Final = lazily(
 """The same, only of what follows at once."""
 
 _SUBJECT = (
-    r"(?:it|that|this|which|they|these|he|she|so|one)(?:'s|'d| is| was| were| are| would| must| seems| can)?(?: be)?"
+    r"(?:it|that|this|which|they|these|he|she|so|one)"
+    r"(?:'s|'d|'re| is| was| were| are| would| must| seems| can)?(?: be)?"
 )
 _WRONG = _lines(r"""
     (?:wrong|incorrect|false|untrue|mistaken|just kidding

@@ -75,6 +75,7 @@ _SUBJECT = lazily(
     r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
+_IF, _THEN = lazily(r"\W*if\b"), lazily(r"\W*(?:then|otherwise|it's|it is)\b")
 _CONCEDES = lazily(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
 _POSSIBLE = lazily(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
 _MAY_BE = lazily(r"\b(?:could|might|may)(?: also| well)? be\b")
@@ -137,6 +138,10 @@ class Clauses:
             return False
         return bool(_STATED.search(before) or _SUBJECT.match(self._lower, end) or self._alone(start, end))
 
+    def is_subject(self, start: int, end: int) -> bool:
+        """Whether [start, end) is alone in its line, or what the sentence calls the answer: "Oslo is the secret"."""
+        return _SUBJECT.match(self._lower, end) is not None or self._alone(start, end)
+
     def answers(self, start: int, end: int) -> bool:
         """Whether [start, end) is where an answer is: stated or alone, in a reply of one sentence, in a sentence that
         speaks of what was asked for, or one that points to another which does."""
@@ -176,9 +181,12 @@ class Clauses:
 
     def _depends(self, start: int, end: int, before: str, after: str) -> bool:
         """Whether the mention is one under a condition that its sentence has before or after it."""
+        sentence = self._lower[max(self.sentence(start), start - _REACH) : start]
+        if _THEN.match(before) and _IF.match(denials.SURE.sub(" ", sentence)):
+            return True
         if not (denials.DEPENDS[0].search(before) or denials.DEPENDS[0].search(after)):
             return False
-        rest = self._lower[max(self.sentence(start), start - _REACH) : start] + self._rest(end)
+        rest = sentence + self._rest(end)
         return denials.DEPENDS[1].search(denials.SURE.sub(" ", rest)) is not None
 
     def _yields(self, start: int, end: int, before: str, after: str, stated: bool) -> bool:

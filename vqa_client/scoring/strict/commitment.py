@@ -63,7 +63,7 @@ _OTHERS = lazily(
     rf",? \(?(?:{_OR}|nor"
     rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
     rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
-    rf"|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | ?$)"
+    rf"|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | -| ?$)"
     rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
@@ -88,9 +88,14 @@ _AROUND: Final = tuple(
     )
 )
 """What stands before and after words that are one of several, or only lead to another: "from fox to wolf"."""
+_PHRASE = lazily(r"(?:(?! (?:and|but)\b)[^,.;!?\n()])*")
+_APPOSITION = lazily(
+    r"(?:,|:|;|\(|\b(?:as|namely|called|named|and so|it|it's|is|was|says|says:))[ \"'(]*(?:the |an? )?$"
+)
 _DECLARES = lazily(
-    r"\b(?:secret|hidden|gesucht|geheim|secre[te]|segret|hemlig|hemmelig|tajn)\w*(?: \w+){0,2}?"
+    r"(?P<topic>\b(?:secret|hidden|gesucht|geheim|secre[te]|segret|hemlig|hemmelig|tajn)\w*(?: \w+){0,2}?"
     r" (?:is|was|ist|war|est|etait|es|era|e|ar|er|var|jest|je|:)(?!\w)(?! \w+ed\b)"
+    r"|\b(?:text|document|passage|source|page \d+) (?:says|reads|gives)\b)"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant|\bturn(?:s|ed) out to be"
     rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
     r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
@@ -134,7 +139,7 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> boo
 
 def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
     """Whether `text` gives the words that are at `spans`, and nothing beside them."""
-    spans = _ends(spans)
+    every = spans = _ends(spans)
     if len(spans) == 1 and says_plainly(text, *spans[0]):
         return True
     line = _answer_line(text)
@@ -147,7 +152,7 @@ def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
         for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
         if clauses.answers(*span) and clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
-    return bool(given) and not _declares_others(clauses, given)
+    return bool(given) and not _declares_others(clauses, given, every)
 
 
 def lists_lines(reply: str) -> bool:
@@ -232,16 +237,29 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
     return any(right.match(after) and left.search(before) for left, right in _AROUND)
 
 
-def _declares_others(clauses: Clauses, given: list[tuple[int, int]]) -> bool:
-    """Whether the text names something else as what was looked for."""
+def _declares_others(clauses: Clauses, given: list[tuple[int, int]], every: list[tuple[int, int]]) -> bool:
+    """Whether the text names something else as what was looked for than the words that are at `every`."""
     text = clauses.text
     stated = any(clauses.states(*span) for span in given)
+    named = any(clauses.is_subject(*span) for span in given)
     declared = not stated and denials.FINDS_NONE.search(text.lower()) is not None
     for found in _DECLARES.finditer(text):
+        phrase = _PHRASE.match(text, found.end(), found.end() + _FAR)
+        end = phrase.end() if phrase else found.end()
         sentence = clauses.sentence(found.end())
-        if any(found.start() <= start and clauses.sentence(start) == sentence for start, _ in given):
-            declared, stated = False, True
-        elif _OTHER_WORDS.match(text, found.end(), found.end() + _READ):
+        if any(
+            found.start() <= start and clauses.sentence(start) == sentence and _joined(text, start, end)
+            for start, _ in every
+        ):
+            declared, stated, named = False, True, True
+        elif not denies(text[found.start() : end].lower()) and _OTHER_WORDS.match(
+            text, found.end(), found.end() + _READ
+        ):
             after = found["corrects"] is not None and found.start() > given[-1][0]
-            declared = declared or after or not stated
+            declared = declared or after or not (named if found["topic"] else stated)
     return declared
+
+
+def _joined(text: str, start: int, end: int) -> bool:
+    """Whether `start` is in the phrase that ends at `end`, or follows it as its other name: "the capital, Oslo"."""
+    return start <= end or _APPOSITION.search(text, end, start) is not None
