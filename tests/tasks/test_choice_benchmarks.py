@@ -100,7 +100,8 @@ def test_mmmus_domains_and_subjects_are_the_published_ones() -> None:
             row = mmmu.Row(
                 id=id, images=("1.png",), options=options, answer=tuple(truth) if isinstance(truth, list) else (truth,)
             )
-            (made,) = mmmu.question(row, HERE)
+            made = mmmu.question(row, HERE)
+            assert isinstance(made, Question)
             questions.append(scored(made, mmmu.right_answer(case["predictions"][id], made)))
         figures = sums(questions, "subject") | {
             (f"Overall-{name}",): figure for (name,), figure in sums(questions, "domain").items()
@@ -173,8 +174,9 @@ def test_aokvqas_scores_are_the_published_ones() -> None:
 def test_realworldqas_rule_is_lmms_evals() -> None:
     for case in golden("realworldqa", ""):
         row = realworldqa.Row(question="Why?\n\nA. this\nB. that", image="1.png", answer=case["reference"])
-        found = metric_of("realworldqa", "lmms_eval").score(case["prediction"], realworldqa.question(row, HERE))
-        assert found == case["expected"], case
+        made = realworldqa.question(row, HERE)
+        assert isinstance(made, Question)
+        assert metric_of("realworldqa", "lmms_eval").score(case["prediction"], made) == case["expected"], case
 
 
 @pytest.mark.parametrize(("name", "seed"), [("mmmu", 42), ("mmmu-pro", 42), ("scienceqa", 10)])
@@ -248,6 +250,17 @@ def test_a_direct_answer_that_three_people_gave_is_right(tmp_path: Path) -> None
         assert (question.choices, benchmark.ideal_reply(question)) == ({}, "one")
         score = judge(Completion(text="The answer is One.", finish_reason="stop"), question, benchmark.task())[1]
         assert score.parts == {"accuracy": 1, "published": 0}
+
+
+@pytest.mark.parametrize(("name", "choices", "open"), [("mmmu", 3, 1), ("realworldqa", 4, 1)])
+def test_a_server_that_chooses_is_asked_no_open_question(name: str, choices: int, open: int, tmp_path: Path) -> None:
+    write_sample(name, tmp_path)
+    for mode, count in (("text", choices + open), ("structured", choices)):
+        (part,) = benchmark_of(name, choice_mode=mode).load(
+            Source(settings=BenchmarkSettings(benchmark=name, data=tmp_path))
+        )
+        assert part.loaded.count == count
+    assert len(part.loaded.left_out["open"]) == open
 
 
 def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None:

@@ -9,14 +9,15 @@ Published: accuracy over all questions, by domain and by subject (Yue et al., CV
 letters that it doesn't find, which a total shows. lmms-eval counts every open answer as wrong.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, Scored, Shots, Sums
+from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, Scored, Shots, Sums
 from vqa_client.benchmark import Total, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.scoring.published.mmmu import DOMAINS, kit_open_right, open_right
+from vqa_client.scoring.published.mmmu import DOMAINS, kit_right, right_answer
+from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
 from vqa_client.tasks.choices import asking, choice_or_short, drawn, reading, right, share, with_choices
 
@@ -31,60 +32,57 @@ class Row(ChoiceRow):
     split: str = ""
 
 
-def question(row: Row, place: Place) -> Iterator[Question]:
-    if row.split in ("", place.split):
-        subject = row.id.partition("_")[2].rpartition("_")[0]
-        yield Question(
-            id=row.id,
-            text=row.question,
-            images=row.images,
-            choices=row.choices(),
-            references=tuple(answer for answer in row.answer if answer not in HIDDEN),
-            groups={"domain": DOMAINS.get(subject, subject), "subject": subject},
-            cluster=row.id,
-        )
-
-
-def right_answer(answer: str, question: Question) -> float:
-    return right(answer, question) if question.choices else float(open_right(answer, question.references))
-
-
-def kit_right(answer: str, question: Question) -> float:
-    return right(answer, question) if question.choices else float(kit_open_right(answer, question.references))
+def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOut | tuple[()]:
+    if row.split not in ("", place.split):
+        return ()
+    if not (opens or row.choices()):
+        return LeftOut("open", row.id)
+    subject = row.id.partition("_")[2].rpartition("_")[0]
+    return Question(
+        id=row.id,
+        text=row.question,
+        images=row.images,
+        choices=row.choices(),
+        references=tuple(answer for answer in row.answer if answer not in HIDDEN),
+        groups={"domain": DOMAINS.get(subject, subject), "subject": subject},
+        cluster=row.id,
+    )
 
 
 def lmms_right(scored: Scored) -> tuple[float, float]:
     return bool(scored.question.choices) and scored.said("lmms_eval") in scored.question.references, 1
 
 
-BENCHMARK = Benchmark(
-    name="mmmu",
-    load=tables(
-        Row,
-        Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
-        Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
-        question=question,
-        split="validation",
-    ),
-    prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
-    prompt_forms={
-        "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
-        "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
-        "vlmevalkit": replace(KIT_PROMPT, images="marked"),
-    },
-    parse=choice_or_short,
-    metrics=(
-        Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
-        *drawn(readers.mmmu, 42, right_answer),
-        Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
-        Metric("lmms_eval", right, "lmms-eval's reader of choices", reading(readers.lmms_mmmu), when=with_choices),
-    ),
-    totals=(
-        Total("by_domain", mean_over("domain"), "the mean over domains"),
-        Total("by_subject", mean_over("subject"), "the mean over subjects"),
-        *DRAWN,
-        Total("lmms_eval_all", Sums(lmms_right, share), "lmms-eval's figure: open answers are wrong", on=("accuracy",)),
-    ),
-    breakdowns=("domain", "subject"),
-    shots=Shots("dev", same="subject"),
-)
+def benchmark(options: ChoiceSettings) -> Benchmark:
+    return Benchmark(
+        name="mmmu",
+        load=tables(
+            Row,
+            Form(("*/{split}-*.parquet", "{split}-*.parquet"), {"images": IMAGES}, home=HOME),
+            Form("MMMU_DEV_VAL.tsv", {**LETTERED, "images": "image"}),
+            question=partial(question, opens=options.choice_mode == "text"),
+            split="validation",
+        ),
+        prompt=asking(ASKED, "{question}\n\nAnswer with a number, a word or a short phrase.", images="marked"),
+        prompt_forms={
+            "official": asking(BY_LETTER, f"{{question}}\n{BY_WORD}", line="({label}) {text}"),
+            "lmms_eval": asking(BY_LETTER, f"{{question}}\n\n{BY_WORD}", max_tokens=128),
+            "vlmevalkit": replace(KIT_PROMPT, images="marked"),
+        },
+        parse=choice_or_short,
+        metrics=(
+            Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
+            *drawn(readers.mmmu, 42, right_answer),
+            Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
+            Metric("lmms_eval", right, "lmms-eval's reader of choices", reading(readers.lmms_mmmu), when=with_choices),
+        ),
+        totals=(
+            Total("by_domain", mean_over("domain"), "the mean over domains"),
+            Total("by_subject", mean_over("subject"), "the mean over subjects"),
+            *DRAWN,
+            Total("lmms_eval_all", Sums(lmms_right, share), "lmms-eval's: open answers are wrong", on=("accuracy",)),
+        ),
+        breakdowns=("domain", "subject"),
+        labels=tuple("ABCDEFGHI"),
+        shots=Shots("dev", same="subject"),
+    )

@@ -10,9 +10,11 @@ Published: accuracy (xAI, 2024), without a script; lmms-eval's rule is the one t
 """
 
 import re
+from functools import partial
 
-from vqa_client.benchmark import Benchmark, Form, Home, Metric, Picture, Place, Question, tables, verbatim
+from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, tables, verbatim
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
+from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, choice_or_short, known, reading
 from vqa_client.tasks.choices import right, taken_apart, with_choices
 
@@ -28,10 +30,13 @@ class Row(ChoiceRow):
     index: str = ""
 
 
-def question(row: Row, place: Place) -> Question:
+def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOut:
     text, choices = taken_apart(row.question.strip().partition(HOW)[0], MARK)
+    id = row.index or f"{place.file}#{place.number}"
+    if not (opens or row.choices() or choices):
+        return LeftOut("open", id)
     return Question(
-        id=row.index or f"{place.file}#{place.number}",
+        id=id,
         text=text,
         images=(row.image,),
         choices=row.choices() or choices,
@@ -49,24 +54,26 @@ def same(answer: str, question: Question) -> float:
     return float(answer.lower().strip().rstrip(".") == reference.lower())
 
 
-BENCHMARK = Benchmark(
-    name="realworldqa",
-    load=tables(
-        Row,
-        Form("data/{split}-*.parquet", home=Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)),
-        Form("RealWorldQA.tsv", LETTERED),
-        question=question,
-    ),
-    prompt=asking(ASKED, "{question}\n\nAnswer with a single word or number."),
-    prompt_forms={
-        "lmms_eval": asking(f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16),
-        "vlmevalkit": KIT_PROMPT,
-    },
-    parse=choice_or_short,
-    metrics=(
-        Metric("accuracy", same, "the choice, or the same word or number"),
-        Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
-        Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
-    ),
-    breakdowns=("answer",),
-)
+def benchmark(options: ChoiceSettings) -> Benchmark:
+    return Benchmark(
+        name="realworldqa",
+        load=tables(
+            Row,
+            Form("data/{split}-*.parquet", home=Home("hf://xai-org/RealworldQA", "CC BY-ND 4.0", megabytes=680)),
+            Form("RealWorldQA.tsv", LETTERED),
+            question=partial(question, opens=options.choice_mode == "text"),
+        ),
+        prompt=asking(ASKED, "{question}\n\nAnswer with a single word or number."),
+        prompt_forms={
+            "lmms_eval": asking(f"{{question}}\n\n{{choices}}{HOW}{LETTER}", f"{{question}}{HOW}{WORD}", max_tokens=16),
+            "vlmevalkit": KIT_PROMPT,
+        },
+        parse=choice_or_short,
+        metrics=(
+            Metric("accuracy", same, "the choice, or the same word or number"),
+            Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
+            Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
+        ),
+        breakdowns=("answer",),
+        labels=tuple("ABCDE"),
+    )

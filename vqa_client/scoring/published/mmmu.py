@@ -1,10 +1,11 @@
-"""MMMU's own scoring of open questions, and its domains. Source: mmmu/utils of MMMU-Benchmark/MMMU (bb0b95a)."""
+"""MMMU's own scoring and its domains. Source: mmmu/utils of MMMU-Benchmark/MMMU (bb0b95a)."""
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from vqa_client.scoring.published.choice_readers import kit
+from vqa_client.types import Question
 
 _DOMAIN_SUBJECTS: Final = {
     "Art and Design": "Art Art_Theory Design Music",
@@ -75,6 +76,14 @@ def _normal(text: str) -> tuple[Normal, ...]:
         return (f" {lower}", f"{lower} ") if len(lower) == 1 else (lower,)
 
 
-def kit_open_right(reply: str, references: Iterable[str]) -> bool:
-    """VLMEvalKit's rule for open questions (e8e78f05): a choice between the reference and "Other Answers"."""
-    return any(kit(reply, {"A": reference, "B": "Other Answers"}) == "A" for reference in references)
+def right_answer(answer: str, question: Question) -> float:
+    """Whether a label, or the answer to an open question, is right."""
+    return float(answer in question.references if question.choices else open_right(answer, question.references))
+
+
+def kit_right(answer: str, question: Question) -> float:
+    """VLMEvalKit's rule (e8e78f05): an open question is a choice between its answer and "Other Answers"."""
+    if question.choices:
+        return float(answer in question.references)
+    others = {"B": "Other Answers"}
+    return float(any(kit(answer, {"A": reference, **others}) == "A" for reference in question.references))
