@@ -10,7 +10,7 @@ import httpx2
 from msgspec import Struct
 from PIL import Image as PillowImage
 
-from tests.scoring.choice_replies import VEHICLES
+from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.cli.text import safe
 from vqa_client.client import retry
 from vqa_client.client.coding import _unpacked

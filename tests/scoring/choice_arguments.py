@@ -5,7 +5,7 @@ Letters of formulas, numbers of the working, and questions that the reply invent
 
 from typing import Final
 
-from tests.scoring.choice_replies import VEHICLES, Row
+from tests.scoring.choice_label_sets import VEHICLES, Row
 
 NUMBERS: Final = {"A": "3", "B": "6", "C": "8", "D": "5"}
 ANGLES: Final = {"A": "10°", "B": "20°", "C": "40°", "D": "80°"}

@@ -3,10 +3,10 @@
 import string
 from typing import Final
 
-from tests.scoring.choice_replies import Row
-
 Choices = dict[str, str]
 
+Row = tuple[str, str | None]
+VEHICLES: Final[Choices] = {"A": "red bus", "B": "blue car", "C": "tram", "D": "ferry"}
 STATIONS: Final[Choices] = {letter: f"station {number}" for number, letter in enumerate("ABCDEFGHIJ", start=11)}
 TWELVE: Final[Choices] = {letter: f"item {letter * 2}" for letter in "ABCDEFGHIJKL"}
 NUMBERED: Final[Choices] = {"1": "red bus", "2": "blue car", "3": "tram", "4": "ferry"}

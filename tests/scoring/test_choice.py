@@ -1,20 +1,15 @@
-"""What `read_choice` makes of replies, kind by kind; the tables are the specification."""
+"""What `read_choice` makes of replies, kind by kind; the tables are the specification.
 
-from collections.abc import Iterable
+In `choice_rows.jsonl` the choices are `VEHICLES`.
+"""
+
+import json
+from pathlib import Path
 
 import pytest
 
-from tests.scoring import (
-    choice_arguments,
-    choice_commitments,
-    choice_denials,
-    choice_label_sets,
-    choice_languages,
-    choice_phrasings,
-    choice_prose,
-    choice_replies,
-)
-from tests.scoring.choice_replies import VEHICLES, Row
+from tests.scoring import choice_arguments, choice_label_sets, choice_languages
+from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import RULES, read_choice
 from vqa_client.scoring.choices.grammar import CUES, ROWS
 from vqa_client.types import Answer, Completion
@@ -24,68 +19,74 @@ def read(reply: str, choices: dict[str, str] = VEHICLES, finish_reason: str | No
     return read_choice(Completion(text=reply, finish_reason=finish_reason), choices)
 
 
-def rows(table: Iterable[Row]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("reply", "letter"), [pytest.param(*row, id=row[0][:60]) for row in table])
+TABLES: dict[str, list[tuple[str, str | None]]] = {}
+for line in Path(__file__).with_name("choice_rows.jsonl").read_text(encoding="utf-8").splitlines():
+    row = json.loads(line)
+    TABLES.setdefault(row["set"], []).append((row["reply"], row["label"]))
 
 
-@rows(choice_replies.LAST_DECLARATION)
+def rows(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("reply", "letter"), [pytest.param(*row, id=row[0][:60]) for row in TABLES[name]])
+
+
+@rows("last declaration")
 def test_the_last_declaration_wins(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_replies.LETTER_IS_A_TOKEN)
+@rows("letter is a token")
 def test_a_letter_inside_a_word_is_never_an_answer(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_replies.WRAPPERS)
+@rows("wrappers")
 def test_markup_around_a_letter_does_not_matter(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_replies.REASONING)
+@rows("reasoning")
 def test_reasoning_and_echoed_options_are_not_the_answer(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_replies.CASE_AND_SCRIPT)
+@rows("case and script")
 def test_case_script_and_language_do_not_matter(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_replies.CHOICE_TEXT)
+@rows("choice text")
 def test_the_text_of_one_choice_stands_for_its_letter(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_phrasings.SAID)
+@rows("said")
 def test_an_answer_may_be_said_in_many_ways(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_phrasings.UNSAID)
+@rows("unsaid")
 def test_a_letter_that_is_only_spoken_of_is_no_answer(reply: str, letter: str | None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status == "ok") == (letter, False)
 
 
-@rows(choice_commitments.COMMITTED)
+@rows("committed")
 def test_a_committed_reply_is_read(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_commitments.UNCOMMITTED)
+@rows("uncommitted")
 def test_a_reply_without_commitment_is_not_guessed_at(reply: str, letter: str | None) -> None:
     answer = read(reply)
     assert (answer.text, answer.status == "ok") == (letter, False)
 
 
-@rows(choice_denials.DENIALS)
+@rows("denials")
 def test_a_denied_letter_is_not_taken_and_a_judged_right_one_is(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
 
-@rows(choice_denials.CUT)
+@rows("cut")
 def test_a_reply_that_was_cut_off_at_an_article_has_no_answer(reply: str, letter: str | None) -> None:
     assert read(reply, finish_reason="length").text == letter
 
@@ -94,7 +95,7 @@ def test_a_small_letter_at_a_cut_is_a_label_where_labels_are_small() -> None:
     assert read("The answer is a", choice_label_sets.LOWER_CASE, finish_reason="length").text == "a"
 
 
-@rows(choice_prose.PROSE)
+@rows("prose")
 def test_long_replies_are_read_to_their_conclusion(reply: str, letter: str | None) -> None:
     assert read(reply).text == letter
 
@@ -145,17 +146,17 @@ def test_an_answer_before_an_invented_question_is_whole_though_the_reply_was_cut
     assert read("I see rails.\n\nQuestion: Which", finish_reason="length").status == "truncated"
 
 
-@pytest.mark.parametrize("reply", choice_commitments.SEVERAL)
-def test_several_letters_are_ambiguous(reply: str) -> None:
+@rows("several")
+def test_several_letters_are_ambiguous(reply: str, letter: None) -> None:
     answer = read(reply)
-    assert (answer.text, answer.status) == (None, "ambiguous")
+    assert (answer.text, answer.status) == (letter, "ambiguous")
     assert len(answer.rivals) > 1
 
 
-@pytest.mark.parametrize("reply", choice_commitments.NEVER_AN_ANSWER)
-def test_what_is_no_answer_has_no_letter(reply: str) -> None:
+@rows("never an answer")
+def test_what_is_no_answer_has_no_letter(reply: str, letter: None) -> None:
     answer = read(reply)
-    assert (answer.text, answer.status) == (None, "unparsed")
+    assert (answer.text, answer.status) == (letter, "unparsed")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.scoring.choice_label_sets import POWERS, STATIONS
-from tests.scoring.choice_replies import VEHICLES
+from tests.scoring.choice_label_sets import POWERS, STATIONS, VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.types import Completion
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.scoring.choice_replies import VEHICLES
+from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.types import Answer, Completion
 

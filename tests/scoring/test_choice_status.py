@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scoring.choice_replies import VEHICLES
+from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.refusal import refuses
 from vqa_client.types import Answer, Completion

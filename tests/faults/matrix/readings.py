@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.faults.matrix.cases import Case
-from tests.scoring.choice_label_sets import POWERS, STATIONS
-from tests.scoring.choice_replies import VEHICLES
+from tests.scoring.choice_label_sets import POWERS, STATIONS, VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.reply import reply_from
