@@ -23,13 +23,12 @@ from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
-from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import Stage, run_plan
-from vqa_client.runs.unless import unless
+from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import drawn_pages_in

@@ -19,7 +19,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import Record
 from vqa_client.servers import local
 from vqa_client.servers.process import Server, running
-from vqa_client.settings.demo import DemoSettings
+from vqa_client.settings.serve import DemoSettings
 from vqa_client.shipped import shipped
 
 SHAPES = shipped("data") / "shapes"

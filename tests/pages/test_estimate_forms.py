@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages.sheets_of_paper import WORDS, paper
-from vqa_client.pages.estimate_forms import SAMPLED_PAGES, estimate_forms
+from vqa_client.pages.estimate import SAMPLED_PAGES, estimate_forms
 from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.perturb import perturb_pages
 from vqa_client.pages.perturbations import parse_all

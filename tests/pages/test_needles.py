@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tests.tasks.documents import mc_record
 from vqa_client.errors import DataError, UsageError
-from vqa_client.pages.needle_values import VALUES
-from vqa_client.pages.needles import depth, hide, needle_places, write_needles
+from vqa_client.pages.needles import VALUES, depth, hide, needle_places, write_needles
 from vqa_client.scoring.containment import contains
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench/niah_golden.json"

@@ -7,9 +7,9 @@ import pytest
 from tests.scorefiles.sample import annotation, ten_answers, write_annotations, write_results
 from vqa_client.errors import DataError, UsageError
 from vqa_client.records import RecordLog
-from vqa_client.scorefiles.metrics import METRICS as TABLE
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.report import ScoreReport, score_files
+from vqa_client.scorefiles.scored import METRICS as TABLE
 from vqa_client.settings.score import METRICS, ScoreSettings
 from vqa_client.types import Record
 

@@ -9,8 +9,7 @@ from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count
 from vqa_client.errors import UsageError
 from vqa_client.images.find import PageFolder
-from vqa_client.pages.estimate import Estimate, Expected, estimate
-from vqa_client.pages.estimate_forms import estimate_forms
+from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
 from vqa_client.pages.folders import IMAGES, PageFiles
 from vqa_client.pages.legibility import check_reader
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages

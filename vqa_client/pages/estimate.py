@@ -1,19 +1,23 @@
 """What rendering would make, before it makes it: pages by laying out, megabytes by a sample, image tokens by a rule."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
+from statistics import fmean
 
 from msgspec import Struct
 
 from vqa_client.pages.characters import prepare
-from vqa_client.pages.crop import cropped
 from vqa_client.pages.documents import Document, checked
-from vqa_client.pages.extra import versions
+from vqa_client.pages.folders import PageFiles, page_bytes
 from vqa_client.pages.fonts import script_of
 from vqa_client.pages.layout import Layout, Page, boxes
+from vqa_client.pages.metadata import versions
 from vqa_client.pages.page_files import COMPRESSION
+from vqa_client.pages.perturb_page import form
+from vqa_client.pages.perturbations import Perturbation, parse
+from vqa_client.pages.pixels import png, read_page
 from vqa_client.pages.raster import canvas, typesetter
-from vqa_client.pages.style import Style
+from vqa_client.pages.style import Style, cropped
 from vqa_client.parallel import in_processes
 
 TOKEN_SIDES = {"qwen2.5-vl": 28, "qwen3-vl": 32}
@@ -116,3 +120,36 @@ def size_pixels(page: Page, style: Style) -> tuple[int, int]:
     if style.crop_last_page and page.is_last and found:
         height = min(height, found[-1][3] + style.pixels(style.margin_y_pt))
     return width, height
+
+
+SAMPLED_PAGES = 8
+
+
+def estimate_forms(source: PageFiles, perturbations: Sequence[Perturbation], *, seed: int) -> list[Expected]:
+    """Perturb a few pages of a folder in memory; raises what perturbing them raises."""
+    names = source.names[:: max(1, len(source.names) // SAMPLED_PAGES)][:SAMPLED_PAGES]
+    paths = [source.path / name for name in names]
+    sampled = [(path, read_page(page_bytes(path), str(path))) for path in paths]
+    expected = []
+    for perturbation in map(_on_clean_pages, perturbations):
+        made = [form(pixels, perturbation, seed, path) for path, pixels in sampled]
+        expected.append(
+            Expected(
+                pages=len(source.names),
+                size_bytes=round(len(source.names) * fmean(len(png(pixels)) for pixels in made)),
+                sampled=len(made),
+                tokens={
+                    rule: round(len(source.names) * fmean(tokens(*pixels.size, side) for pixels in made))
+                    for rule, side in TOKEN_SIDES.items()
+                },
+            )
+        )
+    return expected
+
+
+def _on_clean_pages(perturbation: Perturbation) -> Perturbation:
+    """Enlarged pages are made of ones that aren't drawn yet; clean pages shrunk and enlarged are about the same."""
+    if perturbation.kind != "upscale":
+        return perturbation
+    low, high = int(perturbation.values["dpi"]), int(perturbation.values["to_dpi"])
+    return parse(f"resample:bilinear:{min(0.99, max(0.01, low / high))}")

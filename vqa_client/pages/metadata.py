@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import encode, write_json
-from vqa_client.pages.extra import versions
 from vqa_client.pages.fonts import chain
 from vqa_client.pages.style import Style
 
@@ -114,3 +114,16 @@ def totals(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for count in counts:
         total.update(count)
     return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+
+PACKAGES = ("pypdfium2", "uharfbuzz", "python-bidi", "pymupdf-fonts", "pillow")
+
+
+def versions() -> dict[str, str]:
+    """The version of each; raises UsageError where one is missing."""
+    try:
+        return {name: version(name) for name in PACKAGES}
+    except PackageNotFoundError as error:
+        raise UsageError(
+            f"drawing pages needs the package {error.name}", hint="pip install 'vqa-client[render]'"
+        ) from None

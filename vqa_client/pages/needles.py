@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import encode, replacing
-from vqa_client.pages.needle_values import VALUES
 from vqa_client.scoring.containment import folded
 from vqa_client.tables.data_file import DataFile, read_index
 from vqa_client.tasks import longbench
@@ -199,3 +198,18 @@ def _secrets(text: str, n: int, chance: random.Random) -> dict[str, str]:
         if len(secrets) == n:
             break
     return secrets
+
+
+_WORDS = {
+    "number": "3847 4163 5208 5719 6394 7052 7481 8236 8915 9627",
+    "animal": "badger otter walrus hedgehog giraffe pelican tortoise beaver panther dolphin",
+    "flower": "tulip orchid dahlia peony jasmine lavender magnolia begonia primrose marigold",
+    "color": "turquoise crimson indigo magenta scarlet maroon purple beige amber violet",
+    "city": "Nairobi Lisbon Kyoto Montreal Helsinki Bogota Hanoi Prague Seville Antwerp",
+    "fruit": "mango papaya apricot banana coconut pineapple raspberry blueberry nectarine pomegranate",
+    "element": "helium cobalt nickel titanium platinum tungsten silicon lithium calcium krypton",
+    "planet": "Mercury Venus Jupiter Saturn Uranus Neptune Pluto Ceres Haumea Makemake",
+    "instrument": "cello trumpet bassoon mandolin oboe clarinet banjo violin trombone accordion",
+    "gemstone": "ruby emerald topaz garnet sapphire onyx malachite moonstone zircon peridot",
+}
+VALUES: dict[str, tuple[str, ...]] = {category: tuple(words.split()) for category, words in _WORDS.items()}

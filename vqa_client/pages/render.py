@@ -15,7 +15,6 @@ from msgspec import Struct
 from vqa_client.errors import DataError, VqaClientError
 from vqa_client.files import encode, natural_key, remove_leftovers, replacing
 from vqa_client.pages.characters import prepare
-from vqa_client.pages.crop import cropped
 from vqa_client.pages.documents import Document, checked
 from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import Script, script_of
@@ -31,7 +30,7 @@ from vqa_client.pages.page_files import (
     write_page,
 )
 from vqa_client.pages.raster import canvas, typesetter
-from vqa_client.pages.style import Style
+from vqa_client.pages.style import Style, cropped
 from vqa_client.parallel import in_processes
 from vqa_client.tables.pdf_pages import PageJob, draw, page_count
 

@@ -6,7 +6,7 @@ from vqa_client.client.session import Session
 from vqa_client.runner import Asks
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.unless import unless
+from vqa_client.runs.waiting import unless
 
 FORM = "choice_form"
 

@@ -23,10 +23,10 @@ from vqa_client.tasks.report import writer
 NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
 
 VARIED = {
-    "--repeat": "repeated.repeated",
-    "--blind": "blind.blind_plan",
-    "--shuffle_choices": "reordered.shuffled_plan",
-    "--circular": "reordered.circular_plan",
+    "--repeat": "varied.repeated",
+    "--blind": "varied.blind_plan",
+    "--shuffle_choices": "varied.shuffled_plan",
+    "--circular": "varied.circular_plan",
     "--pages": "document_pages.pages_plan",
 }
 """Who makes of a plan one that asks its questions in other forms, by the option that wants it."""

@@ -20,13 +20,12 @@ from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one, first_pages
 from vqa_client.runs.choice_form import asker_of
-from vqa_client.runs.daemon_thread import in_daemon_thread
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths, Unchanged, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.runs.servers_of_start import ServersOfStart
-from vqa_client.runs.unless import unless
+from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 

@@ -1,14 +1,24 @@
 """Any benchmark's plan over several forms of each question, with one log and one report of all."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.errors import UsageError
+from vqa_client.reports import blind, repeats
+from vqa_client.reports.choice_order import write_circular, write_shuffled
 from vqa_client.reports.run import Write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
+from vqa_client.scoring.choices.order import as_shown, names_others, rotation, shuffled
+from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question
+
+FIXED = "choices_name_each_other"
+"""Why a question is left out: in another order, "all of the above" means something else."""
+NONE = "no_choices"
 
 Forms = Callable[[Question], Iterable[Question]]
 """Gives the forms in which a question is asked, each with its variant."""
@@ -40,3 +50,94 @@ class _Varied(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[Question]:
         for question in self.questions:
             yield from self.forms(question)
+
+
+def repeated(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with variants "repeat/1", "repeat/2", ...; more repeats later are asked beside those there are."""
+    times = settings.repeat
+
+    def forms(question: Question) -> Iterator[Question]:
+        for number in range(1, times + 1):
+            yield replace(question, variant=f"repeat/{number}")
+
+    comparable = plan.task.description.compares_answers
+    return varied(
+        plan,
+        "repeated",
+        forms,
+        count=times * plan.loaded.count,
+        write=partial(repeats.write, repeats=times, comparable=comparable),
+    )
+
+
+def blind_plan(plan: Plan, settings: RunSettings) -> Plan:
+    """The plan with variants "seen" and "blind", word for word the same prompt; raises UsageError without images."""
+    if plan.images_dir is None:
+        raise UsageError("--blind leaves the images out, and a text-only run has none", hint="leave out --text_only")
+    return varied(
+        plan,
+        blind.BLIND,
+        _forms,
+        count=2 * plan.loaded.count,
+        write=partial(blind.write, comparable=plan.task.description.compares_answers),
+    )
+
+
+def _forms(question: Question) -> Iterator[Question]:
+    yield replace(question, variant=blind.SEEN)
+    yield replace(question, variant=blind.BLIND, images=())
+
+
+def shuffled_plan(plan: Plan, settings: RunSettings) -> Plan:
+    """Every question once, its choices in an order drawn from the seed and its id."""
+    variant, movable = shuffled(settings.seed), _movable(plan)
+
+    def forms(question: Question) -> Iterator[Question]:
+        yield as_shown(replace(question, variant=variant))
+
+    return varied(
+        movable,
+        "shuffled",
+        forms,
+        count=movable.loaded.count,
+        write=partial(write_shuffled, write=plan.write),
+        asked=variant,
+    )
+
+
+def circular_plan(plan: Plan, settings: RunSettings) -> Plan:
+    """Every question with its choices in each rotation."""
+
+    def forms(question: Question) -> Iterator[Question]:
+        for by in range(len(question.choices)):
+            yield as_shown(replace(question, variant=rotation(by)))
+
+    movable = _movable(plan)
+    count = sum(len(question.choices) for question in movable.loaded.questions)
+    return varied(movable, "circular", forms, count=count, write=write_circular)
+
+
+def _movable(plan: Plan) -> Plan:
+    """The plan without the questions whose choices name each other, or that have none."""
+    found: dict[str, list[str]] = {}
+    for question in plan.loaded.questions:
+        if len(question.choices) < 2 or names_others(question.choices):
+            found.setdefault(FIXED if question.choices else NONE, []).append(question.id)
+    if not found:
+        return plan
+    fixed = frozenset(id for ids in found.values() for id in ids)
+    loaded = replace(
+        plan.loaded,
+        questions=_Without(questions=plan.loaded.questions, left_out=fixed),
+        count=plan.loaded.count - len(fixed),
+        left_out={**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in found.items()}},
+    )
+    return replace(plan, loaded=loaded)
+
+
+class _Without(Struct, frozen=True, kw_only=True):
+    questions: Iterable[Question]
+    left_out: frozenset[str]
+
+    def __iter__(self) -> Iterator[Question]:
+        return (question for question in self.questions if question.id not in self.left_out)

@@ -6,9 +6,8 @@ from typing import Final
 
 from vqa_client.reports.names import count
 from vqa_client.scorefiles.annotations import Annotations
-from vqa_client.scorefiles.metrics import REMARKS
 from vqa_client.scorefiles.predictions import EXPLANATIONS_HINT, Predictions
-from vqa_client.scorefiles.scored import Scored
+from vqa_client.scorefiles.scored import REMARKS, Scored
 from vqa_client.scoring.vqa_accuracy import FEWEST_FOR_FULL_MARKS, LONG_WORDS
 from vqa_client.types import ANSWERED, Status
 

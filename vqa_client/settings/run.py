@@ -8,9 +8,8 @@ from typing import Annotated, Literal, Self
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.retried import EVERY_FAILURE, retried
 from vqa_client.settings.validation import check
-from vqa_client.types import Status
+from vqa_client.types import FAILED, STATUSES, Status
 
 DATA = Group("Data", sort_key=0)
 SERVER = Group("Server", sort_key=1)
@@ -328,3 +327,17 @@ class OneModelSettings(RunSettings):
     def served_name(self) -> str | None:
         """The name given by hand."""
         return self.model
+
+
+EVERY_FAILURE = "failed"
+
+
+def retried(words: str) -> frozenset[Status]:
+    """Read names with commas: statuses, or "failed" for all without a reply; raises UsageError for any other."""
+    known: dict[str, frozenset[Status]] = {EVERY_FAILURE: FAILED}
+    known |= {status: frozenset({status}) for status in STATUSES if status != "ok"}
+    named = [word.strip() for word in words.split(",") if word.strip()]
+    unknown = next((word for word in named if word not in known), None)
+    if unknown is not None:
+        raise UsageError(f"--retry names {unknown!r}", hint=f"known are {', '.join(known)}; --fresh asks all again")
+    return frozenset().union(*(known[word] for word in named))

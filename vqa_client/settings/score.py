@@ -21,7 +21,7 @@ METRICS = (
     "enhanced-words",
     "contains",
 )
-"""The names in the table of scorefiles.metrics."""
+"""The names in the table of scorefiles.scored."""
 _FORMS = (
     "An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a *.records.jsonl."
 )

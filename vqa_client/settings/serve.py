@@ -1,4 +1,4 @@
-"""Settings of the serve command."""
+"""Settings of the serve and demo commands."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,3 +33,12 @@ class ServeSettings:
 
     def __post_init__(self) -> None:
         check(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DemoSettings:
+    """Settings of `vqa-client demo`."""
+
+    output: Annotated[Path, Parameter(alias="-o", help="Folder for the reports.")] = Path("demo_results")
+    max_workers: Annotated[int, Parameter(help="Requests in flight at once.")] = 8
+    fresh: Annotated[bool, Parameter(negative="", help="Ask again what an earlier demo has answered.")] = False

@@ -5,8 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vqa_client.settings.check import CheckSettings
-from vqa_client.settings.demo import DemoSettings
-from vqa_client.settings.serve import ServerName, ServeSettings
+from vqa_client.settings.serve import DemoSettings, ServerName, ServeSettings
 
 _SERVE = ServeSettings()
 _CHECK = CheckSettings()

@@ -8,7 +8,7 @@ from vqa_client.cli.streams import emit, say
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
-from vqa_client.reports.robustness.found import FoundRun
+from vqa_client.reports.robustness.results import FoundRun
 from vqa_client.runs.robustness.found import notes_on, read_runs
 from vqa_client.runs.robustness.image import first_image
 from vqa_client.scoring.robustness_pool import evaluate

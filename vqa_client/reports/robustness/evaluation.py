@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from vqa_client.files import write_json
 from vqa_client.reports.csv_rows import harmless, write_rows
-from vqa_client.reports.robustness.found import FoundRun
+from vqa_client.reports.robustness.results import FoundRun
 from vqa_client.scoring.corrupted_scores import Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.robustness import METRICS

@@ -9,10 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
+from msgspec import Struct
+
 from vqa_client.files import encode, replacing
 from vqa_client.images.corruptions import CORRUPTIONS
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
+from vqa_client.scoring.corrupted_scores import Curves
 from vqa_client.scoring.corruption_classes import known_name
 from vqa_client.types import ANSWERED, Question, Record
 
@@ -103,3 +106,24 @@ def _place(folder: str) -> tuple[str, int] | None:
     if known_name(name) in CORRUPTIONS and level.isdecimal():
         return (known_name(name), int(level)) if int(level) else ("", 0)
     return (known_name(folder), 1) if known_name(folder) in CORRUPTIONS else None
+
+
+class FoundRun(Struct, frozen=True, kw_only=True):
+    """A model's curves and where they come from: a record log, or a folder of result files.
+
+    `facts` are what runs must have in common to be compared, as far as they are known; `report` is the run's own
+    JSON, None for result files.
+    """
+
+    model: str
+    path: Path
+    report: Path | None
+    facts: dict[str, Any]
+    curves: Curves
+    questions: frozenset[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What tells it from another run of the same model."""
+        return self.path.name.removesuffix(".records.jsonl")

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import UNDECODABLE, DataError
-from vqa_client.reports.robustness.found import FoundRun
-from vqa_client.reports.robustness.results import variants_in
+from vqa_client.reports.robustness.results import FoundRun, variants_in
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 
 

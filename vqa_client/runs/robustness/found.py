@@ -11,8 +11,8 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
 from vqa_client.reports.described import description_of
-from vqa_client.reports.robustness.found import FoundRun
 from vqa_client.reports.robustness.report import ScoredLine, add_to
+from vqa_client.reports.robustness.results import FoundRun
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.robustness.files import read_result_files
 from vqa_client.runs.run_file import RunFile

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vqa_client.reports.robustness.found import FoundRun
+from vqa_client.reports.robustness.results import FoundRun
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile
 from vqa_client.tables.inside import split_name

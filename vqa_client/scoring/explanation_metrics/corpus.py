@@ -5,15 +5,16 @@ answers too, is e-ViL's on VQA-X. In each scope a metric is computed anew: CIDEr
 n-grams of BLEU and METEOR's weights are those of the scope.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.explanation_metrics import bertscore, bleu, cider, meteor, rouge, spice
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored
-from vqa_client.scoring.explanation_metrics.tokens import TOKENISERS, Tokens
+from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.explanation_metrics.tools import Tools
 
 _Rows = list[dict[str, Scored]]
@@ -30,6 +31,18 @@ METRICS: Final[Mapping[str, tuple[Sequence[str], Callable[[Sequence[Explained], 
 CORE: Final = ("bleu", "rouge_l", "cider")
 """The metrics that need nothing beside this package."""
 ALL: Final = tuple(METRICS)
+
+
+Tokens = Literal["ptb", "simple"]
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
+
+
+def simple_tokens(text: str) -> list[str]:
+    """Words in lower case, with what follows an apostrophe in them: "isn't" is one, "well-known" are two."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+TOKENISERS: Final[dict[Tokens, Callable[[str], list[str]]]] = {"ptb": ptb_tokens, "simple": simple_tokens}
 
 
 class Metric(Struct, frozen=True, kw_only=True):

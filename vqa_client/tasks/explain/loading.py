@@ -10,12 +10,49 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.task import Loaded
 from vqa_client.tasks.explain.dataset import Dataset
-from vqa_client.tasks.explain.image_files import ImageFiles
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
 from vqa_client.types import Question
+from functools import cached_property
 
 _LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 _NO_IMAGE = "no_image"
+
+
+class ImageFiles:
+    """The images below one root; its folders are walked over once, when the first image isn't where it should be."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.fspath(root)
+
+    def find(self, places: Iterable[str]) -> str | None:
+        """Give the first of `places` (relative to the root) that is a file, else a file of the same name, else None.
+
+        A place outside the root is one by its name alone: a data file may not have any file sent that it names.
+        Of several with that name it is one in the folder that the first place begins with, then the first by path.
+        """
+        wanted = [place for place in places if place]
+        for place in filter(_is_below, wanted):
+            path = os.path.join(self._root, place)
+            if os.path.isfile(path):
+                return path
+        for place in wanted:
+            same_name = self._by_name.get(os.path.basename(place), [])
+            folder = os.path.join(self._root, place.split("/")[0], "")
+            if same_name:
+                return min(same_name, key=lambda path: (not path.startswith(folder), path))
+        return None
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                found.setdefault(name, []).append(os.path.join(folder, name))
+        return found
+
+
+def _is_below(place: str) -> bool:
+    return not os.path.isabs(place) and os.pardir not in place.split("/")
 
 
 class _Questions(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from vqa_client.reports.additions import additions, percent, tally
 from vqa_client.reports.kinds import count_kinds
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, summarise, summary_of
-from vqa_client.tasks.longbench.choices import choices_taken
 from vqa_client.tasks.longbench.groups import (
     CONTEXT_LENGTHS,
     DEPTHS,
@@ -27,6 +26,9 @@ from vqa_client.tasks.longbench.groups import (
 )
 from vqa_client.tasks.longbench.results import mc_result, niah_result, published_score
 from vqa_client.types import Question, Record
+from msgspec.structs import asdict
+from vqa_client.scoring.calibration import Calibrating
+from vqa_client.scoring.choices.logprob import weights
 
 INSTANCES = "instance_accuracies"
 RESULTS = "results"
@@ -110,3 +112,22 @@ def _published_head(run: Run, summary: Summary) -> dict[str, Any]:
 def _by_context_length(summary: Summary) -> dict[str, Any]:
     by_length = grouped(summary, "context_length", CONTEXT_LENGTHS)
     return {"context_length_analysis": {"by_context_length": by_length}}
+
+
+WEIGHED = "logprob"
+
+
+def choices_taken(run: Run, pairs: Pairs) -> dict[str, Any]:
+    """The mode, and the calibration over all questions whose labels have probabilities (in shares, not in per cent)."""
+    mode = run.scoring.get("choice_mode", "text")
+    return {"choice_mode": mode} | ({"calibration": _calibration(pairs)} if mode == WEIGHED else {})
+
+
+def _calibration(pairs: Pairs) -> dict[str, Any]:
+    """An answer that is ambiguous counts as wrong, with the share that its labels have."""
+    calibrating = Calibrating()
+    for question, record in pairs():
+        found = weights(record.probabilities or {}, question.references[0], tuple(question.choices))
+        if found is not None:
+            calibrating.add(found.top, record.score >= 1.0, found.brier)
+    return asdict(calibrating.calibration())

@@ -1,8 +1,8 @@
-"""Long work beside the event loop, so that a signal is heard meanwhile."""
+"""Waiting for long work, beside the event loop and until an interruption ends it."""
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -28,3 +28,16 @@ async def in_daemon_thread(work: Callable[[], Result]) -> Result:
 
     threading.Thread(target=body, daemon=True).start()
     return await future
+
+
+async def unless(stop: asyncio.Event, work: Awaitable[Result]) -> Result | None:
+    """The result of `work`, or None as soon as `stop` is set; `work` is cancelled then, and with the waiting."""
+    working = asyncio.ensure_future(work)
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        stopping.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
