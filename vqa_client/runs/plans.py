@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as with_settings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
@@ -16,6 +19,7 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.hub import address_of, fetch
 from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.report import writer
@@ -48,7 +52,10 @@ def make_plans(
     finds_images: bool = True,
 ) -> list[Plan]:
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
+    settings, commit = with_data(settings, note)
     plans = _declared_plans(settings, config, model, note, finds_images=finds_images)
+    if commit:
+        plans = [replace(plan, identity={**plan.identity, "data_revision": commit}) for plan in plans]
     for plan in plans if finds_images else ():
         if (check := plan.task.check) is not None:
             for question in plan.loaded.questions:
@@ -77,9 +84,21 @@ def make_plans(
     return plans
 
 
+def with_data(settings: RunSettings, note: Note) -> tuple[RunSettings, str]:
+    """The settings with data of the hub fetched, and its commit; "" where the data is at hand."""
+    address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None
+    if address is None or not isinstance(settings, BenchmarkSettings):
+        return settings, ""
+    globs = registry.find(settings.benchmark).globs(settings)
+    found = fetch(address, globs, yes=settings.yes, note=note)
+    if globs:
+        return with_settings(settings, data=found.folder), found.commit
+    return with_settings(settings, data=found.folder / found.glob), found.commit
+
+
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
     """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
-    combine = registry.find(settings.benchmark).make(settings).combine
+    combine = registry.find(settings.benchmark).make(with_data(settings, note)[0]).combine
     if combine is not None and not settings.variations:
         combine(reports, errors, note)
 

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from vqa_client.runner import judge
+from vqa_client.runs.plans import with_data
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source
 from vqa_client.tasks import registry
@@ -26,6 +27,7 @@ class Tested(Struct, frozen=True, kw_only=True):
 
 def selftest(settings: RunSettings) -> Tested:
     """Load the data and score every question's ideal reply; needs no server and no image."""
+    settings, _ = with_data(settings, lambda line: None)
     entry = registry.find(settings.benchmark)
     benchmark = entry.make(settings)
     task = benchmark.task(None, entry.scoring(settings))

@@ -94,6 +94,10 @@ class BenchmarkSettings(OneModelSettings):
         Parameter(group=DATA, negative="", help="Also write the file that the benchmark's test server takes."),
     ] = False
 
+    yes: Annotated[
+        bool, Parameter(group=DATA, negative="", help="Fetch data that --data hf://owner/name names without asking.")
+    ] = False
+
     def __post_init__(self) -> None:
         super(BenchmarkSettings, self).__post_init__()
         if self.shots_from and not self.shots:

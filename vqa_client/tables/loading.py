@@ -4,7 +4,7 @@ import hashlib
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import natural_key, sha256_of
 from vqa_client.tables.fields import Filler
-from vqa_client.tables.forms import Form, Join, LeftOut, Made, Place
+from vqa_client.tables.forms import Beside, Form, Home, Join, LeftOut, Made, Place
 from vqa_client.tables.inside import open_table, split_name
 from vqa_client.tables.pictures import names_in
 from vqa_client.tables.rows import Here, Table, reach
@@ -106,12 +106,19 @@ class Tables(Struct, frozen=True, kw_only=True):
         )
         return [Part(loaded=loaded, data_path=settings.data, images_dir=settings.images or files[0].parent)]
 
+    def file_globs(self, split: str) -> list[tuple[str, ...]]:
+        """The globs of each form's files, and of the folders of its images."""
+        split = split or self.split
+        return [
+            (*form.globs(split), *(f"{start}*" for start in _folders(form)), *([form.join.files] if form.join else []))
+            for form in self.forms
+        ]
+
     def _found(self, data: Path | None, split: str) -> tuple[Form, tuple[Path, ...]]:
         known = "; ".join(" and ".join(form.globs(split)) for form in self.forms)
         if data is None:
             homes = [form.home for form in self.forms if form.home]
-            where = f"; it is at {homes[0].address} ({homes[0].licence})" if homes else ""
-            raise UsageError("there is no data to ask", hint=f"--data FOLDER with {known}{where}")
+            raise UsageError("there is no data to ask", hint=f"--data FOLDER with {known}{_home_words(homes)}")
         for form in self.forms:
             if data.is_dir():
                 files = _matching(data, form.globs(split))
@@ -160,6 +167,23 @@ _FIELDS: dict[str, type] = {
     for field in msgspec.structs.fields(Question)
     if field.name not in ("variant", "groups", "extra", "row", "part")
 }
+
+
+def _home_words(homes: Sequence[Home]) -> str:
+    """Where the data is, and the words that get it where the hub has it."""
+    home = next((home for home in homes if home.address.startswith("hf://")), homes[0] if homes else None)
+    if home is None:
+        return ""
+    size = f"{home.megabytes:,} MB, " if home.megabytes else ""
+    if home.address.startswith("hf://"):
+        return f"; or --data {home.address} ({size}{home.licence})"
+    return f"; it is at {home.address} ({size}{home.licence})"
+
+
+def _folders(form: Form) -> list[str]:
+    """The folders that a form's paths are in."""
+    templates = (column.template for column in form.columns.values() if isinstance(column, Beside))
+    return [template.partition("{")[0] for template in templates if "/" in template.partition("{")[0]]
 
 
 def _matching(folder: Path, globs: Iterable[str]) -> list[Path]:

@@ -17,6 +17,7 @@ from vqa_client.benchmark import ASKS, READS, Benchmark, BenchmarkSettings
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.loading import Tables
 from vqa_client.tasks.listing import declared
 
 
@@ -33,6 +34,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         benchmark = self.declared(settings).formed(getattr(settings, "prompt_form", ""))
         mode = settings.choice_mode if isinstance(settings, ChoiceOptions) else "text"
         return benchmark if mode == "text" else benchmark.choosing_by(mode)
+
+    def globs(self, settings: RunSettings) -> list[tuple[str, ...]]:
+        """The files of each form of the benchmark's data, with its images; none where it finds its files itself."""
+        load = self.declared(settings).load if self.settings in COMMON else None
+        split = getattr(settings, "split", "")
+        return load.file_globs(split) if isinstance(load, Tables) else []
 
     def scoring(self, settings: RunSettings) -> dict[str, str]:
         """What the options add to what decides how replies are read."""
@@ -78,6 +85,8 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.settings(**values | asks_all | {name: none for name, none in _OF_SOME.items() if name in values})
 
 
+COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
+"""Settings of benchmarks without options of their own."""
 _OF_SOME: Final = {"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"}
 """Settings of some benchmarks that ask in another form or leave questions out."""
 

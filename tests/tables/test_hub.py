@@ -1,0 +1,184 @@
+"""Datasets of the hub, against a local server that speaks its API; nothing goes out."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+hub = pytest.importorskip("huggingface_hub")
+
+from tests.contract.forms import draw  # noqa: E402
+from tests.contract.samples import write_sample  # noqa: E402
+from vqa_client.cli.main import run_command  # noqa: E402
+from vqa_client.errors import DataError, UsageError  # noqa: E402
+from vqa_client.tables.hub import Address, address_of, fetch  # noqa: E402
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ROWS = [{"question": "What?", "answer": "x"}]
+
+
+class Hub:
+    """What the server has, and what it does: `broken` cuts each file's first download, `status` refuses all."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.status = 200
+        self.broken: set[str] = set()
+        self.fetched: list[str] = []
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *args: Any) -> None:
+                pass
+
+            def do_HEAD(self) -> None:
+                self.do_GET()
+
+            def do_GET(self) -> None:
+                path = self.path.partition("?")[0]
+                if server.status != 200:
+                    self._send(server.status, b"{}", {"X-Error-Code": "GatedRepo" if server.status == 403 else ""})
+                elif path.startswith("/api/datasets/own/set/tree/"):
+                    tree = [
+                        {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+                        for name, data in server.files.items()
+                    ]
+                    self._send(200, json.dumps(tree).encode(), {"Content-Type": "application/json"})
+                elif path.startswith("/api/datasets/own/set"):
+                    self._send(200, json.dumps(server.info()).encode(), {"Content-Type": "application/json"})
+                elif f"/resolve/{COMMIT}/" in path:
+                    self._file(path.partition(f"/resolve/{COMMIT}/")[2])
+                else:
+                    self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
+
+            def _file(self, name: str) -> None:
+                data = server.files[name]
+                head = {"ETag": f'"{hashlib.sha256(data).hexdigest()}"', "X-Repo-Commit": COMMIT}
+                if self.command == "GET":
+                    server.fetched.append(name)
+                    if name in server.broken:
+                        server.broken.remove(name)
+                        self._send(503, b"", {})
+                        return
+                self._send(200, data, head)
+
+            def _send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                if self.command == "GET":
+                    self.wfile.write(data)
+
+        return Handler
+
+    def info(self) -> dict[str, Any]:
+        return {
+            "id": "own/set",
+            "sha": COMMIT,
+            "private": False,
+            "gated": False,
+            "disabled": False,
+            "downloads": 0,
+            "likes": 0,
+            "tags": [],
+            "cardData": {"license": "cc0-1.0"},
+            "siblings": [{"rfilename": name, "size": len(data)} for name, data in self.files.items()],
+        }
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    made = Hub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), made.handler())
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    cache = str(tmp_path / "cache")
+    for module in ("huggingface_hub.constants", "huggingface_hub.file_download", "huggingface_hub._snapshot_download"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", cache, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", cache)
+    for module in ("huggingface_hub.constants", "huggingface_hub.hf_api", "huggingface_hub.file_download"):
+        monkeypatch.setattr(f"{module}.ENDPOINT", address, raising=False)
+        template = address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(f"{module}.HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hf://own/set", Address("own/set", "", "")),
+        ("hf:/own/set", Address("own/set", "", "")),
+        ("hf://own/set@v1.2:default/test", Address("own/set", "v1.2", "default/test")),
+        ("hf://own/set:test", Address("own/set", "", "test")),
+        ("own/set", None),
+    ],
+)
+def test_addresses(text: str, expected: Address | None) -> None:
+    assert address_of(Path(text)) == expected
+
+
+def test_a_wrong_address_is_named() -> None:
+    with pytest.raises(UsageError, match="is not a dataset"):
+        address_of(Path("hf://set"))
+
+
+def test_nothing_is_fetched_without_a_word_and_then_once(served: Hub) -> None:
+    served.files = {"data/test-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode(), "README.md": b"about"}
+    notes: list[str] = []
+    with pytest.raises(UsageError, match="1 files of 0 MB to fetch; licence: cc0"):
+        fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
+    assert not served.fetched
+    found = fetch(Address("own/set", "", "test"), [], yes=True, note=notes.append)
+    assert (found.folder / found.glob).read_bytes() == served.files["data/test-00000-of-00001.jsonl"]
+    assert found.commit == COMMIT
+    again = fetch(Address("own/set", "", ""), [], yes=False, note=notes.append)
+    assert again == found
+    assert served.fetched == ["data/test-00000-of-00001.jsonl"]
+
+
+def test_several_splits_are_a_choice_of_the_user(served: Hub) -> None:
+    served.files = {"data/test-0.parquet": b"PAR1", "data/train-0.parquet": b"PAR1"}
+    with pytest.raises(UsageError, match="has 2 splits"):
+        fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
+
+
+@pytest.mark.parametrize(("status", "words"), [(404, "has no dataset"), (403, "is gated"), (401, "is gated")])
+def test_refusals_are_named(served: Hub, status: int, words: str) -> None:
+    served.status = status
+    with pytest.raises(DataError, match=words):
+        fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
+
+
+def test_without_the_hub_what_was_fetched_is_read(served: Hub) -> None:
+    served.files = {"data/test-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode()}
+    first = fetch(Address("own/set", COMMIT, "test"), [], yes=True, note=lambda line: None)
+    served.status = 500
+    assert fetch(Address("own/set", COMMIT, "test"), [], yes=False, note=lambda line: None) == first
+
+
+def test_a_benchmark_gets_the_files_of_its_form_and_ask_those_of_a_split(
+    served: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_sample("chartqa", tmp_path / "data")
+    folder = tmp_path / "data"
+    served.files = {
+        str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    } | {"other.bin": draw(1)}
+    assert run_command(["selftest", "chartqa", "--data", "hf://own/set", "--yes"]) == 0
+    assert "every score is 1" in capsys.readouterr().out
+    assert "other.bin" not in served.fetched

@@ -1,0 +1,171 @@
+"""Datasets of the hub by their addresses, such as hf://owner/name@revision:config/test, read from the hub's own cache.
+
+What isn't in the cache yet is fetched once; nothing is fetched before its size and licence were reported.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from vqa_client.errors import DataError, UsageError
+
+SCHEME: Final = "hf:/"
+"""How an address begins as a path, in which two slashes are one."""
+_ADDRESS: Final = re.compile(
+    r"hf:/{1,2}(?P<name>[\w.-]+/[\w.-]+?)(?:@(?P<revision>[\w./-]+?))?(?::(?P<inside>[\w./*-]+))?"
+)
+_DATA: Final = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+_SHARD: Final = re.compile(r"-\d{5}-of|\.")
+MEGABYTE: Final = 1_000_000
+
+
+class Address(NamedTuple):
+    """A dataset, its revision ("" for the newest), and what of it: a config and split, or a split; "" for all."""
+
+    name: str
+    revision: str
+    inside: str
+
+
+class Fetched(NamedTuple):
+    """Where the files of a dataset are, which of them belong to what was asked for, and the commit that they are of."""
+
+    folder: Path
+    files: tuple[str, ...]
+    commit: str
+
+    @property
+    def glob(self) -> str:
+        """The one file, or what the names of all files of a split begin with."""
+        first = self.files[0]
+        return first if len(self.files) == 1 else f"{_SHARD.split(first)[0]}*{Path(first).suffix}"
+
+
+def address_of(data: Path | None) -> Address | None:
+    """The dataset that a path names, None where it is a path; raises UsageError for an address of another form."""
+    text = str(data)
+    if data is None or not text.startswith(SCHEME):
+        return None
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"{text} is not a dataset", hint="hf://owner/name@revision:config/split, the last two if needed"
+        )
+    return Address(found["name"], found["revision"] or "", found["inside"] or "")
+
+
+def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: Callable[[str], None]) -> Fetched:
+    """The files of the first of `globs` that the dataset has, or, without any, its data files of the named split.
+
+    Raises UsageError where a decision is left to the user, DataError for what can't be fetched.
+    """
+    try:
+        from huggingface_hub import HfApi
+    except ImportError:
+        raise UsageError("datasets of the hub need huggingface_hub", hint="pip install 'vqa-client[hub]'") from None
+    try:
+        info = HfApi().dataset_info(address.name, revision=address.revision or None, files_metadata=True)
+    except Exception as error:
+        return _from_cache(address, globs, error)
+    sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    files = _chosen(address, tuple(sizes), globs)
+    missing = [name for name in files if not _cached(address.name, info.sha, name)]
+    if missing:
+        megabytes = sum(sizes[name] for name in missing) / MEGABYTE
+        licence = getattr(info.card_data, "license", None) or "not stated"
+        said = f"{address.name}: {len(missing):,} files of {megabytes:,.0f} MB to fetch; licence: {licence}"
+        if info.gated:
+            said += "; access has to be granted on its page"
+        note(said)
+        _agreed(said, yes=yes)
+    return Fetched(_snapshot(address.name, info.sha, files), files, str(info.sha))
+
+
+def _agreed(said: str, *, yes: bool) -> None:
+    """Raise UsageError unless the user agrees."""
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"nothing is fetched without a word: {said}", hint="--yes fetches it")
+    sys.stderr.write("fetch it? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was fetched", hint="--yes fetches it")
+
+
+def _chosen(address: Address, names: Sequence[str], globs: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    for wanted in globs:
+        found = tuple(name for name in names if any(_fits(name, glob) for glob in wanted))
+        if any(_fits(name, wanted[0]) for name in found):
+            return found
+    if globs:
+        known = "; ".join(wanted[0] for wanted in globs)
+        raise DataError(f"{address.name} has no data of this benchmark", hint=f"known forms are {known}")
+    data = [name for name in names if name.endswith(_DATA)]
+    splits = sorted({_SHARD.split(name.removeprefix("data/"))[0] for name in data})
+    chosen = [name for name in data if not address.inside or _is_of(name, address.inside)]
+    if not chosen or (not address.inside and len(splits) > 1):
+        raise UsageError(
+            f"{address.name} has {len(splits)} splits: {', '.join(splits[:12])}",
+            hint=f"name one: hf://{address.name}:{splits[0] if splits else 'test'}",
+        )
+    return tuple(chosen)
+
+
+def _fits(name: str, glob: str) -> bool:
+    return fnmatch(name, glob) or (not glob.startswith("*") and fnmatch(name, f"*/{glob}"))
+
+
+def _is_of(name: str, inside: str) -> bool:
+    """Whether a file is of a split, such as data/test-00000-of-00003.parquet of `test` and of `default/test`."""
+    stem = _SHARD.split(name)[0]
+    return stem in (inside, f"data/{inside}", f"data/{inside.removeprefix('default/')}") or fnmatch(name, inside)
+
+
+def _cached(name: str, commit: str | None, file: str) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(name, file, repo_type="dataset", revision=commit), str)
+
+
+def _snapshot(name: str, commit: str | None, files: Iterable[str], *, local: bool = False) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = snapshot_download(
+            name, repo_type="dataset", revision=commit, allow_patterns=list(files), local_files_only=local
+        )
+    except OSError as error:
+        raise DataError(f"{name} can't be fetched: {error}", hint="the same command resumes the download") from None
+    except Exception as error:
+        raise _fault(name, error) from None
+    return Path(folder)
+
+
+def _from_cache(address: Address, globs: Sequence[Sequence[str]], error: Exception) -> Fetched:
+    """What an earlier run has fetched, where the hub can't be reached; else the reason as an error."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    if isinstance(error, RepositoryNotFoundError | GatedRepoError | RevisionNotFoundError):
+        raise _fault(address.name, error) from None
+    try:
+        folder = _snapshot(address.name, address.revision or None, ["*"], local=True)
+    except DataError:
+        raise _fault(address.name, error) from None
+    names = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
+    return Fetched(folder, _chosen(address, names, globs), folder.name)
+
+
+def _fault(name: str, error: Any) -> DataError:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status in (401, 403):
+        hint = "ask for access on its page, then set HF_TOKEN"
+        return DataError(f"{name} is gated, or doesn't exist for this user (HTTP {status})", hint=hint)
+    if status == 404:
+        return DataError(f"the hub has no dataset {name}, or not this revision", hint="hf://owner/name@revision")
+    return DataError(
+        f"{name} can't be fetched: {error}", hint="without a network, only what was fetched before is read"
+    )
