@@ -50,7 +50,7 @@ _IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
 
 def by_letter(text: str, choices: dict[str, str]) -> str:
     """The text with names for places: "option B" for "the second option", "image 2" for "the second image"."""
-    if not ("ption" in text or "hoice" in text or "alternative" in text or "image" in text or "picture" in text):
+    if not _BY_PLACE.search(text):
         return text
     labels = tuple(choices)
     images = {label: found[1] for label, own in choices.items() if (found := _IMAGE.fullmatch(own.strip()))}
