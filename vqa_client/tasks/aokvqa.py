@@ -3,9 +3,8 @@
 Data: the authors' aokvqa_v1p0_val.json beside COCO's val2017/, or VLMEvalKit's A-OKVQA.tsv, for the choices alone;
 answers of the test split are kept back. `--asked direct` leaves the choices out. A row:
 
-    {"question_id": "22MexNkBPpdZGX6sxbxVBH", "split": "val", "image_id": 42, "question": "What is he riding?",
-     "choices": ["surfboard", "wave", "sail", "kite"], "correct_choice_idx": 0, "direct_answers": ["surfboard", ...],
-     "difficult_direct_answer": false}
+    {"question_id": "22Mex", "split": "val", "image_id": 42, "question": "What is he riding?", "choices": ["wave", ...],
+     "correct_choice_idx": 0, "direct_answers": ["surfboard", ...], "difficult_direct_answer": false}
 
 Published: accuracy of the choices, and of direct answers, a third for each of ten people who gave it (Schwenk et al.,
 ECCV 2022, section 4); questions with difficult direct answers are left out. Ours ignores case, marks and articles.
@@ -20,11 +19,12 @@ from cyclopts import Parameter
 
 from vqa_client.benchmark import ASKS, Benchmark, Beside, Form, Home, LeftOut, Metric, Picture, Place, Question
 from vqa_client.benchmark import Shots, tables, verbatim
+from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.short_answers import in_thirds
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import choice_or_short, known, right_text
+from vqa_client.tasks.choices import known, right_text
 
 
 class Row(ChoiceRow):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vqa_client.benchmark import Answer, Columns, Metric, Parse, Prompt, Question, Replay, Scored
-from vqa_client.benchmark import Sums, Total, choice, short_answer, verbatim
+from vqa_client.benchmark import Sums, Total, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.published.choice_readers import Reader, kit
 from vqa_client.scoring.reply import Reply
@@ -137,11 +137,6 @@ def reading(read: Reader) -> Parse:
         return Answer(status="unparsed", rule=read.__name__)
 
     return parse
-
-
-def choice_or_short(reply: Reply, question: Question) -> Answer:
-    """The label of a choice, or what an open question's answer is declared to be."""
-    return (choice if question.choices else short_answer)(reply, question)
 
 
 OURS: Final = Metric("accuracy", right, "the choice, as our parser reads it")

@@ -34,12 +34,19 @@ def _shipped() -> dict[str, Declared]:
     found = {}
     for path in _HERE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if _DECLARATION.search(text):
+        if _DECLARATION.search(text) and _declares(tree := ast.parse(text)):
             module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
             stem = path.parent.name if path.stem == "benchmark" else path.stem
-            title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+            title = (ast.get_docstring(tree) or "").partition("\n")[0]
             found[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
     return found
+
+
+def _declares(module: ast.Module) -> bool:
+    """Whether it is the module itself that declares a benchmark, not a template in it."""
+    assigned = [target for node in module.body if isinstance(node, ast.Assign) for target in node.targets]
+    names = {target.id for target in assigned if isinstance(target, ast.Name)}
+    return "BENCHMARK" in names or any(getattr(node, "name", "") == "benchmark" for node in module.body)
 
 
 def _of_package(point: EntryPoint) -> Declared:

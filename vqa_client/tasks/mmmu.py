@@ -17,9 +17,10 @@ from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture
 from vqa_client.benchmark import Total, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.mmmu import DOMAINS, kit_right, right_answer
+from vqa_client.scoring.readings import choice_or_short
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
-from vqa_client.tasks.choices import asking, choice_or_short, drawn, reading, right, share, with_choices
+from vqa_client.tasks.choices import asking, drawn, reading, right, share, with_choices
 
 BY_LETTER, BY_WORD = f"{{question}}\n{{choices}}\n\n{DIRECTLY}", "Answer the question using a single word or phrase."
 HOME = Home("hf://MMMU/MMMU", "Apache-2.0")

@@ -14,8 +14,9 @@ from functools import partial
 
 from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, tables, verbatim
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
+from vqa_client.scoring.readings import choice_or_short
 from vqa_client.settings.declared import ChoiceSettings
-from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, choice_or_short, known, reading
+from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, known, reading
 from vqa_client.tasks.choices import right, taken_apart, with_choices
 
 MARK = re.compile(r"\n+([A-H])[.)] ?")
