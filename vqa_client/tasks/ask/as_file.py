@@ -29,7 +29,7 @@ class Row(Struct):
 def question(row: Row, place: Place) -> Question:
 {body}
 
-BENCHMARK = Benchmark(
+{declared} = Benchmark(
     name={name!r},
     load=tables(
         Row,
@@ -83,6 +83,7 @@ def _text(settings: AskSettings, of: Survey, path: Path) -> str:
     first = of.tables[0].path
     return _HEAD.format(
         name=path.stem,
+        declared="BENCHMARK",
         files=", ".join(table.path.name for table in of.tables[:3]),
         data=settings.data,
         file=path.name,

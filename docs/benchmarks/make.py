@@ -1,0 +1,169 @@
+"""Writes a page for each benchmark, and their table, from what they declare: `python docs/benchmarks/make.py`."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Metric, Prompt, Question
+from vqa_client.tables.loading import Tables
+from vqa_client.tasks import registry
+from vqa_client.tasks.listing import declared
+
+HERE = Path(__file__).parent
+OWN_COMMANDS = ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")
+"""Benchmarks with a command of their own, which the README and docs/asking.md show."""
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its file's name."""
+    names = [name for name in declared() if name not in OWN_COMMANDS]
+    made = {name: _benchmark(name) for name in names}
+    return {"README.md": "\n".join(_table(made)), **{f"{name}.md": "\n".join(_page(made[name])) for name in names}}
+
+
+def _benchmark(name: str) -> Benchmark:
+    entry = registry.find(name)
+    return entry.make(entry.settings())
+
+
+def _table(made: dict[str, Benchmark]) -> Iterator[str]:
+    yield "# Benchmarks"
+    yield ""
+    yield "Each is one file of `vqa_client/tasks/`. This table and the pages are made from these files by"
+    yield "`python docs/benchmarks/make.py`."
+    yield ""
+    yield "| benchmark | what it asks | headline | forms of the data |"
+    yield "|---|---|---|---|"
+    for name, benchmark in made.items():
+        title = declared()[name].title.partition(": ")[2] or declared()[name].title
+        description = benchmark.description()
+        headline = (description.leading_total or description.headline).replace("_", " ")
+        forms = ", ".join(dict.fromkeys(_kind(form) for form in _forms(benchmark)))
+        yield f"| [`{name}`]({name}.md) | {title} | {headline} | {forms} |"
+    yield ""
+
+
+def _page(benchmark: Benchmark) -> Iterator[str]:
+    module = inspect.getmodule(_module(benchmark))
+    title, _, about = inspect.cleandoc(str(module.__doc__ if module else "")).partition("\n")
+    yield f"# {title.rstrip('.')}"
+    yield ""
+    yield f"    vqa-client run {benchmark.name} --data FOLDER -o results --base_url http://localhost:8000/v1"
+    yield ""
+    yield about.strip()
+    yield ""
+    yield "## Data"
+    yield ""
+    yield "| files below `--data` | columns that are called otherwise | where it is | licence |"
+    yield "|---|---|---|---|"
+    for form in _forms(benchmark):
+        files = " and ".join(f"`{glob}`" for glob in ([form.files] if isinstance(form.files, str) else form.files))
+        columns = ", ".join(f"{field} in {_column(column)}" for field, column in form.columns.items()) or "-"
+        home, licence = (form.home.address, form.home.licence) if form.home else ("-", "-")
+        yield f"| {files} | {columns} | {_address(home)} | {licence} |"
+    yield ""
+    yield "## What is asked"
+    yield ""
+    prompt = benchmark.prompt if isinstance(benchmark.prompt, Prompt) else Prompt(benchmark.prompt)
+    yield from _prompt("ours", prompt)
+    for name, form in benchmark.prompt_forms.items():
+        yield from _prompt(f"`--prompt_form {name}`", form)
+    yield ""
+    yield "## What is reported"
+    yield ""
+    yield "| figure | what it says |"
+    yield "|---|---|"
+    for metric in benchmark.metrics:
+        yield f"| {_name(metric, benchmark)} | {metric.says or '-'} |"
+    for total in benchmark.totals:
+        of = f" (under {', '.join(total.on)})" if total.on else ""
+        points = f" (points of {total.most:g})" if total.most > 1 else ""
+        lead = " **(headline)**" if total.name == benchmark.headline else ""
+        yield f"| total `{total.name}`{lead}{points} | {total.says or '-'}{of} |"
+    if benchmark.breakdowns:
+        fields = (each if isinstance(each, str) else each.field for each in benchmark.breakdowns)
+        yield ""
+        yield f"Broken down by {', '.join(f'`{field}`' for field in fields)}."
+    if benchmark.submission:
+        yield ""
+        yield "`--submission` writes the file that its test server takes."
+    if benchmark.pages:
+        yield ""
+        yield "`--pages evidence|all|retrieved:K` asks with other pages of the document, `--dpi` draws PDF pages finer."
+    yield ""
+
+
+def _module(benchmark: Benchmark) -> type:
+    return benchmark.load.row if isinstance(benchmark.load, Tables) else type(benchmark)
+
+
+def _name(metric: Metric, benchmark: Benchmark) -> str:
+    leads = metric is benchmark.headline_metric and not benchmark.description().leading_total
+    return f"`{metric.name}`" + (" **(headline)**" if leads else "")
+
+
+def _prompt(name: str, prompt: Prompt) -> Iterator[str]:
+    yield (
+        f"{name}, images {_PLACES[prompt.images]}"
+        + (f", at most {prompt.max_tokens} tokens" * bool(prompt.max_tokens))
+        + ":"
+    )
+    yield ""
+    yield from (f"    {line}" for line in _words(prompt).splitlines() or [""])
+    yield ""
+
+
+def _words(prompt: Prompt) -> str:
+    """The template, or what a function of the question makes of two choices."""
+    if isinstance(prompt.text, str):
+        return prompt.text
+    sample = Question(id="", text="{question}", choices={"A": "{choice}", "B": "{choice}"}, references=("A",))
+    try:
+        made = prompt.text(sample)
+    except Exception:
+        return "(depends on the row)"
+    return made if isinstance(made, str) else "".join(part for part in made if isinstance(part, str))
+
+
+_PLACES = {"first": "first", "last": "last", "marked": "where the words put them"}
+
+
+def _forms(benchmark: Benchmark) -> tuple[Form, ...]:
+    return benchmark.load.forms if isinstance(benchmark.load, Tables) else ()
+
+
+def _kind(form: Form) -> str:
+    first = form.files if isinstance(form.files, str) else form.files[0]
+    return {".parquet": "Parquet", ".tsv": "TSV", ".jsonl": "JSON Lines", ".json": "JSON", ".csv": "CSV"}.get(
+        Path(first).suffix, first
+    )
+
+
+def _column(column: str | Columns | Beside) -> str:
+    if isinstance(column, Beside):
+        return f"`{column.template}` beside the file"
+    return ", ".join(f"`{name}`" for name in column.names) if isinstance(column, Columns) else f"`{column}`"
+
+
+def _address(home: str) -> str:
+    return f"`--data {home}`" if home.startswith("hf://") else home
+
+
+def main() -> int:
+    """Write all pages; with --check, only say which are not as they would be written."""
+    stale = [name for name, text in pages().items() if not _is_up_to_date(HERE / name, text)]
+    if "--check" in sys.argv:
+        sys.stdout.writelines(f"{name} is not up to date\n" for name in stale)
+        return 1 if stale else 0
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _is_up_to_date(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
