@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 import httpx2
 from msgspec import Struct
 
-from vqa_client.client.check.before import check_before
-from vqa_client.client.file_limit import affordable_workers
+from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
-from vqa_client.client.session import Session, named_model, open_session
+from vqa_client.client.session import Session, affordable_workers, named_model, open_session
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces

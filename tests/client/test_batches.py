@@ -13,9 +13,9 @@ import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from tests.runs.sample import Sample
+from vqa_client.client.batching import BatchGate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed
@@ -54,7 +54,7 @@ class Batches:
     def client(self, *, max_retries: int = 2) -> ChatClient:
         base = httpx2.URL("http://server/v1")
         route = Route(Endpoint(base, httpx2.MockTransport(self.handle), headers_for(base, None)))
-        route.flight = Flight()
+        route.gate = BatchGate()
         return ChatClient(
             Routes([route], outage=Outage(_never)),
             ModelSettings(model_name="m", max_tokens=9, temperature=0.0, timeout=5.0),
@@ -109,14 +109,14 @@ async def test_requests_with_other_fields_are_never_in_one_batch() -> None:
 async def test_what_answers_in_batches_is_known_by_its_header(
     kind: str, together: bool, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Flight] = []
+    made: list[BatchGate] = []
 
-    class Counted(Flight):
+    class Counted(BatchGate):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr("vqa_client.client.servers.Flight", Counted)
+    monkeypatch.setattr("vqa_client.client.servers.BatchGate", Counted)
     of = Sample(tmp_path, 4)
     server = fault_server(oracle(of.replies()), kind=kind)
     (report,) = await vqa_client.arun(of.settings(server.base_url))

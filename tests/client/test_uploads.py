@@ -18,8 +18,8 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, blind, delay, error, first_n, knows_uuids, question_id, reads_files, when
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import Session, open_session
+from vqa_client.client.uploading.choose import name_suffix
 from vqa_client.client.uploading.uploads import ENOUGH_MISSES
-from vqa_client.client.uploading.ways import name_suffix
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings

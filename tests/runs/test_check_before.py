@@ -16,7 +16,7 @@ from tests.fakes.words import answer, at, blind, body_of, error, hang, only_mode
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
-from vqa_client.client.check.sight import CODE_PROMPT, PROMPT
+from vqa_client.client.probing.sight import CODE_PROMPT, PROMPT
 from vqa_client.errors import IdentityError, ServerUnusable
 
 CHECKS = (PROMPT, CODE_PROMPT)
@@ -65,7 +65,7 @@ async def test_a_server_that_was_seen_to_see_is_not_doubted_for_its_few_tokens(
 async def test_a_check_that_is_not_answered_takes_no_longer_than_a_question_may_and_is_told(
     tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.check.before.LATE_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.check.preflight.LATE_S", 0.05)
     of, notes = Sample(tmp_path, 4), Notes()
     server = fault_server(apart(hang(), oracle(of.replies())))
     (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, timeout=0.5), progress=notes)

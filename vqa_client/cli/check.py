@@ -11,7 +11,7 @@ from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import new_console, printed
 from vqa_client.cli.text import count, safe
 from vqa_client.client.check.examine import examine
-from vqa_client.client.check.findings import Checked, Finding, fingerprint
+from vqa_client.client.probing.findings import Checked, Finding, fingerprint
 from vqa_client.client.session import open_session
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable

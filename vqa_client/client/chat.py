@@ -11,11 +11,10 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
+from vqa_client.client.batching import BatchGate, BatchSlot
 from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S
-from vqa_client.client.doubts import Doubts
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE
-from vqa_client.client.flight import Flight, Seat
 from vqa_client.client.messages import Response
 from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import (
@@ -43,6 +42,47 @@ from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import Completion, Request
+
+TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
+"""Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
+
+
+class Doubts:
+    """Each is noted once."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._named = ""
+        self._renamed = self._sees = False
+
+    def trust_sight(self) -> None:
+        """The server has been seen to see images: token counts are no reason to doubt it."""
+        self._sees = True
+
+    def look_at(self, completion: Completion, request: Request) -> None:
+        """Compare a reply with its request and with the replies before it."""
+        if completion.prompt_tokens is not None and not self._sees and request.images:
+            self._doubt_sight(completion.prompt_tokens, request)
+        if completion.model != self._named and completion.model:
+            self._doubt_model(completion.model)
+
+    def _doubt_sight(self, prompt_tokens: int, request: Request) -> None:
+        """The server counted no more tokens than the text alone may have."""
+        images = request.images
+        characters = sum(len(part) for part in request.parts() if isinstance(part, str))
+        most = TEMPLATE_TOKENS + characters / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
+        if prompt_tokens < most:
+            self._sees = True  # it is asked once
+            shown = f"{len(images)} images" if len(images) > 1 else "an image"
+            self._note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
+
+    def _doubt_model(self, named: str) -> None:
+        """The server may have been changed under the run."""
+        if self._named and not self._renamed:
+            self._renamed = True
+            self._note(f"replies name {named[:80]}, and {self._named[:80]} before: is it still the same model?")
+        self._named = self._named or named
+
 
 PAUSES = {
     "named": "{} asks for a pause of {:.0f} s; all its workers wait",
@@ -122,7 +162,7 @@ class _Asking:
         self._started_s = 0.0
         self._took_s = 0.0
         self._ahead = self._answered_before = 0
-        self._seat: Seat
+        self._slot: BatchSlot
 
     async def complete(self) -> Completion:
         routes, first = self._chat.routes, False
@@ -165,9 +205,9 @@ class _Asking:
     async def _outcome(self, route: Route, template: RequestTemplate) -> Completion | Outcome:
         noticed_s = time.monotonic()
         try:
-            if route.flight is None:
+            if route.gate is None:
                 return await self._attempt(route, template)
-            return await self._in_flight(route, route.flight, template)
+            return await self._in_flight(route, route.gate, template)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             return await self._not_connected(route, error, noticed_s)
         except httpx2.TransportError as error:
@@ -192,10 +232,10 @@ class _Asking:
             return self._answer(route, await self._send(route, template.body(self._request)))
         return await self._with_ways(route, route.uploads, template)
 
-    async def _in_flight(self, route: Route, flight: Flight, template: RequestTemplate) -> Completion:
+    async def _in_flight(self, route: Route, gate: BatchGate, template: RequestTemplate) -> Completion:
         """One attempt at a server that answers in batches, with none but its like in flight, or with none at all."""
         kind = template, msgspec.json.encode(self._request.parameters)
-        async with flight.seat(kind, alone=self._suspected) as self._seat:
+        async with gate.slot(kind, alone=self._suspected) as self._slot:
             if route.lost:
                 raise _Moved
             return await self._attempt(route, template)
@@ -294,7 +334,7 @@ class _Asking:
 
     def _failed_in_company(self, route: Route, http_status: int) -> bool:
         """Whether the failure may be another question's of the same batch: then this one is asked again, alone."""
-        if route.flight is None or self._seat.alone or http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        if route.gate is None or self._slot.alone or http_status != HTTPStatus.INTERNAL_SERVER_ERROR:
             return False
         self._suspected = True
         return True

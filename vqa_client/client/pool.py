@@ -1,17 +1,148 @@
-"""httpx2's own pool, for --engine httpx2 and for proxies, with the limits of the direct one."""
+"""httpx2's own pool, for --engine httpx2 and for proxies, kept to the rules and limits of the direct one.
+
+httpx2 reads what follows a reply as the next question's, and charges a question for a connection that the server had
+closed before it.
+"""
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+import httpcore2
+import httptools
 import httpx2
 
 from vqa_client.client.coding import read_whole
+from vqa_client.client.connection import is_stray
 from vqa_client.client.direct import connect_limit_s
 from vqa_client.client.reply_room import ReplyRoom
-from vqa_client.client.stock import StockTransport
 from vqa_client.client.url import without_secrets
+
+
+class Closed(httpcore2.ReadError):
+    """The server closed a connection that had carried replies, before any byte of this one."""
+
+
+class StockTransport(httpx2.AsyncHTTPTransport):
+    """Closes a connection on which more came than a reply, and repeats once what a closed one lost."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._network = _Network(self._pool._network_backend)  # noqa: SLF001  (the transport doesn't pass it on)
+        self._pool._network_backend = self._network  # noqa: SLF001
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request; raises httpx2.TransportError."""
+        try:
+            return await self.send_once(request)
+        except httpx2.ReadError as error:
+            if not isinstance(error.__cause__, Closed):
+                raise
+        self._network.age += 1  # the others may be no better
+        return await self.send_once(request)
+
+    async def send_once(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request that may be sent again: it stays as it is."""
+        return await super().handle_async_request(request)
+
+
+class _Network(httpcore2.AsyncNetworkBackend):
+    """Opens watched streams; those of an earlier `age` are not used again, none where replies don't come `once`."""
+
+    def __init__(self, network: httpcore2.AsyncNetworkBackend) -> None:
+        self._network = network
+        self.age = 0
+        self.once = True
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        stream = await self._network.connect_tcp(host, port, timeout, local_address, socket_options)
+        return _Stream(stream, self)
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._network.connect_unix_socket(path, timeout, socket_options), self)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
+
+
+class _Stream(httpcore2.AsyncNetworkStream):
+    """A connection that knows where a reply ends."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream, network: _Network) -> None:
+        self._stream = stream
+        self._network = network
+        self._age = network.age
+        self._replies = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(lenient_chunked_length=True)
+        self._silent = True
+        self._whole = False
+        self._chunked = False
+        self._spoilt = False
+
+    def on_message_begin(self) -> None:
+        self._spoilt = self._whole
+
+    def on_chunk_header(self) -> None:
+        self._chunked = True
+
+    def on_message_complete(self) -> None:
+        self._network.once = self._network.once and not self._whole
+        self._whole = self._parser.get_status_code() >= 200
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        try:
+            data = await self._stream.read(max_bytes, timeout)
+        except httpcore2.ReadError as error:
+            if self._replies and self._silent:
+                raise Closed(str(error)) from error
+            raise
+        if self._replies and self._silent and (not data or is_stray(data)):
+            raise Closed("the server closed the connection without a reply")
+        self._silent = False
+        self._spoilt = self._spoilt or self._whole
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._spoilt = True
+        if self._whole and data.endswith(b"\r\n\r\n\r\n" if self._chunked else b"\r\n"):
+            self._spoilt = True  # the parser passes over an empty line, and h11 does not
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if self._whole:
+            self._replies += 1
+            self._begin()
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._network)
+
+    def get_extra_info(self, info: str) -> Any:
+        """What httpcore asks of an idle connection: one that is readable has something on it that nobody asked for."""
+        if info == "is_readable" and (self._spoilt or self._age < self._network.age or not self._network.once):
+            return True
+        return self._stream.get_extra_info(info)
+
 
 STEP = 0.5
 """Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""

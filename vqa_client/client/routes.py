@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import httpx2
 
-from vqa_client.client.check.short import ShortCheck
+from vqa_client.client.batching import BatchGate
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage, Pause, Window
+from vqa_client.client.probing.short import ShortCheck
 from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets
@@ -29,7 +29,7 @@ class Route:
     def __init__(self, endpoint: Endpoint, uploads: Uploads | None = None) -> None:
         self.endpoint = endpoint
         self.uploads = uploads
-        self.flight: Flight | None = None
+        self.gate: BatchGate | None = None
         self.pause = Pause()
         self.window = Window()
         self.given = self.answered = self.faults = self.at_work = 0

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import httpx2
 from msgspec.structs import replace
 
+from vqa_client.client.batching import BatchGate
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
-from vqa_client.client.flight import Flight
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.reply_room import ReplyRoom
@@ -93,9 +93,9 @@ async def open_routes(
     """Routes to all servers, alike as far as small questions show; raises ServerUnusable where they are not."""
     routes = {Route(one.endpoint): one for one in found}
     for route, one in routes.items():
-        route.flight = Flight() if one.served.in_batches else None
+        route.gate = BatchGate() if one.served.in_batches else None
     if (settings.image_uuid != "off" or settings.file_urls) and not settings.dry_run:
-        from vqa_client.client.uploading.ways import (
+        from vqa_client.client.uploading.choose import (
             ways_of,  # draws on the checks, as what follows: most runs do without
         )
 
@@ -110,7 +110,7 @@ async def open_routes(
 
         yield Routes(tuple(routes), outage=Outage(back))
         return
-    from vqa_client.client.several.opened import several_routes
+    from vqa_client.client.several.open import several_routes
 
     async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
         yield all_routes

@@ -19,7 +19,7 @@ async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop
     choosing = plan.task.choosing
     if choosing is None:
         return session.chat
-    from vqa_client.client.choosing.asker import choosing_client  # draws on the checks, and most runs do without
+    from vqa_client.client.constrained.forms import choosing_client  # draws on the checks, and most runs do without
 
     chat = session.choosing.get(choosing) or await unless(stop, choosing_client(session.chat, choosing, note))
     if chat is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vqa_client.client.routes import Routes
-from vqa_client.client.watching.unsent import unsent_sockets
+from vqa_client.client.watching.server_memory import unsent_sockets
 
 TICK_S = 0.025
 TICKS_A_LOOK = 10

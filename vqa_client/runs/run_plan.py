@@ -9,7 +9,7 @@ import anyio.to_thread
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.check.before import identity_of
+from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable, UsageError

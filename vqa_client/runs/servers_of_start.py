@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vqa_client.client.session import Session
-from vqa_client.client.watching.answered_by import AnsweredBy
-from vqa_client.client.watching.metrics import MetricsReader
+from vqa_client.client.watching.metrics import AnsweredBy, MetricsReader
 from vqa_client.client.watching.server_memory import ask_memory_bytes
 from vqa_client.settings.run import RunSettings
 

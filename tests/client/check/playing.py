@@ -12,10 +12,10 @@ from tests.fakes.received import Received
 from tests.fakes.replies import answer
 from tests.fakes.seeing import needs_image_seen
 from vqa_client.client.check.examine import examine
-from vqa_client.client.check.findings import Checked, Finding
-from vqa_client.client.check.replies import Reply, heard
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.probing.findings import Checked, Finding
+from vqa_client.client.probing.replies import Reply, heard
 from vqa_client.client.url import candidates
 from vqa_client.model_config import ModelSettings
 

@@ -15,8 +15,8 @@ from vqa_client.client.check.addresses import (
     other_form,
     try_connections,
 )
-from vqa_client.client.check.findings import Finding
-from vqa_client.client.check.identity import Evidence, found_identity, kind_of
+from vqa_client.client.probing.findings import Finding
+from vqa_client.client.probing.identity import Evidence, found_identity, kind_of
 
 
 def found(name: str, *, model: str = "m", max_tokens: int = 64, **evidence: Any) -> Finding:

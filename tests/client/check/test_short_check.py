@@ -7,10 +7,10 @@ import pytest
 from tests.client.check.playing import endpoint_playing, model, seeing
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, blind, error
-from vqa_client.client.check.findings import Fingerprint
-from vqa_client.client.check.short import ShortCheck, short_check
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probing.short import ShortCheck, short_check
 from vqa_client.client.url import candidates
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from vqa_client.client.check.features import found_reasoning
-from vqa_client.client.check.identity import Evidence, cards_of, context_length, kind_of, loaded_model
 from vqa_client.client.check.image_limit import found_image_limit
-from vqa_client.client.check.parameters import PARAMETERS, effect_of, found_parameters
-from vqa_client.client.check.replies import Reply, heard
-from vqa_client.client.check.sight import found_sight
+from vqa_client.client.probing.features import found_reasoning
+from vqa_client.client.probing.identity import Evidence, cards_of, context_length, kind_of, loaded_model
+from vqa_client.client.probing.parameters import PARAMETERS, effect_of, found_parameters
+from vqa_client.client.probing.replies import Reply, heard
+from vqa_client.client.probing.sight import found_sight
 
 WIRE = Path(__file__).parents[4] / "shared" / "data" / "wire"
 SERVERS = ("vllm", "mlx-vlm", "llamacpp")

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Awaitable, Callable
 
-from vqa_client.client.check.asks import Ask, Picture
-from vqa_client.client.check.findings import Finding, Sight
-from vqa_client.client.check.pictures import sentence, square
-from vqa_client.client.check.replies import Reply
-from vqa_client.client.check.sight import PROMPT, SHOWN
+from vqa_client.client.probing.asks import Ask, Picture, sentence, square
+from vqa_client.client.probing.findings import Finding, Sight
+from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.sight import PROMPT, SHOWN
 
 LADDER = (64, 16, 4, 2)
 SIDE_PX = 64

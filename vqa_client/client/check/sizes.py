@@ -4,11 +4,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 
-from vqa_client.client.check.asks import Ask, Picture
-from vqa_client.client.check.findings import Finding
-from vqa_client.client.check.pictures import square
-from vqa_client.client.check.replies import Reply
-from vqa_client.client.check.sight import PROMPT, SHOWN
+from vqa_client.client.probing.asks import Ask, Picture, square
+from vqa_client.client.probing.findings import Finding
+from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.sight import PROMPT, SHOWN
 
 SIDES_PX = (256, 512, 1024, 2048)
 SHRUNK = 1.5

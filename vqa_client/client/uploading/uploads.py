@@ -7,8 +7,14 @@ from typing import Self
 from msgspec import Struct
 
 from vqa_client.client.body import Part, by_address, by_bytes, by_name
-from vqa_client.client.uploading.file_address import changed, file_address, state_of, unchanged_state
-from vqa_client.client.uploading.file_proof import FileProof, not_allowed
+from vqa_client.client.uploading.file_proof import (
+    FileProof,
+    changed,
+    file_address,
+    not_allowed,
+    state_of,
+    unchanged_state,
+)
 from vqa_client.client.uploading.held_images import HeldImages
 from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState

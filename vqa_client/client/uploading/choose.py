@@ -8,13 +8,12 @@ from collections.abc import Callable
 import msgspec
 
 from vqa_client.client.body import EncodedPieces
-from vqa_client.client.check.asker import Asker
-from vqa_client.client.check.asks import Ask, Picture
-from vqa_client.client.check.features import found_uuid, uuid_asks
-from vqa_client.client.check.pictures import square
-from vqa_client.client.check.sight import PROMPT
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
+from vqa_client.client.probing.asker import Asker
+from vqa_client.client.probing.asks import Ask, Picture, square
+from vqa_client.client.probing.features import found_uuid, uuid_asks
+from vqa_client.client.probing.sight import PROMPT
 from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.client.uploading.held_images import HeldImages
 from vqa_client.client.uploading.uploads import Uploads

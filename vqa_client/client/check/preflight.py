@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.client.check.findings import Sight
-from vqa_client.client.check.short import TIMEOUT_S, ShortCheck, short_check
+from vqa_client.client.probing.findings import Sight
+from vqa_client.client.probing.short import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable
 

@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.check.asks import Ask
-from vqa_client.client.check.findings import PARAMETER, Finding
-from vqa_client.client.check.replies import Reply
-from vqa_client.client.check.sight import colour_asks
+from vqa_client.client.probing.asks import Ask
+from vqa_client.client.probing.findings import PARAMETER, Finding
+from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.sight import colour_asks
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]
 UNLIKELY = ("zebra", "quartz")

@@ -8,8 +8,8 @@ from typing import Final
 import httpx2
 import msgspec
 
-from vqa_client.client.check.replies import json_object
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
+from vqa_client.client.probing.replies import json_object
 
 BEFORE: Final = ("", " ", "\n", "(")
 """What may stand before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""

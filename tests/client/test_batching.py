@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.flight import Flight
+from vqa_client.client.batching import BatchGate
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(0, 3)), max_size=24))
 def test_never_do_two_kinds_fly_together_and_everyone_flies(plans: list[tuple[str, bool, int]]) -> None:
     async def main() -> None:
-        flight, flying, flown = Flight(), [], []
+        gate, flying, flown = BatchGate(), [], []
 
         async def fly(kind: str, alone: bool, turns: int) -> None:
-            async with flight.seat(kind, alone=alone):
+            async with gate.slot(kind, alone=alone):
                 flying.append((kind, alone))
                 for _ in range(turns + 1):
                     assert len({each for each, _ in flying}) == 1
@@ -27,20 +27,20 @@ def test_never_do_two_kinds_fly_together_and_everyone_flies(plans: list[tuple[st
 
         await asyncio.gather(*(fly(*plan) for plan in plans))
         assert sorted(flown) == sorted(kind for kind, _, _ in plans)
-        assert flight.flying == 0
+        assert gate.flying == 0
 
     asyncio.run(main())
 
 
 async def test_who_waits_is_not_overtaken_by_those_who_could_fly_at_once() -> None:
-    flight, order = Flight(), []
+    gate, order = BatchGate(), []
 
     async def fly(kind: str) -> None:
-        async with flight.seat(kind):
+        async with gate.slot(kind):
             order.append(kind)
             await asyncio.sleep(0)
 
-    async with flight.seat("a"):
+    async with gate.slot("a"):
         waiting = [asyncio.create_task(fly(kind)) for kind in ("b", "a", "b")]
         await asyncio.sleep(0.01)
         assert order == []
@@ -49,26 +49,26 @@ async def test_who_waits_is_not_overtaken_by_those_who_could_fly_at_once() -> No
 
 
 async def test_a_seat_knows_whether_it_had_company() -> None:
-    flight = Flight()
-    async with flight.seat("a") as first:
+    gate = BatchGate()
+    async with gate.slot("a") as first:
         assert first.alone
-        async with flight.seat("a") as second:
+        async with gate.slot("a") as second:
             assert not second.alone
         assert not first.alone
-    async with flight.seat("a") as third:
+    async with gate.slot("a") as third:
         assert third.alone
 
 
 @pytest.mark.parametrize("gone", [0, 1, 2])
 async def test_who_goes_away_while_waiting_holds_nobody_up(gone: int) -> None:
-    flight = Flight()
+    gate = BatchGate()
     flown: list[int] = []
 
     async def fly(number: int) -> None:
-        async with flight.seat(number):
+        async with gate.slot(number):
             flown.append(number)
 
-    async with flight.seat("first"):
+    async with gate.slot("first"):
         waiting: list[asyncio.Task[Any]] = [asyncio.create_task(fly(number)) for number in range(3)]
         await asyncio.sleep(0)
         await asyncio.sleep(0)

@@ -10,21 +10,23 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from vqa_client.client.check.asker import Asker
-from vqa_client.client.check.asks import MOST_TOKENS, Ask
-from vqa_client.client.check.features import found_reasoning
-from vqa_client.client.check.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
-from vqa_client.client.check.replies import Reply
-from vqa_client.client.check.sight import colour_asks
-from vqa_client.client.choosing.token_ids import ids_of_labels
+from vqa_client.client.chat import ChatClient
+from vqa_client.client.constrained.token_ids import ids_of_labels
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.probing.asker import Asker
+from vqa_client.client.probing.asks import MOST_TOKENS, Ask
+from vqa_client.client.probing.features import found_reasoning
+from vqa_client.client.probing.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
+from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.scoring.choices.constrained import constrained
 from vqa_client.scoring.choices.logprob import label_probabilities, thinks
-from vqa_client.types import Choosing
+from vqa_client.types import Choosing, Completion, Request
 
 TOP_LOGPROBS: Final = (20, 5)
 """What vLLM, mlx-vlm and OpenAI tell at most, and what is left at services that refuse as many."""
@@ -174,3 +176,26 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
             told = f"it takes {form.name}, and {without_secrets(endpoints[0].base)} {first.name}"
             raise _unusable(endpoint, choosing, told, "serve the same model by the same server everywhere")
     return first
+
+
+class ChoosingClient:
+    """Asks through a client with the fields of the form that its servers honour."""
+
+    def __init__(self, chat: ChatClient, form: ChoiceForm, choosing: Choosing) -> None:
+        self.form = form
+        self._chat = chat
+        self._one_token = choosing.mode == "logprob"
+
+    async def complete(self, request: Request) -> Completion:
+        """As the client itself; a reply of the one token that was asked for is whole, and ends at no limit."""
+        completion = await self._chat.complete(replace(request, parameters={**request.parameters, **self.form.fields}))
+        cut = completion.finish_reason == "length"
+        return replace(completion, finish_reason=None) if cut and self._one_token else completion
+
+
+async def choosing_client(chat: ChatClient, choosing: Choosing, note: Callable[[str], None]) -> ChoosingClient:
+    """Find out the servers' form first; raises ServerUnusable where they have none, or none in common."""
+    routes = [route for route in chat.routes.all if not route.lost]
+    form = await common_form([route.endpoint for route in routes], chat.model, choosing)
+    note(f"--choice_mode {choosing.mode}: asked by {form.name}")
+    return ChoosingClient(chat, form, choosing)

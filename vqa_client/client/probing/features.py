@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from vqa_client.client.check.asks import Ask, Picture
-from vqa_client.client.check.findings import Finding
-from vqa_client.client.check.pictures import square
-from vqa_client.client.check.replies import Reply
-from vqa_client.client.check.sight import PROMPT, SHOWN
+from vqa_client.client.probing.asks import Ask, Picture, square
+from vqa_client.client.probing.findings import Finding
+from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.sight import PROMPT, SHOWN
 
 REASONING_FIELDS = ("reasoning", "reasoning_content")
 _MARKS = ("<think>", "</think>")

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 
-class Seat:
+class BatchSlot:
     """A request's place in flight."""
 
-    def __init__(self, flight: "Flight") -> None:
-        self._flight = flight
-        self._entered_alone = not flight.flying
-        self._meetings = flight.meetings
+    def __init__(self, gate: "BatchGate") -> None:
+        self._gate = gate
+        self._entered_alone = not gate.flying
+        self._meetings = gate.meetings
         self._left_alone: bool | None = None
 
     @property
@@ -23,14 +23,14 @@ class Seat:
         """Whether nothing else was in flight from when this was taken until it was left, or until now."""
         if self._left_alone is not None:
             return self._left_alone
-        return self._entered_alone and self._meetings == self._flight.meetings
+        return self._entered_alone and self._meetings == self._gate.meetings
 
     def leave(self) -> None:
-        """What comes from now on is no company any more."""
+        """Later requests no longer share this one's batch."""
         self._left_alone = self.alone
 
 
-class Flight:
+class BatchGate:
     """Lets requests of one kind fly together, each kind in its turn; nobody overtakes who waits.
 
     `flying` are in flight; `meetings` counts the requests that found another one in flight.
@@ -44,7 +44,7 @@ class Flight:
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def seat(self, kind: Hashable, *, alone: bool = False) -> AsyncIterator[Seat]:
+    async def slot(self, kind: Hashable, *, alone: bool = False) -> AsyncIterator[BatchSlot]:
         """Wait until requests of other kinds are answered, with `alone` all others, and take a place."""
         kind, ticket = object() if alone else kind, object()
         async with self._changed:
@@ -57,12 +57,12 @@ class Flight:
                 self._queue.remove(ticket)
                 self._changed.notify_all()
             self.meetings += self.flying > 0
-            seat = Seat(self)
+            slot = BatchSlot(self)
             self.flying, self._kind = self.flying + 1, kind
         try:
-            yield seat
+            yield slot
         finally:
-            seat.leave()
+            slot.leave()
             self.flying -= 1
             async with self._changed:
                 self._changed.notify_all()

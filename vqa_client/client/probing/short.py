@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from vqa_client.client.check.asker import Asker
-from vqa_client.client.check.findings import Fingerprint
-from vqa_client.client.check.identity import Evidence, cards_of, kind_of
-from vqa_client.client.check.sight import bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.probing.asker import Asker
+from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probing.identity import Evidence, cards_of, kind_of
+from vqa_client.client.probing.sight import bare_ask, code_ask, colour_asks, sight_of
 from vqa_client.model_config import ModelSettings
 
 TIMEOUT_S = 60.0
