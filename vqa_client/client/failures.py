@@ -24,6 +24,7 @@ CODE_KEYS = frozenset(
     | {"blockreason", "block_reason", "error_code", "errorcode", "err_code", "statuscode", "status_code", "status_msg"}
 )
 DEEPEST, READ_ITEMS = 8, 50
+_FLAGS = re.IGNORECASE | re.MULTILINE
 _LEAD = re.compile(r"(?:\s|:[^\n]*\n)+")
 """Blank lines, and comments as in a stream of events, by which gateways keep a connection alive."""
 
@@ -69,49 +70,46 @@ SPEAKING = frozenset({200, 400, 413, 422, 500, 501})
 FILTERING = SPEAKING | {403, 451}
 REFUSING = frozenset({200, 400, 402, 403, 404, 422})
 """Gateways say any of these of a key, a model or an empty account."""
-WORDS: tuple[tuple[frozenset[int], re.Pattern[str], Verdict], ...] = tuple(
-    (statuses, re.compile(pattern, re.IGNORECASE | re.MULTILINE), verdict)
-    for statuses, pattern, verdict in (
-        (SPEAKING, r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)", _LOWER_MAX_TOKENS),
-        (SPEAKING, r"output reservation", _LOWER_MAX_TOKENS),
-        (SPEAKING, r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
-        (SPEAKING, r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
-        (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
-        (SPEAKING, r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
-        (SPEAKING, r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
-        (SPEAKING, r"(failed|unable|can(no|')t|could(n't| not)) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
-        (SPEAKING, r"image file is truncated|(invalid|unsupported) image", _BAD_IMAGE),
-        (SPEAKING, r"image (format|type) (is )?not supported", _BAD_IMAGE),
-        (SPEAKING, r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
-        (SPEAKING, r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
-        (SPEAKING, r"failed to load model", _NO_MODEL),
-        (SPEAKING, r"local files without|file:// urls are not allowed", _NO_FILES),
-        (SPEAKING, r"unsupported response_format|no metal back-?end", _NO_FORMAT),
-        (SPEAKING, r"failed to parse messages", Verdict("rejected")),
-        (frozenset({503}), r"loading model|model (is )?((still|currently) )?(being )?load(ing|ed)\b", _LOADING),
-        (frozenset({503}), r"not (yet )?ready", _LOADING),
-        (FILTERING, r"^(\w*content_?(filter|policy)\w*|responsible_?ai\w*|\w*data_?inspection_?failed)$", _FILTERED),
-        (FILTERING, r"^(\w*sensitive_?content\w*|\w*moderation(_blocked)?|\w*guardrail\w*|invalid_prompt)$", _FILTERED),
-        (FILTERING, r"^((image_|output_)?safety|prohibited_content|blocklist|spii|recitation)$", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"content[ _-]?(filter|management polic|moderation|polic)", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"(inappropriate|prohibited|sensitive|unsafe|harmful)[ _]content", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"(safety|moderation) (system|filter|check)|敏感|不安全|违规内容", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"(flagged|blocked|violat).*(polic|guideline|safety|moderat|guardrail)", _FILTERED),
-        (FILTERING, _OF_A_PROMPT + r"moderation.*flagged|content exists risk|blocked output", _FILTERED),
-        (REFUSING, r"(incorrect|invalid|missing|expired|wrong|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
-        (REFUSING, r"api[ _-]?key.{0,30} (invalid|incorrect|expired|missing|required|revoked|not )", _NO_KEY),
-        (REFUSING, r"invalid_api_key|api_key_invalid|^(unauthenticated|unauthorized)|authentication", _NO_KEY),
-        (REFUSING | {429}, r"insufficient[ _](balance|credit|fund|quota)|credit balance|余额不足|欠费", _NO_CREDITS),
-        (REFUSING, r"not enough (balance|credit|fund)|out of credits|payment required|billing|arrear", _NO_CREDITS),
-        (REFUSING, r"model[^.\n]* (does not exist|(was |is )?not (found|available|served|a valid model))", _NO_MODEL),
-        (REFUSING, r"(no such|unknown|invalid|unrecognized) model\b|model_not_found", _NO_MODEL),
-    )
+WORDS: tuple[tuple[frozenset[int], str, Verdict], ...] = (
+    (SPEAKING, r"max_(completion_)?tokens\W?=?\W?\d* (cannot be greater|is too large)", _LOWER_MAX_TOKENS),
+    (SPEAKING, r"output reservation", _LOWER_MAX_TOKENS),
+    (SPEAKING, r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
+    (SPEAKING, r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
+    (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
+    (SPEAKING, r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
+    (SPEAKING, r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
+    (SPEAKING, r"(failed|unable|can(no|')t|could(n't| not)) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
+    (SPEAKING, r"image file is truncated|(invalid|unsupported) image", _BAD_IMAGE),
+    (SPEAKING, r"image (format|type) (is )?not supported", _BAD_IMAGE),
+    (SPEAKING, r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
+    (SPEAKING, r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
+    (SPEAKING, r"failed to load model", _NO_MODEL),
+    (SPEAKING, r"local files without|file:// urls are not allowed", _NO_FILES),
+    (SPEAKING, r"unsupported response_format|no metal back-?end", _NO_FORMAT),
+    (SPEAKING, r"failed to parse messages", Verdict("rejected")),
+    (frozenset({503}), r"loading model|model (is )?((still|currently) )?(being )?load(ing|ed)\b", _LOADING),
+    (frozenset({503}), r"not (yet )?ready", _LOADING),
+    (FILTERING, r"^(\w*content_?(filter|policy)\w*|responsible_?ai\w*|\w*data_?inspection_?failed)$", _FILTERED),
+    (FILTERING, r"^(\w*sensitive_?content\w*|\w*moderation(_blocked)?|\w*guardrail\w*|invalid_prompt)$", _FILTERED),
+    (FILTERING, r"^((image_|output_)?safety|prohibited_content|blocklist|spii|recitation)$", _FILTERED),
+    (FILTERING, _OF_A_PROMPT + r"content[ _-]?(filter|management polic|moderation|polic)", _FILTERED),
+    (FILTERING, _OF_A_PROMPT + r"(inappropriate|prohibited|sensitive|unsafe|harmful)[ _]content", _FILTERED),
+    (FILTERING, _OF_A_PROMPT + r"(safety|moderation) (system|filter|check)|敏感|不安全|违规内容", _FILTERED),
+    (FILTERING, _OF_A_PROMPT + r"(flagged|blocked|violat).*(polic|guideline|safety|moderat|guardrail)", _FILTERED),
+    (FILTERING, _OF_A_PROMPT + r"moderation.*flagged|content exists risk|blocked output", _FILTERED),
+    (REFUSING, r"(incorrect|invalid|missing|expired|wrong|no) (api[ _-]?key|credentials|access token)", _NO_KEY),
+    (REFUSING, r"api[ _-]?key.{0,30} (invalid|incorrect|expired|missing|required|revoked|not )", _NO_KEY),
+    (REFUSING, r"invalid_api_key|api_key_invalid|^(unauthenticated|unauthorized)|authentication", _NO_KEY),
+    (REFUSING | {429}, r"insufficient[ _](balance|credit|fund|quota)|credit balance|余额不足|欠费", _NO_CREDITS),
+    (REFUSING, r"not enough (balance|credit|fund)|out of credits|payment required|billing|arrear", _NO_CREDITS),
+    (REFUSING, r"model[^.\n]* (does not exist|(was |is )?not (found|available|served|a valid model))", _NO_MODEL),
+    (REFUSING, r"(no such|unknown|invalid|unrecognized) model\b|model_not_found", _NO_MODEL),
 )
 """Words decide before the status does: 500 is what mlx-vlm answers to a broken image and to a format that takes a GPU,
 vLLM to a file that it may not read, llama.cpp to a message without text; repeating it would fail again.
 
 Each code of an error is a line of its own. Only what names the question settles it: too long, too many or bad images,
-and what a filter refused, which is an answer.
+and what a filter refused, which is an answer. The patterns are compiled by the first refusal: most runs have none.
 """
 
 _BUSY = Verdict("server_error", retry=True)
@@ -129,15 +127,12 @@ CODES: dict[int, Verdict] = {
     501: Verdict("rejected"),
     505: Verdict("rejected"),
 }
-STATUS_OF_CODE: tuple[tuple[re.Pattern[str], int], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE | re.MULTILINE), http_status)
-    for pattern, http_status in (
-        (r"^(insufficient_\w+|payment_required|billing\w*)$", 402),
-        (r"^(rate_?limit\w*|resource_?exhausted|too_?many_?requests|throttl\w*)$", 429),
-        (r"^(unauthenticated|unauthorized|invalid_api_key|authentication_error)$", 401),
-        (r"^(permission_?denied|forbidden)$", 403),
-        (r"^\w*not_?found$", 404),
-    )
+STATUS_OF_CODE = (
+    (r"^(insufficient_\w+|payment_required|billing\w*)$", 402),
+    (r"^(rate_?limit\w*|resource_?exhausted|too_?many_?requests|throttl\w*)$", 429),
+    (r"^(unauthenticated|unauthorized|invalid_api_key|authentication_error)$", 401),
+    (r"^(permission_?denied|forbidden)$", 403),
+    (r"^\w*not_?found$", 404),
 )
 """The HTTP status of an error inside a success whose code is a word."""
 
@@ -157,7 +152,7 @@ def judge(http_status: int, words: str, size_bytes: int = 0) -> Verdict:
 
 def _judge(http_status: int, words: str) -> Verdict:
     for statuses, pattern, verdict in WORDS:
-        if http_status in statuses and pattern.search(words):
+        if http_status in statuses and re.search(pattern, words, _FLAGS):
             return verdict
     if http_status in CODES:
         return CODES[http_status]
@@ -201,7 +196,7 @@ def hidden_status(codes: Iterable[str]) -> int:
         if code.isdecimal() and len(code) == 3 and code[0] in "45":
             return int(code)
         for pattern, http_status in STATUS_OF_CODE:
-            if pattern.match(code):
+            if re.match(pattern, code, _FLAGS):
                 return http_status
     return 200
 
