@@ -30,6 +30,8 @@ class Connection(asyncio.Protocol):
         self.idle_since_s = 0.0
         self._drained: asyncio.Future[None] | None = None
         self._arrived = select.poll()
+        self._nobody: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._nobody.cancel()
         self.begin()
 
     def begin(self) -> None:
@@ -49,8 +51,7 @@ class Connection(asyncio.Protocol):
 
     def end(self) -> None:
         """Leave the reply to its asker: the parser's cycle would keep it, and its share of the room, for long."""
-        self.reply = asyncio.get_running_loop().create_future()
-        self.reply.cancel()  # what comes now is for nobody
+        self.reply = self._nobody  # what comes now is for nobody
 
     def _forget(self) -> None:
         self._body: list[bytes] = []
