@@ -76,10 +76,13 @@ class _Job(Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> Hashable:
-        """What jobs have in common that share a session: the model and how its server is reached."""
+        """What jobs have in common that share a session: the model and how its server is reached, as a bare number.
+
+        A traceback that shows local variables shows it too, and an address may contain a key.
+        """
         settings = self.settings
         model = named_model(settings, self.config)
-        return repr((model, settings.base_url, settings.endpoint, settings.shows_images, settings.max_workers))
+        return hash(repr((model, settings.base_url, settings.endpoint, settings.shows_images, settings.max_workers)))
 
 
 def run(
