@@ -144,7 +144,7 @@ def test_aokvqas_scores_are_the_published_ones() -> None:
             question_id="1",
             image="1.jpg",
             options=tuple(case["choices"]),
-            correct_choice_idx=case["correct_choice_idx"],
+            correct_choice_idx=str(case["correct_choice_idx"]),
             direct_answers=tuple(case["direct_answers"]),
             difficult_direct_answer=case["difficult_direct_answer"],
         )
@@ -177,6 +177,19 @@ def test_realworldqas_rule_is_lmms_evals() -> None:
         made = realworldqa.question(row, HERE)
         assert isinstance(made, Question)
         assert metric_of("realworldqa", "lmms_eval").score(case["prediction"], made) == case["expected"], case
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [("2", "Two", 1), ("The left one.", "left one", 1), ("left", "right", 0), ("b", "B", 0)],
+)
+def test_realworldqas_open_answers_are_compared_as_words(answer: str, reference: str, right: float) -> None:
+    row = realworldqa.Row(question="Why?", image="1.png", answer=reference)
+    made = realworldqa.question(row, HERE)
+    assert isinstance(made, Question)
+    if reference == "B":
+        made = replace(made, choices=CHOICES)
+    assert metric_of("realworldqa", "accuracy").score(answer, made) == right
 
 
 @pytest.mark.parametrize(("name", "seed"), [("mmmu", 42), ("mmmu-pro", 42), ("scienceqa", 10)])

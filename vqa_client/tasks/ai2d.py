@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Picture, Place, Prompt, Question, choice, tables
 from vqa_client.scoring.published.choice_readers import lmms_ai2d
-from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
 from vqa_client.tasks.choices import from_zero, labelled, lmms_eval
 
 
@@ -44,7 +44,7 @@ def question(row: Row, place: Place) -> Question:
 
 def on_diagram(row: Diagram, place: Place) -> Iterator[Question]:
     for text, asked in row.questions.items():
-        references = (LABELS[asked.correct_answer],)
+        references = from_zero(str(asked.correct_answer))
         yield _question(asked.question_id, text, row.image, labelled(asked.answer_texts), references)
 
 

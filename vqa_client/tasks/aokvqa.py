@@ -23,15 +23,15 @@ from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.short_answers import in_thirds
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
-from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LABELS, LETTERED, OURS, VLMEVALKIT, ChoiceRow
-from vqa_client.tasks.choices import known, right_text
+from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow
+from vqa_client.tasks.choices import from_zero, right_text
 
 
 class Row(ChoiceRow):
     question_id: str
     image: Picture
     answer: str = ""
-    correct_choice_idx: int | None = None
+    correct_choice_idx: str = ""
     direct_answers: tuple[str, ...] = ()
     difficult_direct_answer: bool = False
 
@@ -39,13 +39,12 @@ class Row(ChoiceRow):
 def question(row: Row, place: Place, *, direct: bool) -> Question | LeftOut:
     if direct and row.difficult_direct_answer:
         return LeftOut("difficult_direct_answer", row.question_id)
-    letter = row.answer if row.correct_choice_idx is None else LABELS[row.correct_choice_idx]
     return Question(
         id=row.question_id,
         text=row.question,
         images=(row.image,),
         choices={} if direct else row.choices(),
-        references=row.direct_answers if direct else known(letter),
+        references=row.direct_answers if direct else from_zero(row.answer or row.correct_choice_idx),
         cluster=row.image,
     )
 

@@ -38,7 +38,7 @@ def question(row: Row, place: Place) -> Question:
         choices=row.choices(),
         references=known(row.answer.strip("()")),
         groups={"task": row.task},
-        cluster=row.images[0],
+        cluster="".join(row.images[:1]),
     )
 
 

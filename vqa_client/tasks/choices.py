@@ -28,7 +28,7 @@ _PLACEHOLDER: Final = re.compile(r"\{(question|choices|hint|letters)\}")
 
 
 class ChoiceRow(Struct, kw_only=True):
-    """A row whose choices are a list, or columns called A, B, ... that "nan" is no text of."""
+    """A row whose choices are a list, or columns called A, B and so on, in which "nan" is an empty cell."""
 
     question: str = ""
     hint: str = ""
@@ -56,7 +56,7 @@ def known(answer: str) -> tuple[str, ...]:
 
 def from_zero(answer: str) -> tuple[str, ...]:
     """The reference of an answer that is a letter, or counts the choices from 0."""
-    return known(LABELS[int(answer)] if answer.isdecimal() else answer)
+    return known(dict(enumerate(LABELS)).get(int(answer), answer) if answer.isdecimal() else answer)
 
 
 def taken_apart(text: str, mark: re.Pattern[str]) -> tuple[str, dict[str, str]]:

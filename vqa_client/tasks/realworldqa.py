@@ -15,6 +15,7 @@ from functools import partial
 from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, tables, verbatim
 from vqa_client.scoring.published.choice_readers import kit, lmms_mcq_abcd
 from vqa_client.scoring.readings import choice_or_short
+from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, known, reading
 from vqa_client.tasks.choices import right, taken_apart, with_choices
@@ -47,8 +48,13 @@ def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOu
     )
 
 
+def same_words(answer: str, question: Question) -> float:
+    said, reference = normalised(answer), normalised(question.references[0])
+    return right(answer, question) if question.choices else float(said == reference)
+
+
 def same(answer: str, question: Question) -> float:
-    """lmms-eval's rule: the letter of A to D, else the same text but for case and stops at the end."""
+    """Score by lmms-eval's rule: the letter of A to D, else the same text but for case and stops at the end."""
     (reference,) = question.references
     if reference.upper() in ("A", "B", "C", "D"):
         return float(lmms_mcq_abcd(answer, {}) == reference.upper())
@@ -71,7 +77,7 @@ def benchmark(options: ChoiceSettings) -> Benchmark:
         },
         parse=choice_or_short,
         metrics=(
-            Metric("accuracy", same, "the choice, or the same word or number"),
+            Metric("accuracy", same_words, "the choice, or the same word or number"),
             Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
             Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
         ),

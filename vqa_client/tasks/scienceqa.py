@@ -35,7 +35,7 @@ class Row(ChoiceRow):
     id: str = ""
     split: str = ""
     subject: str = ""
-    grade: str = "grade0"
+    grade: str = ""
     topic: str = ""
 
 
@@ -43,7 +43,7 @@ def question(row: Row, place: Place, *, images_only: bool) -> Iterator[Question]
     if row.split not in ("", place.split) or (images_only and not row.image):
         return
     context = [*(["has_text"] if row.hint else []), *(["has_image"] if row.image else [])]
-    grade = int(row.grade.removeprefix("grade"))
+    grade = int(row.grade.removeprefix("grade") or 0)
     groups = {"subject": row.subject, "grades": "7-12" if grade > 6 else "1-6" if grade else "", "topic": row.topic}
     yield Question(
         id=row.id or f"{place.file}#{place.number}",

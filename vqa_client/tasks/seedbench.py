@@ -35,7 +35,7 @@ class Row(ChoiceRow):
 def question(row: Row, place: Place) -> Question | LeftOut:
     if row.data_type != "image":
         return LeftOut(row.data_type, row.question_id)
-    kind = row.category or KINDS[row.question_type_id - 1]
+    kind = row.category or dict(enumerate(KINDS, 1)).get(row.question_type_id, f"kind {row.question_type_id}")
     return Question(
         id=row.question_id,
         text=row.question,
@@ -43,7 +43,7 @@ def question(row: Row, place: Place) -> Question | LeftOut:
         choices=row.choices(),
         references=known(row.answer),
         groups={"kind": kind},
-        cluster=row.images[0],
+        cluster="".join(row.images[:1]),
     )
 
 
