@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _IGNORED: Final = frozenset(("\\left", "\\right", "\\,", "\\quad", "\\qquad", "\\displaystyle", "$", "~", "'"))
+_DIGITS: Final = frozenset("0123456789")
 _TIMES: Final = frozenset(("*", "\\times", "\\cdot"))
 _OVER: Final = frozenset(("/", ":", "\\div"))
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
@@ -115,17 +116,19 @@ class _Reader:
         if self._dialect.lenient and self.token == "-":
             self._take()
             return -self._atom()
-        if not (self._dialect.lenient or self.token == "{" or self.token[:1] in "0123456789." or self.token == "\\pi"):
+        if not (
+            self._dialect.lenient or self.token == "{" or self.token[:1] in _DIGITS | {"."} or self.token == "\\pi"
+        ):
             raise NoValueError("an exponent without braces")
         return self._within("}") if self.token == "{" and self._take() else self._atom()
 
     def _atom(self) -> Value:
         token = self._take()
-        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
+        if token[:1] in _DIGITS or (token[:1] == "." and len(token) > 1):
             digits = token.replace(",", "")
             percent = self.token == "\\%" or (self._dialect.lenient and self.token == "%")
             value = float(digits) / (100 if percent and self._take() else 1)
-            return int(digits) if digits.isdigit() and not percent else int(value) if value.is_integer() else value
+            return int(digits) if "." not in digits and not percent else int(value) if value.is_integer() else value
         if token in _PAIRS or (token == "|" and self._dialect.lenient):
             return self._round(token, self._within(_PAIRS.get(token, "|")))
         if token in _FRACTIONS:
@@ -165,7 +168,7 @@ class _Reader:
             return self._within("}")
         if not self._dialect.lenient:
             raise NoValueError("an argument without braces")
-        if self.token.isdigit():
+        if self.token[:1] in _DIGITS and "." not in self.token:
             digit, rest = self.token[0], self.token[1:]
             self._tokens[self._place : self._place + 1] = [digit, rest] if rest else [digit]
         return self._atom()

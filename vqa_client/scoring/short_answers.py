@@ -34,6 +34,11 @@ def equal(answer: str, reference: str) -> float:
     return float(answer == reference)
 
 
+def equal_stripped(answer: str, reference: str) -> float:
+    """1 for the same text but for spaces around the answer, else 0."""
+    return equal(answer.strip(), reference)
+
+
 def relaxed_published(answer: str, reference: str) -> float:
     """The published relaxed rule, to the letter: a number within 5 %, else the same text but for case.
 

@@ -15,6 +15,7 @@ from vqa_client.benchmark import best_of, tables, verbatim
 from vqa_client.scoring.maths import same_maths
 from vqa_client.scoring.numbers import number
 from vqa_client.scoring.published import countbench as rules
+from vqa_client.scoring.short_answers import equal_stripped
 
 HOME = Home("hf://vikhyatk/CountBenchQA", "images from the web", megabytes=30)
 ONLY_NUMBER = " Note that: answer with a number directly e.g. 3. Do not include any additional text."
@@ -54,15 +55,15 @@ BENCHMARK = Benchmark(
     ),
     prompt="{question}\nAnswer with the number alone.",
     prompt_forms={
-        "lmms_eval": Prompt(COUNT + "{question}"),
-        "lmms_eval_captioned": Prompt(captioned),
+        "lmms_eval": Prompt(COUNT + "{question}", max_tokens=16),
+        "lmms_eval_captioned": Prompt(captioned, max_tokens=32),
         "vlmevalkit": Prompt("{question}" + ONLY_NUMBER),
     },
     parse=number,
     metrics=(
         Metric("accuracy", best_of(same_maths), "says the number, in digits or words"),
         Metric("lmms_eval", best_of(rules.lmms_eval), "the number or its word alone", read=verbatim),
-        Metric("lmms_eval_qa", best_of(rules.lmms_eval_qa), "the digits alone", read=verbatim),
+        Metric("lmms_eval_qa", best_of(equal_stripped), "the digits alone", read=verbatim),
         Metric("vlmevalkit", best_of(rules.vlmevalkit), "the digits, even within a number", read=verbatim),
     ),
     breakdowns=("number",),

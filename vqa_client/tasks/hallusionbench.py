@@ -64,7 +64,7 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
-    prompt_forms=dict.fromkeys(("official", "lmms_eval", "vlmevalkit"), Prompt()),
+    prompt_forms={"official": Prompt(), "lmms_eval": Prompt(max_tokens=128), "vlmevalkit": Prompt()},
     parse=yes_no,
     metrics=(
         Metric("accuracy", best_of(equal), "says rightly yes or no"),

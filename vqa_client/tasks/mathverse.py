@@ -1,14 +1,13 @@
 """MathVerse: geometry and functions, each problem in versions that say less and less in words and more in the drawing.
 
-Data: testmini.json and testmini_text_only.json beside images/, the hub's Parquet, or VLMEvalKit's MathVerse_MINI.tsv
-(or one of its files for a version). A row:
+Data: testmini.json beside images/, the hub's Parquet, or VLMEvalKit's MathVerse_MINI.tsv; the version without an image
+is the split testmini_text_only. A row:
 
     {"sample_index": "1", "problem_index": "1", "problem_version": "Text Dominant", "question": "...",
      "image": "images_version_1-4/image_1.png", "answer": "A", "question_type": "multi-choice",
      "metadata": {"subject": "Plane Geometry", "subfield": "Angle"}, "query_wo": "...", "query_cot": "..."}
 
-Published: accuracy by version, where GPT-4 extracts answers and compares them (Zhang et al., ECCV 2024). Here rules
-read them: comparable with others by rule alone.
+Published: accuracy by version, as GPT-4 judges (Zhang et al., ECCV 2024). Here rules read and compare answers.
 """
 
 import re
@@ -16,12 +15,13 @@ import re
 from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Breakdown, Columns, Beside, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, Total, mean_over, tables, verbatim
+from vqa_client.benchmark import Question, Total, best_of, mean_over, tables, verbatim
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import formula
+from vqa_client.scoring.short_answers import equal_stripped
 
 CHOICE = re.compile(r"^[ \t]*\(?([A-H])\)?[:.)][ \t]*(\S[^\n]*?)[ \t]*$", re.MULTILINE)
-VERSIONS = ("Text Dominant", "Text Lite", "Text Only", "Vision Intensive", "Vision Dominant", "Vision Only")
+VERSIONS = ("Text Dominant", "Text Lite", "Vision Intensive", "Vision Dominant", "Vision Only", "Text Only")
 
 
 class Row(Struct):
@@ -53,13 +53,9 @@ def question(row: Row, place: Place) -> Question:
     )
 
 
-def quick_match(reply: str, question: Question) -> float:
-    return float(reply.strip() == question.references[0])
-
-
 def asked(question: Question) -> str:
-    text = question.text or "The question is in the image."
-    return f"{text}\nAnswer with {'the letter of your choice' if question.choices else 'the final value'} alone."
+    wanted = "letter of your choice" if question.choices else "final value"
+    return f"{question.text or 'The question is in the image.'}\nAnswer with the {wanted} alone."
 
 
 HUB = Home("hf://AI4Math/MathVerse", "MIT", megabytes=170)
@@ -68,9 +64,9 @@ BENCHMARK = Benchmark(
     name="mathverse",
     load=tables(
         Row,
-        Form("{split}*.json", columns=META, home=Home("github.com/ZrrSkywalker/MathVerse", "MIT", megabytes=200)),
-        Form(("{split}*.parquet", "data/{split}*.parquet"), columns=META, home=HUB),
-        Form("MathVerse_{split}*.tsv", columns={"sample_index": "index"}, splits={"testmini": "MINI"}),
+        Form("{split}.json", columns=META, home=Home("github.com/ZrrSkywalker/MathVerse", "MIT", megabytes=200)),
+        Form(("{split}.parquet", "data/{split}-*.parquet"), columns=META, home=HUB),
+        Form("MathVerse_{split}.tsv", columns={"sample_index": "index"}, splits={"testmini": "MINI"}),
         question=question,
         split="testmini",
     ),
@@ -83,8 +79,8 @@ BENCHMARK = Benchmark(
     parse=formula,
     metrics=(
         Metric("accuracy", right_choice_or_maths, "the choice, or the same value; published scores are of a judge"),
-        Metric("quick_match", quick_match, "the reply is the reference: what the script tries first", read=verbatim),
+        Metric("quick_match", best_of(equal_stripped), "the reply is the reference", read=verbatim),
     ),
-    totals=(Total("mean_of_versions", mean_over("problem_version"), "the unweighted mean over versions"),),
+    totals=(Total("mean_of_versions", mean_over("problem_version"), "the mean over versions"),),
     breakdowns=(Breakdown("problem_version", order=VERSIONS), "question_type", "subject", "subfield"),
 )

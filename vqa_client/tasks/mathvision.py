@@ -64,6 +64,7 @@ def asked(question: Question) -> str:
 ASKED: dict[str, str | Columns | Beside] = {"id": "index", "options": "choices", "subject": "category"}
 HUB = Home("hf://MathLLMs/MathVision", "MIT", megabytes=300)
 KIT = {"test": "MathVision", "testmini": "MathVision_MINI"}
+LMMS_EVAL = Prompt(rules.lmms_eval, max_tokens=16384)
 BENCHMARK = Benchmark(
     name="mathvision",
     load=tables(
@@ -74,7 +75,7 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt=Prompt(asked),
-    prompt_forms={"official": Prompt(rules.official), "lmms_eval": Prompt(rules.lmms_eval), "vlmevalkit": Prompt()},
+    prompt_forms={"official": Prompt(rules.official), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
     parse=formula,
     metrics=(
         Metric("accuracy", right_choice_or_maths, "the choice, or the same value, in LaTeX or not"),

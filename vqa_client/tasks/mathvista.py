@@ -55,8 +55,8 @@ def by(rule: Callable[[str, rules.Problem], float]) -> Callable[[str, Question],
     return lambda reply, question: rule(reply, question.row_as(Row))
 
 
-def put(asks: Callable[[rules.Problem], str]) -> Prompt:
-    return Prompt(lambda question: asks(question.row_as(Row)))
+def put(asks: Callable[[rules.Problem], str], max_tokens: int | None = None) -> Prompt:
+    return Prompt(lambda question: asks(question.row_as(Row)), max_tokens=max_tokens)
 
 
 HOME = Home("github.com/lupantech/MathVista", "CC BY-SA 4.0", megabytes=900)
@@ -75,8 +75,8 @@ BENCHMARK = Benchmark(
     prompt=Prompt(asked),
     prompt_forms={
         "official": put(rules.asked_officially),
-        "official_solution": put(rules.asked_with_solution),
-        "lmms_eval": put(rules.asked_by_lmms_eval),
+        "official_solution": put(rules.asked_with_solution, 1024),
+        "lmms_eval": put(rules.asked_by_lmms_eval, 1024),
         "vlmevalkit": put(rules.asked_officially),
     },
     parse=answer,

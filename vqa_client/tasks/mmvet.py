@@ -5,8 +5,8 @@ Data: mm-vet.json beside images/, the hub's Parquet, or VLMEvalKit's MMVet.tsv. 
     "v1_0": {"imagename": "v1_0.png", "question": "What is x in the equation?", "answer": "-1<AND>-5",
              "capability": ["ocr", "math"]}
 
-Published: the mean of grades from 0 to 1 that GPT-4 gives, of each capability and of each combination (Yu et al., ICML
-2024). Without a judge no such grade is known: "contains" only says how much of the reference a reply has word for word.
+Published: the mean of grades from 0 to 1 by GPT-4, of each capability and combination (Yu et al., ICML 2024). Without a
+judge none is known: "contains" only says how much of the reference a reply has word for word.
 """
 
 import re
@@ -19,6 +19,8 @@ from vqa_client.benchmark import Total, only, tables, whole_reply
 from vqa_client.scoring.containment import folded
 
 SAYS = "how much of the reference is in the reply; published scores need a judge"
+REASONED = "First please perform reasoning, and think step by step to provide best answer to the following question: "
+LMMS_EVAL = Prompt(REASONED + "\n\n{question}", max_tokens=1024)
 CAPABILITIES = {
     **{"rec": "recognition", "ocr": "reading text", "know": "knowledge"},
     **{"gen": "language generation", "spat": "spatial awareness", "math": "mathematics"},
@@ -77,8 +79,7 @@ BENCHMARK = Benchmark(
         Form("MMVet.tsv", columns={"id": "index", "capability": "category"}),
         question=question,
     ),
-    prompt="{question}",
-    prompt_forms={"official": Prompt(), "vlmevalkit": Prompt()},
+    prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
     parse=whole_reply,
     metrics=(Metric("contains", contains, SAYS),),
     measure="share of the reference in the reply (the published score needs a judge)",

@@ -1,4 +1,7 @@
-"""The harnesses' rules for CountBenchQA (lmms-eval at 75571cfe, VLMEvalKit at e8e78f05), of a reply and the number."""
+"""The harnesses' rules for CountBenchQA (lmms-eval at 75571cfe, VLMEvalKit at e8e78f05), of a reply and the number.
+
+lmms-eval's second task, countbenchqa, wants the digits alone.
+"""
 
 from typing import Final
 
@@ -13,11 +16,6 @@ def lmms_eval(reply: str, reference: str) -> float:
     """lmms-eval's countbench: the number alone, in digits or as a word."""
     said = reply.strip().lower()
     return float(_DIGITS.get(said, said) == reference)
-
-
-def lmms_eval_qa(reply: str, reference: str) -> float:
-    """lmms-eval's countbenchqa: the digits alone."""
-    return float(reply.strip() == reference)
 
 
 def vlmevalkit(reply: str, reference: str) -> float:
