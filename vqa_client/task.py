@@ -1,8 +1,8 @@
 """What a benchmark is to the engine: a record of pure functions, and its questions; it never sees a socket."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +11,8 @@ from vqa_client.types import Answer, Choosing, Content, Question, Score
 
 Shot = tuple[Question, str]
 """A worked example: a question and the reply to it."""
+
+Item = TypeVar("Item")
 
 
 class Breakdown(Struct, frozen=True):
@@ -96,6 +98,15 @@ def visible(content: Content) -> str:
     if content[1:] == images and isinstance(content[0], str):
         return content[0]
     return "".join(part if isinstance(part, str) else f"<image {part}>" for part in content)
+
+
+class Walk(Struct, Generic[Item], frozen=True):
+    """What can be walked again and again; each walk calls `start`."""
+
+    start: Callable[[], Iterator[Item]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.start()
 
 
 class Loaded(Struct, frozen=True, kw_only=True):

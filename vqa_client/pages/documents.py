@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from unicodedata import normalize
@@ -13,6 +14,7 @@ from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.pages.characters import is_blank
 from vqa_client.tables.data_file import DataFile, read_index
+from vqa_client.task import Walk
 from vqa_client.tasks.longbench import Row
 
 _LONGEST_ID_BYTES = 200
@@ -37,38 +39,32 @@ class Source(Protocol):
         """Walk them in order."""
 
 
-class _Records(Struct, frozen=True):
-    file: DataFile
-
-    def __iter__(self) -> Iterator[Document]:
-        for index, record in self.file.records():
-            row = self.file.decode(index, record, Row, hint=_HINT)
-            fault = row.fault() or row.text_fault() or ("" if row.has_context() else "field `context` is missing")
-            place = f"{self.file.path}: record {index} (_id {row.id!r})"
-            if fault:
-                raise DataError(f"{place}: {fault}", hint=_HINT)
-            yield Document(id=row.name, text=row.text(), place=place)
+def _of_records(file: DataFile) -> Iterator[Document]:
+    for index, record in file.records():
+        row = file.decode(index, record, Row, hint=_HINT)
+        fault = row.fault() or row.text_fault() or ("" if row.has_context() else "field `context` is missing")
+        place = f"{file.path}: record {index} (_id {row.id!r})"
+        if fault:
+            raise DataError(f"{place}: {fault}", hint=_HINT)
+        yield Document(id=row.name, text=row.text(), place=place)
 
 
-class _TextFiles(Struct, frozen=True):
-    paths: tuple[Path, ...]
-
-    def __iter__(self) -> Iterator[Document]:
-        for path in self.paths:
-            yield Document(id=path.name[: -len(_SUFFIX)], text=_read(path), place=str(path))
+def _of_files(paths: tuple[Path, ...]) -> Iterator[Document]:
+    for path in paths:
+        yield Document(id=path.name[: -len(_SUFFIX)], text=_read(path), place=str(path))
 
 
 def read_documents(path: Path) -> Source:
     """Find the documents of a data file, or of a folder of .txt files in UTF-8, in natural order; raises DataError."""
     if not path.is_dir():
-        return _Records(read_index(path))
+        return Walk(partial(_of_records, read_index(path)))
     try:
         names = sorted((name for name in os.listdir(path) if name.endswith(_SUFFIX)), key=natural_key)
     except OSError as error:
         raise DataError(f"can't read {path}: {error.strerror}") from None
     if not names:
         raise DataError(f"{path} holds no {_SUFFIX} file", hint="give a data file, or a folder of text files")
-    return _TextFiles(tuple(path / name for name in names))
+    return Walk(partial(_of_files, tuple(path / name for name in names)))
 
 
 def checked(documents: Iterable[Document]) -> Iterator[Document]:

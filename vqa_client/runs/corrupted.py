@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
@@ -15,6 +14,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
+from vqa_client.task import Walk
 from vqa_client.types import Question
 
 CLEAN = "clean"
@@ -57,7 +57,7 @@ def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], 
     report = plan.paths.report
     loaded = replace(
         plan.loaded,
-        questions=_Corrupted(questions=plan.loaded.questions, variants=variants),
+        questions=Walk(partial(_in_variants, plan.loaded.questions, variants)),
         count=plan.loaded.count * len(variants),
     )
     return replace(
@@ -83,18 +83,13 @@ def _told(variants: Sequence[tuple[str, int]]) -> str:
     return f"{told}, levels {levels}" if names else "level 0"
 
 
-class _Corrupted(Struct, frozen=True, kw_only=True):
+def _in_variants(questions: Iterable[Question], variants: tuple[tuple[str, int], ...]) -> Iterator[Question]:
     """Neighbours that show the same images are asked together, so that each variant of these is made once."""
-
-    questions: Iterable[Question]
-    variants: tuple[tuple[str, int], ...]
-
-    def __iter__(self) -> Iterator[Question]:
-        for _, neighbours in groupby(self.questions, key=lambda question: question.images):
-            group = list(neighbours)
-            for corruption, level in self.variants:
-                for question in group:
-                    yield _shown(question, corruption, level)
+    for _, neighbours in groupby(questions, key=lambda question: question.images):
+        group = list(neighbours)
+        for corruption, level in variants:
+            for question in group:
+                yield _shown(question, corruption, level)
 
 
 def _shown(question: Question, corruption: str, level: int) -> Question:

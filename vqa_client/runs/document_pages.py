@@ -2,10 +2,9 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
@@ -17,7 +16,7 @@ from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pdf_pages import page_texts
-from vqa_client.task import Pages
+from vqa_client.task import Pages, Walk
 from vqa_client.types import Question
 
 Choose = Callable[[int, Question], tuple[str, ...]]
@@ -53,16 +52,12 @@ def pages_plan(plan: Plan, settings: PageOptions) -> Plan:
 
 
 def _shown(plan: Plan, choose: Choose) -> Plan:
-    return replace(plan, loaded=replace(plan.loaded, questions=_Shown(questions=plan.loaded.questions, choose=choose)))
+    return replace(plan, loaded=replace(plan.loaded, questions=Walk(partial(_showing, plan.loaded.questions, choose))))
 
 
-class _Shown(Struct, frozen=True, kw_only=True):
-    questions: Iterable[Question]
-    choose: Choose
-
-    def __iter__(self) -> Iterator[Question]:
-        for number, question in enumerate(self.questions):
-            yield replace(question, images=self.choose(number, question))
+def _showing(questions: Iterable[Question], choose: Choose) -> Iterator[Question]:
+    for number, question in enumerate(questions):
+        yield replace(question, images=choose(number, question))
 
 
 def _at(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:

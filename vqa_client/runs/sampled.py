@@ -2,8 +2,8 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
+from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
@@ -11,6 +11,7 @@ from vqa_client.reports.run import Sample
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.scoring.stratified import drawn
 from vqa_client.settings.run import RunSettings
+from vqa_client.task import Walk
 from vqa_client.types import Question, group_text
 
 
@@ -24,7 +25,7 @@ def sampled(plan: Plan, settings: RunSettings, note: Note) -> Plan:
     places = drawn(((each.id, _stratum(each, fields)) for each in plan.loaded.questions), size, settings.seed)
     if len(places) < size:
         note(f"{plan.title}: there are {plan.loaded.count:,} questions, and all are asked (--sample {size})")
-    loaded = replace(plan.loaded, questions=_Sampled(questions=plan.loaded.questions, places=places), count=len(places))
+    loaded = replace(plan.loaded, questions=Walk(partial(_at_places, plan.loaded.questions, places)), count=len(places))
     sample = Sample(size=len(places), of=plan.loaded.count, by=fields, seed=settings.seed)
     return replace(plan, loaded=loaded, sample=sample)
 
@@ -38,16 +39,11 @@ def _stratum(question: Question, fields: tuple[str, ...]) -> str:
     return "\n".join(group_text(question.groups[field]) for field in fields)
 
 
-class _Sampled(Struct, frozen=True, kw_only=True):
+def _at_places(questions: Iterable[Question], places: "array[int]") -> Iterator[Question]:
     """The questions at these places, in the order of the data file."""
-
-    questions: Iterable[Question]
-    places: "array[int]"
-
-    def __iter__(self) -> Iterator[Question]:
-        wanted = iter(self.places)
-        place = next(wanted, None)
-        for number, question in enumerate(self.questions):
-            if number == place:
-                yield question
-                place = next(wanted, None)
+    wanted = iter(places)
+    place = next(wanted, None)
+    for number, question in enumerate(questions):
+        if number == place:
+            yield question
+            place = next(wanted, None)

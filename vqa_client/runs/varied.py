@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
@@ -14,6 +13,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.scoring.choices.order import as_shown, names_others, rotation, shuffled
 from vqa_client.settings.run import RunSettings
+from vqa_client.task import Walk
 from vqa_client.types import Question
 
 FIXED = "choices_name_each_other"
@@ -29,7 +29,7 @@ def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, ask
     report = plan.paths.report
     loaded = replace(
         plan.loaded,
-        questions=_Varied(questions=plan.loaded.questions, forms=forms),
+        questions=Walk(partial(_in_forms, plan.loaded.questions, forms)),
         count=count,
     )
     return replace(
@@ -41,15 +41,10 @@ def varied(plan: Plan, name: str, forms: Forms, *, count: int, write: Write, ask
     )
 
 
-class _Varied(Struct, frozen=True, kw_only=True):
+def _in_forms(questions: Iterable[Question], forms: Forms) -> Iterator[Question]:
     """The forms of a question are neighbours, so that a server that keeps prompts' beginnings finds them again."""
-
-    questions: Iterable[Question]
-    forms: Forms
-
-    def __iter__(self) -> Iterator[Question]:
-        for question in self.questions:
-            yield from self.forms(question)
+    for question in questions:
+        yield from forms(question)
 
 
 def repeated(plan: Plan, settings: RunSettings) -> Plan:
@@ -128,16 +123,12 @@ def _movable(plan: Plan) -> Plan:
     fixed = frozenset(id for ids in found.values() for id in ids)
     loaded = replace(
         plan.loaded,
-        questions=_Without(questions=plan.loaded.questions, left_out=fixed),
+        questions=Walk(partial(_without, plan.loaded.questions, fixed)),
         count=plan.loaded.count - len(fixed),
         left_out={**plan.loaded.left_out, **{reason: tuple(ids) for reason, ids in found.items()}},
     )
     return replace(plan, loaded=loaded)
 
 
-class _Without(Struct, frozen=True, kw_only=True):
-    questions: Iterable[Question]
-    left_out: frozenset[str]
-
-    def __iter__(self) -> Iterator[Question]:
-        return (question for question in self.questions if question.id not in self.left_out)
+def _without(questions: Iterable[Question], left_out: frozenset[str]) -> Iterator[Question]:
+    return (question for question in questions if question.id not in left_out)

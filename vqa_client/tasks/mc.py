@@ -1,9 +1,10 @@
 """LongBench-v2 as page images: four choices, one right."""
 
+from functools import partial
 from collections.abc import Iterator
 
-from msgspec import Struct
 
+from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric, Parse, Prompt, choice
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
@@ -51,22 +52,19 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
         return super().fault() or ("" if known else f"field `answer` is {self.answer!r}, not one of A, B, C, D")
 
 
-class _Questions(Struct, frozen=True, kw_only=True):
-    selection: Selection[_Row]
-
-    def __iter__(self) -> Iterator[Question]:
-        wanted = self.selection.wanted
-        for row, images, context_length in self.selection.shown():
-            yield Question(
-                id=row.name,
-                variant=wanted.variant,
-                text=row.question,
-                images=images,
-                references=(row.gold(),),
-                choices=row.choices(),
-                groups=row.groups(context_length),
-                extra=wanted.extra(row),
-            )
+def _questions(selection: Selection[_Row]) -> Iterator[Question]:
+    wanted = selection.wanted
+    for row, images, context_length in selection.shown():
+        yield Question(
+            id=row.name,
+            variant=wanted.variant,
+            text=row.question,
+            images=images,
+            references=(row.gold(),),
+            choices=row.choices(),
+            groups=row.groups(context_length),
+            extra=wanted.extra(row),
+        )
 
 
 def load(
@@ -88,7 +86,7 @@ def load(
         data_json, _Row, wanted, hint=_HINT, on_chosen=lambda row: empty.append(row.name) if row.has_no_text() else None
     )
     return Loaded(
-        questions=_Questions(selection=selection),
+        questions=Walk(partial(_questions, selection)),
         count=len(selection.indices),
         left_out=selection.left_out,
         data_sha256=selection.file.sha256,

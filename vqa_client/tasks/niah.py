@@ -1,11 +1,12 @@
 """Needles in a haystack: secrets hidden in a document, each asked for by one question on its page images."""
 
+from functools import partial
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric, Prompt, verbatim
 from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
@@ -50,24 +51,21 @@ class _Row(longbench.Row, frozen=True, kw_only=True):
         return ((index, gold) for index, gold in enumerate(golds) if gold and (gold.isascii() or folded(gold)))
 
 
-class _Questions(Struct, frozen=True, kw_only=True):
-    selection: Selection[_Row]
-
-    def __iter__(self) -> Iterator[Question]:
-        wanted = self.selection.wanted
-        for row, images, context_length in self.selection.shown():
-            groups, extra = row.groups(context_length), wanted.extra(row)
-            for index, gold in row.scorable():
-                yield Question(
-                    id=question_id(row.name, index),
-                    variant=wanted.variant,
-                    text=row.questions[index],
-                    images=images,
-                    references=(gold,),
-                    groups=groups | {"needle_depth": row.depth(index)},
-                    cluster=row.name,
-                    extra={"question_idx": index} | extra,
-                )
+def _questions(selection: Selection[_Row]) -> Iterator[Question]:
+    wanted = selection.wanted
+    for row, images, context_length in selection.shown():
+        groups, extra = row.groups(context_length), wanted.extra(row)
+        for index, gold in row.scorable():
+            yield Question(
+                id=question_id(row.name, index),
+                variant=wanted.variant,
+                text=row.questions[index],
+                images=images,
+                references=(gold,),
+                groups=groups | {"needle_depth": row.depth(index)},
+                cluster=row.name,
+                extra={"question_idx": index} | extra,
+            )
 
 
 def question_id(document_id: str, index: int) -> str:
@@ -101,7 +99,7 @@ def load(
 
     selection = select(data_json, _Row, wanted, hint=_HINT, on_chosen=count_scorable)
     return Loaded(
-        questions=_Questions(selection=selection),
+        questions=Walk(partial(_questions, selection)),
         count=count,
         left_out=selection.left_out | ({"unscorable": tuple(unscorable)} if unscorable else {}),
         data_sha256=selection.file.sha256,

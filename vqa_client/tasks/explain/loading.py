@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 
+from vqa_client.task import Walk
 from vqa_client.errors import DataError, UsageError
 from vqa_client.task import Loaded
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
 from vqa_client.types import Question
-from functools import cached_property
+from functools import partial, cached_property
 
 _LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 _NO_IMAGE = "no_image"
@@ -55,15 +55,11 @@ def _is_below(place: str) -> bool:
     return not os.path.isabs(place) and os.pardir not in place.split("/")
 
 
-class _Questions(Struct, frozen=True, kw_only=True):
-    dataset: Dataset[Any]
-    chosen: Sequence[tuple[str, NleRow, str]]
-
-    def __iter__(self) -> Iterator[Question]:
-        for sample_id, row, path in self.chosen:
-            question = self.dataset.question(sample_id, row, path)
-            if isinstance(question, Question):  # the others were left out
-                yield question
+def _questions(dataset: Dataset[Any], chosen: Sequence[tuple[str, NleRow, str]]) -> Iterator[Question]:
+    for sample_id, row, path in chosen:
+        question = dataset.question(sample_id, row, path)
+        if isinstance(question, Question):  # the others were left out
+            yield question
 
 
 class _Chosen:
@@ -116,7 +112,7 @@ def load(
             hint=_LAYOUT,
         )
     return Loaded(
-        questions=_Questions(dataset=dataset, chosen=chosen.samples),
+        questions=Walk(partial(_questions, dataset, chosen.samples)),
         count=len(chosen.samples),
         left_out={reason: tuple(ids) for reason, ids in chosen.left_out.items()},
         data_sha256=sha256,

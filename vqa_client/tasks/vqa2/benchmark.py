@@ -6,9 +6,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.names import safe_name
@@ -48,14 +48,9 @@ _IMAGE_HINT = (
 )
 
 
-class _Questions(Struct, frozen=True, kw_only=True):
-    paired: Pairing
-    images: ImageFolders
-    variant: str
-
-    def __iter__(self) -> Iterator[Question]:
-        for row, annotation in self.paired.rows():
-            yield _question(row, annotation, self.images.path(row.image_id), self.variant)
+def _questions(paired: Pairing, images: ImageFolders, variant: str) -> Iterator[Question]:
+    for row, annotation in paired.rows():
+        yield _question(row, annotation, images.path(row.image_id), variant)
 
 
 def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str, variant: str) -> Question:
@@ -112,7 +107,7 @@ def load(
         note(oddity)
     digests = questions.sha256 + (annotations.sha256 if annotations else "")
     return Loaded(
-        questions=_Questions(paired=asked, images=images, variant=variant),
+        questions=Walk(partial(_questions, asked, images, variant)),
         count=len(asked),
         left_out={reason: tuple(ids) for reason, ids in (left_out | without).items()},
         data_sha256=hashlib.sha256(digests.encode()).hexdigest(),
