@@ -1,7 +1,46 @@
 """Figures of a robustness evaluation, for print and for colour-blind people, each as PNG and SVG."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vqa_client.plots.accuracy import accuracy_by_level
 from vqa_client.plots.contact_sheet import CONTACT_SHEET, contact_sheet
-from vqa_client.plots.style import needs_extra
-from vqa_client.plots.table import FIGURES, draw
+from vqa_client.plots.drops import relative_drop
+from vqa_client.plots.question_types import question_types
+from vqa_client.plots.radar import metrics_by_class
+from vqa_client.plots.style import NothingToDraw, needs_extra, save, styled
+from vqa_client.plots.vre import vre_against_accuracy, vre_by_corruption, vre_by_weighting
+from vqa_client.scoring.robustness_pool import Evaluation
 
 __all__ = ["CONTACT_SHEET", "FIGURES", "contact_sheet", "draw", "needs_extra"]
+
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES: dict[str, Callable[[Evaluation], "Figure"]] = {
+    "accuracy_by_level": accuracy_by_level,
+    "relative_drop": relative_drop,
+    "metrics_by_class": metrics_by_class,
+    "vre_by_weighting": vre_by_weighting,
+    "vre_by_corruption": vre_by_corruption,
+    "vre_against_accuracy": vre_against_accuracy,
+    "question_types": question_types,
+}
+
+
+def draw(found: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
+    """Draw all that can be drawn; give the files, and why a figure is missing.
+
+    Raises UsageError where a file can't be written or matplotlib is not installed.
+    """
+    paths: list[Path] = []
+    missing: list[str] = []
+    with styled():
+        for name, figure_of in FIGURES.items():
+            try:
+                paths += save(figure_of(found), folder, name)
+            except NothingToDraw as reason:
+                missing.append(f"no {name}: {reason}")
+    return paths, missing

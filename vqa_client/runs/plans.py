@@ -61,7 +61,7 @@ def make_plans(
             for question in plan.loaded.questions:
                 check(question)
     if settings.sample is not None:
-        from vqa_client.runs.sampled import sampled
+        from vqa_client.runs.varied import sampled
 
         plans = [sampled(plan, settings, note) for plan in plans]
     if settings.variations:

@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 from vqa_client.shipped import __version__
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
-from vqa_client.reports.hardware import machine, memory_of_client
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.vqa2 import VERSION
@@ -25,6 +24,10 @@ from vqa_client.types import Question, Record
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import published_score
 from vqa_client.types import ANSWERED, Completion
+import os
+import platform
+import resource
+import sys
 
 RESIZED = "Resize to max 1024px, LANCZOS"
 AS_THEY_ARE = "none: image files are sent as they are"
@@ -217,3 +220,41 @@ def _said(record: Record) -> str | None:
         return record.output
     completion = Completion(text=record.output, reasoning=record.reasoning, finish_reason=record.finish_reason)
     return reply_from(completion).visible
+
+
+_GIB = 1 << 30
+
+
+def machine() -> dict[str, Any]:
+    """The published framework's keys; a client has no torch and no accelerator, so these are null."""
+    return {
+        "device": platform.platform(terse=True) + f" {platform.machine()}",
+        "memory": _installed(),
+        "mps_available": None,
+        "torch_version": None,
+        "python_version": sys.version.replace("\n", " "),
+    }
+
+
+def memory_of_client() -> dict[str, int | None]:
+    """Bytes of this process in memory, now (null where the system doesn't say) and at most so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "client_rss_bytes": _resident(),
+        "client_peak_rss_bytes": peak if sys.platform == "darwin" else peak * 1024,
+    }
+
+
+def _installed() -> str | None:
+    try:
+        return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / _GIB:.0f}GB"
+    except (ValueError, OSError):
+        return None
+
+
+def _resident() -> int | None:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None
