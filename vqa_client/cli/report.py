@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import interval_text
 from vqa_client.cli.text import count, safe
-from vqa_client.exports.csv_table import write_csv
+from vqa_client.errors import VqaClientError
+from vqa_client.exports.columns import Data
+from vqa_client.exports.csv_table import write_csv, write_jsonl
 from vqa_client.exports.markdown import write_markdown
 from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
@@ -19,6 +21,7 @@ from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, overview
+from vqa_client.runs.reopened import rows_of
 from vqa_client.settings.reports import ReportSettings
 
 Write = Callable[[Path, LoggedRun, Overview], None]
@@ -43,13 +46,28 @@ def _forms(settings: ReportSettings) -> dict[str, Write]:
     """What is to be written, by the ending of its name; the page where nothing is named."""
     forms: dict[str, tuple[bool, Write]] = {
         ".html": (settings.html, lambda *given: write_page(*given, html_images=settings.html_images)),
-        ".records.csv": (settings.csv, lambda *given: write_csv(*given, csv_safe=settings.csv_safe)),
+        ".records.csv": (
+            settings.csv,
+            lambda *given: write_csv(*given, csv_safe=settings.csv_safe, data=_data(given[1])),
+        ),
+        ".table.jsonl": (settings.jsonl, lambda *given: write_jsonl(*given, data=_data(given[1]))),
         ".summary.json": (settings.json, write_summary),
-        ".records.parquet": (settings.parquet, write_parquet),
+        ".records.parquet": (settings.parquet, lambda *given: write_parquet(*given, data=_data(given[1]))),
         ".md": (settings.md, write_markdown),
     }
     chosen = {ending: write for ending, (is_wanted, write) in forms.items() if is_wanted}
     return chosen or {".html": forms[".html"][1]}
+
+
+def _data(run: LoggedRun) -> Data:
+    """The columns of the user's own file, where it is still there."""
+    if run.task != "ask":
+        return {}
+    try:
+        return rows_of(run.log)
+    except VqaClientError as error:
+        say(f"without the columns of the data: {safe(str(error))}")
+        return {}
 
 
 def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | None:

@@ -1,6 +1,6 @@
 """A record as one row of a table: the same columns in every tabular form."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -51,11 +51,16 @@ _LAST = (
 )
 
 
-def columns(found: Overview) -> tuple[Column, ...]:
-    """The columns of a run: a record's own, and one for each metric and each breakdown field."""
+Data = Mapping[str, Mapping[str, Any]]
+"""The user's own columns of each question, by its id."""
+
+
+def columns(found: Overview, data: Data | None = None) -> tuple[Column, ...]:
+    """The columns of a run: a record's own, one for each metric and each breakdown field, and those of the data."""
     metrics = (_of_metric(name) for name in found.summary.parts)
     fields = (_of_field(name) for name in found.fields if name not in ("variant", "rule"))
-    return (*_FIRST, *metrics, *fields, *_LAST)
+    names = dict.fromkeys(name for cells in (data or {}).values() for name in cells)
+    return (*_FIRST, *metrics, *fields, *_LAST, *(_of_data(name, data or {}) for name in names))
 
 
 def rows(records: Iterable[Record], shown: Iterable[Column]) -> Iterator[list[Any]]:
@@ -67,6 +72,14 @@ def rows(records: Iterable[Record], shown: Iterable[Column]) -> Iterator[list[An
 
 def _of_metric(name: str) -> Column:
     return Column(f"score.{name}", NUMBER, lambda record: record.parts.get(name))
+
+
+def _of_data(name: str, data: Data) -> Column:
+    def get(record: Record) -> str | None:
+        value = data.get(record.question_id, {}).get(name)
+        return None if value is None else str(value)
+
+    return Column(f"data.{name}", TEXT, get)
 
 
 def _of_field(name: str) -> Column:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.errors import UsageError
-from vqa_client.exports.columns import COUNT, IMAGES, NUMBER, TEXT, TEXTS, YES_NO, columns, rows
+from vqa_client.exports.columns import COUNT, IMAGES, NUMBER, TEXT, TEXTS, YES_NO, Data, columns, rows
 from vqa_client.files import replacing
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
@@ -15,14 +15,14 @@ OURS = b"PAR1"
 ROWS_AT_ONCE = 1000
 
 
-def write_parquet(path: Path, run: LoggedRun, found: Overview) -> None:
+def write_parquet(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:
     """Write the columns of the CSV table; raises UsageError where pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
         raise UsageError("--parquet needs pyarrow", hint="pip install 'vqa-client[parquet]'") from None
-    shown = columns(found)
+    shown = columns(found, data)
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in shown])
     with replacing(path, OURS) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:

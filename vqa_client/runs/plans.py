@@ -84,11 +84,12 @@ def make_plans(
     return plans
 
 
-def with_data(settings: RunSettings, note: Note) -> tuple[RunSettings, str]:
-    """The settings with data of the hub fetched, and its commit; "" where the data is at hand."""
+def with_data(settings: RunSettings, note: Note, revision: str = "") -> tuple[RunSettings, str]:
+    """The settings with data of the hub fetched, at a commit where one is given, and its commit; "" for local data."""
     address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None
     if address is None or not isinstance(settings, BenchmarkSettings):
         return settings, ""
+    address = address._replace(revision=revision or address.revision)
     globs = registry.find(settings.benchmark).globs(settings)
     found = fetch(address, globs, yes=settings.yes, note=note)
     if globs:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.runs.plans import with_data
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.order import as_shown
 from vqa_client.settings.run import RunSettings
@@ -47,6 +48,7 @@ def reopen(log: Path) -> Reopened:
         )
     try:
         settings, entry = settings_of(file)
+        settings, _ = with_data(settings, lambda line: None, str(file.identity.get("data_revision", "")))
         benchmark = entry.make(settings)
         parts = list(benchmark.load(Source(settings=settings, finds_images=False)))
     except KeyError as missing:
@@ -62,6 +64,11 @@ def reopen(log: Path) -> Reopened:
         questions=loaded.questions,
         data_sha256=loaded.data_sha256,
     )
+
+
+def rows_of(log: Path) -> dict[str, dict[str, Any]]:
+    """The cells of the data file's rows that are texts or numbers, by question, for a benchmark that keeps them."""
+    return {question.id: question.extra.get("row", {}) for question in reopen(log).questions}
 
 
 def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:

@@ -29,6 +29,9 @@ class ReportSettings:
     csv: Annotated[bool, Parameter(group=FORMS, negative="", help="A row a question: NAME.records.csv.")] = field(
         default=False, kw_only=True
     )
+    jsonl: Annotated[
+        bool, Parameter(group=FORMS, negative="", help="A JSON object per question: NAME.table.jsonl.")
+    ] = field(default=False, kw_only=True)
     json: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers: NAME.summary.json.")] = field(
         default=False, kw_only=True
     )
