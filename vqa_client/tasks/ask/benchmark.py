@@ -1,7 +1,7 @@
 """Your own questions and images: CSV, TSV, JSON, JSON Lines, Parquet, tar, or a folder of images."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,13 +15,19 @@ from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import digest
-from vqa_client.tasks.ask.rows import Asked, Survey, survey
+from vqa_client.tasks.ask.rows import Asked, Survey, state_of, survey
 from vqa_client.tasks.ask.values import LABELS
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
 _COLUMN: Final = re.compile(r"\{([^{}\s][^{}]*)\}")
-_cached_survey = lru_cache(maxsize=4)(survey)
+
+
+@lru_cache(maxsize=4)
+def _surveyed(options: AskSettings, state: Hashable) -> Survey:
+    """The survey of data in this state: a command needs it several times."""
+    del state
+    return survey(options)
 
 
 def right(label: str, question: Question) -> float:
@@ -65,7 +71,7 @@ CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser 
 
 def benchmark(options: AskSettings) -> Benchmark:
     """Raises DataError and UsageError for data that can't be asked as it stands."""
-    of = _cached_survey(options)
+    of = _surveyed(options, state_of(options.data))
     with_choices, without = of.parts.get("choice", 0), of.parts.get("open", 0)
     headline = options.score or _headline(of)
     if headline == "choice" and not (with_choices or of.mapped.choices or of.mapped.fixed_choices):

@@ -122,6 +122,17 @@ def tables_of(data: Path) -> list[Table]:
     return [open_table(path) for path in chosen]
 
 
+def state_of(data: Path | None) -> tuple[object, ...]:
+    """What changes with the files of a data source: their names, sizes and times."""
+    if data is None:
+        return ()
+    paths = [Path(name) for name in glob.glob(str(data))] or [data]
+    if data.is_dir():
+        paths += [path for path in data.rglob("*") if path.suffix.lower() in (*_DATA, *IMAGE_SUFFIXES)]
+    states = ((path, path.stat()) for path in paths if path.exists())
+    return tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states)
+
+
 class Reader:
     """Makes questions of rows, once the columns are decided."""
 
