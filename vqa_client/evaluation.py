@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -137,6 +137,8 @@ async def arun_several(
     """
     if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
+    if any(each.process_count > 1 for each in settings):
+        raise UsageError("--processes is of the command line", hint="shard='1/4' in each process, then merge")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {each.max_workers: affordable_workers(each.max_workers, progress.note) for each in settings}
     affordable = [dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings]
@@ -207,6 +209,9 @@ def _name(settings: RunSettings, config: str | None) -> str:
 def _move_aside(plans: list[Plan]) -> None:
     for plan in plans:
         move_aside(plan.paths)
+        for other in plan.paths.otherwise_divided():  # which this run would take answers from
+            with suppress(UsageError):  # another shard is moving it
+                move_aside(other)
 
 
 def _once(note: Callable[[str], None]) -> Callable[[str], None]:

@@ -11,6 +11,7 @@ from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
+from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun
 from vqa_client.reports.report import Report
 from vqa_client.settings.corrupted import RobustnessRun
@@ -26,10 +27,7 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         from vqa_client.cli.dry_run import show_dry_run
 
         return show_dry_run(settings, corrupted)
-    if settings.variations:
-        from vqa_client.cli.varied_tables import BODIES, as_varied_tables
-
-        tables = partial(as_varied_tables, body=BODIES[settings.variations[0]])
+    tables = tables_of(settings, tables)
     progress = display()
     try:
         reports = attended(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop), progress)
@@ -44,9 +42,31 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
     show(reports, as_json=settings.json, tables=tables)
     _write_pages(settings, reports)
     code = exit_code(reports)
+    if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
+        return EXIT_OK
     if code == EXIT_SERVER:
         say(f"error: no question at all got a reply: {_statuses(reports)}")
     return code
+
+
+def tables_of(settings: RunSettings, tables: Tables) -> Tables:
+    """What shows a benchmark's reports under these settings, where `tables` does so without them."""
+    if settings.part is not None:
+        return as_shards
+    if settings.variations:
+        from vqa_client.cli.varied_tables import BODIES, as_varied_tables
+
+        return partial(as_varied_tables, body=BODIES[settings.variations[0]])
+    return tables
+
+
+def as_shards(reports: Sequence[Report]) -> str:
+    """A line for each: what is known of a part says nothing of the whole."""
+    return "".join(
+        f"{safe(str(each.log))}: {each.summary.overall.total:,} of {count(each.expected, 'question')} asked, "
+        f"{each.failed:,} failed\n"
+        for each in reports
+    )
 
 
 def _statuses(reports: Sequence[Report]) -> str:
@@ -57,7 +77,7 @@ def _statuses(reports: Sequence[Report]) -> str:
 
 
 def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:
-    if settings.html:
+    if settings.html and settings.part is None:
         from vqa_client.cli.pages_beside import write_pages
 
         write_pages(reports)

@@ -8,7 +8,7 @@ from cyclopts import CycloptsError
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
-from vqa_client.cli.evaluate import exit_code, show
+from vqa_client.cli.evaluate import as_shards, exit_code, show
 from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
@@ -43,6 +43,9 @@ def suite(name: str, settings: SuiteSettings) -> int:
 
 def _finish(settings: SuiteSettings, reports: list[Report], title: str) -> None:
     if not reports:
+        return
+    if settings.part is not None:
+        show(reports, as_json=settings.json, tables=as_shards)
         return
     if settings.html:
         write_pages(reports)

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from vqa_client.errors import UNDECODABLE, DataError
@@ -20,6 +20,8 @@ _ENDINGS = (
 _DATE = re.compile(r"_\d{8}_\d{6}(?=_|$)")
 """In a report's name, though not in its log's; a robustness report has a word behind it."""
 _DIGITS = re.compile(r"([0-9]{1,18})")
+SHARD = re.compile(r"\.shard-([0-9]{1,9})-of-([0-9]{1,9})(?=\.|$)")
+"""In the names of a shard's files: its number, from 1, and how many there are."""
 
 Key = tuple[str, str]
 """Question id and variant."""
@@ -28,9 +30,16 @@ Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 
 
 def find_logs(place: Path) -> list[Path]:
-    """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any."""
+    """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any.
+
+    A shard's log is that of a run only where it is named.
+    """
     if place.is_dir():
         found = sorted(place.rglob(f"*{LOG_ENDING}"), key=lambda path: natural_key(str(path)))
+        whole = [path for path in found if not SHARD.search(path.name)]
+        if found and not whole:
+            raise DataError(f"{place} has shards of runs alone", hint=f"vqa-client merge {place}")
+        found = whole
     else:
         found = [path for path in _candidates(place) if path.is_file()][:1]
     if not found:
@@ -81,6 +90,10 @@ class LogReader:
     def of_variant(self, variant: str) -> Iterator[Record]:
         """Give the records of one variant, in the same order."""
         return self._read([key for key in self._order if key[1] == variant])
+
+    def of_keys(self, keys: Collection[Key]) -> Iterator[Record]:
+        """Give the records of these questions, in the same order."""
+        return self._read([key for key in self._order if key in keys])
 
     def keys(self) -> frozenset[Key]:
         """Give the ids and variants of all records."""

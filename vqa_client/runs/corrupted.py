@@ -1,6 +1,7 @@
 """Any benchmark's plans, asked once clean and once for each corruption and level."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 
@@ -18,6 +19,8 @@ from vqa_client.task import Walk
 from vqa_client.types import Question
 
 CLEAN = "clean"
+CORRUPTED = "corrupted"
+"""Where a run file has the settings of the corruptions."""
 NAMED_AT_MOST = 2
 NOT_WRITTEN = ("coco_captions", "csv_safe", "verbose")
 """Options of the benchmarks' own reports and tables."""
@@ -72,6 +75,7 @@ def _corrupted(plan: Plan, run: RobustnessRun, variants: tuple[tuple[str, int], 
             published_files=run.published_files,
         ),
         identity={**plan.identity, "profile": run.profile, "corruption_seed": run.corruption_seed},
+        described={**plan.described, CORRUPTED: asdict(run)},
     )
 
 

@@ -22,7 +22,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
     `identity` is what, besides the model and the images' recipe, decides what is sent; `config` and `limit` are as
-    given.
+    given. `described` is what only the run file repeats: under which corruptions it asks, and which shard it is.
     """
 
     task: Task
@@ -37,6 +37,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     sample: Sample | None = None
     shown: str = ""
     identity: Mapping[str, Any] = {}
+    described: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
 
     @property

@@ -64,6 +64,10 @@ def make_plans(
         from vqa_client.runs.varied import sampled
 
         plans = [sampled(plan, settings, note) for plan in plans]
+    if settings.part is not None:
+        from vqa_client.runs.shards import of_shard, part_of
+
+        plans = [part_of(plan, settings.part) for plan in plans]
     if settings.variations:
         if corrupted is not None:
             raise UsageError(f"{settings.variations[0]} can't be combined with corruptions", hint="a run for each")
@@ -73,13 +77,17 @@ def make_plans(
         from vqa_client.runs.corrupted import corrupted_plans
 
         plans = corrupted_plans(plans, corrupted, settings)
+    if settings.part is not None:
+        plans = [of_shard(plan, settings.part) for plan in plans]
+        here, of = settings.max_workers, settings.part.of
+        note(f"shard {settings.part}: {here:,} requests in flight here, {here * of:,} if all {of} run at once")
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
     for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
         note(line)
     for plan in plans:
-        if not plan.loaded.count and plan.limit != 0:
+        if not plan.loaded.count and plan.limit != 0 and settings.part is None:
             raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
     return plans
 
@@ -100,7 +108,7 @@ def with_data(settings: RunSettings, note: Note, revision: str = "") -> tuple[Ru
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
     """Write what all reports together make, once the last one is done; `errors` are of configs without a report."""
     combine = registry.find(settings.benchmark).make(with_data(settings, note)[0]).combine
-    if combine is not None and not settings.variations:
+    if combine is not None and not settings.variations and settings.part is None:
         combine(reports, errors, note)
 
 

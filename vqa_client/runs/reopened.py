@@ -85,9 +85,9 @@ def run_file_of(log: Path) -> Path:
     return log.with_name(log.name.replace(LOG_ENDING, ".run.json"))
 
 
-def settings_of(file: RunFile) -> tuple[RunSettings, registry.Entry]:
+def settings_of(file: RunFile, *, as_given: bool = False) -> tuple[RunSettings, registry.Entry]:
     """A run's settings and benchmark; raises UsageError for one that isn't installed, KeyError for a lost setting."""
     given = file.described.get("settings") or {}
     entry = registry.find(given.get("benchmark") or str(file.identity.get("task")))
     decided = {name: value for name, value in (file.identity | file.scoring).items() if isinstance(value, str | bool)}
-    return entry.settings_from(given, decided), entry
+    return entry.settings_from(given, decided, as_given=as_given), entry

@@ -1,22 +1,26 @@
 """What an earlier start of the same run left behind, and what of it still holds."""
 
+import glob
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import sha256_of, stamp, state_of
 from vqa_client.images.settle import Refused, read
-from vqa_client.log_lines import records_in
-from vqa_client.records import Key, RecordLog, damaged_beside, locked
+from vqa_client.log_lines import check_run, records_in
+from vqa_client.records import Key, RecordLog, damaged_beside, is_settled, locked
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.runner import kept_prompt, read_again, stamps
 from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.settings.divided import Shard
 from vqa_client.tables.inside import short_name, split_name
 from vqa_client.task import Task
 from vqa_client.types import ANSWERED, Question, Record, SentImage
@@ -40,6 +44,35 @@ class RunPaths(Struct, frozen=True):
         undated = report.with_name(report.name.replace("_{started}", ""))
         return cls(report, undated.with_suffix(".run.json"), undated.with_suffix(".records.jsonl"))
 
+    def shard(self, number: int, of: int) -> "RunPaths":
+        """Those of a part of the run: its log and run file lie beside the run's own, and a report is never written."""
+        mark = f".shard-{number}-of-{of}"
+        stem = self.log.name.removesuffix(LOG_ENDING)
+        return RunPaths(
+            self.report.with_name(f"{self.report.name}{mark}"),
+            self.run.with_name(f"{stem}{mark}.run.json"),
+            self.log.with_name(f"{stem}{mark}{LOG_ENDING}"),
+        )
+
+    @property
+    def whole(self) -> "RunPaths":
+        """Those of the run that this is a shard of; the same where it is none."""
+        each = (path.with_name(SHARD.sub("", path.name)) for path in (self.report, self.run, self.log))
+        return RunPaths(*each)
+
+    def shards(self) -> list[tuple[Shard, "RunPaths"]]:
+        """The shards of this run that have a log, in order."""
+        stem = glob.escape(self.log.name.removesuffix(LOG_ENDING))
+        marks = (SHARD.search(path.name) for path in self.log.parent.glob(f"{stem}.shard-*-of-*{LOG_ENDING}"))
+        found = sorted(Shard(int(mark[1]), int(mark[2])) for mark in marks if mark)
+        return [(each, self.shard(*each)) for each in sorted(found, key=lambda each: (each.of, each.number))]
+
+    def otherwise_divided(self) -> list["RunPaths"]:
+        """Those of the same run that may have answers to the same questions: undivided, or in other parts."""
+        mark, whole = SHARD.search(self.log.name), self.whole
+        others = [paths for each, paths in whole.shards() if mark is None or each.of != int(mark[2])]
+        return [*([] if mark is None or not whole.log.exists() else [whole]), *others]
+
     def dated(self, started: datetime | None) -> Path:
         """Where the report of a run lies that was first started then, or now; the date is in local time."""
         date = (started or datetime.now(UTC)).astimezone().strftime("%Y%m%d_%H%M%S")
@@ -53,8 +86,26 @@ def move_aside(paths: RunPaths) -> None:
         number += 1
     with locked(paths.log) if paths.log.exists() else nullcontext():
         for path in files:
-            if path.exists():
+            with suppress(FileNotFoundError):
                 path.rename(_old(path, number))
+
+
+def adopt(log: RecordLog, paths: RunPaths, identity: Mapping[str, Any], questions: Iterable[Question]) -> int:
+    """Take over answers that the same run has under another division, undivided included; gives how many.
+
+    Raises IdentityError for a log of another run.
+    """
+    others = [other.log for other in paths.otherwise_divided()]
+    wanted = {key for each in questions if not log.is_done(key := (each.id, each.variant))} if others else set()
+    before = len(wanted)
+    for other in others if wanted else ():
+        found = LogReader(other)
+        check_run(other, found.run, identity)
+        for record in found.of_keys(wanted):
+            if is_settled(record):
+                log.append(record)
+                wanted.discard((record.question_id, record.variant))
+    return before - len(wanted)
 
 
 def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile | None:
@@ -96,16 +147,23 @@ def any_answer(path: Path) -> bool:
 
 def score_again(log: RecordLog, questions: Iterable[Question], task: Task) -> None:
     """Read and score every kept reply as today's parser and scorer do, without asking."""
-    log.rewrite(_scored_again(log, questions, task))
+    log.rewrite(_in_order(log, questions, lambda record, question: read_again(record, question, task)))
 
 
-def _scored_again(log: RecordLog, questions: Iterable[Question], task: Task) -> Iterator[Record]:
+def sort_log(log: RecordLog, questions: Iterable[Question]) -> None:
+    """Put the records into the order of the questions."""
+    log.rewrite(_in_order(log, questions, lambda record, question: record))
+
+
+def _in_order(
+    log: RecordLog, questions: Iterable[Question], read: Callable[[Record, Question], Record]
+) -> Iterator[Record]:
     seen: set[Key] = set()
     for question in questions:
         key = (question.id, question.variant)
         if key in log:
             seen.add(key)
-            yield read_again(log.read(key), question, task)
+            yield read(log.read(key), question)
     if len(seen) < len(log):  # asked under another --limit or --blacklist: kept as they are, in their order
         yield from (record for record in log if (record.question_id, record.variant) not in seen)
 

@@ -90,22 +90,23 @@ def identity(model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
 
 
 def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> None:
-    """Raise IdentityError, with every field that differs, unless both are the same run.
-
-    What was not found out of the server, before or now, is no difference.
-    """
-    old, new = flat(on_disk), flat(now)
-    changed = [
-        key
-        for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key) and not (key.startswith(SERVER) and None in (old.get(key), new.get(key)))
-    ]
+    """Raise IdentityError, with every field that differs, unless both are the same run."""
+    changed = differing(on_disk, now)
     if changed:
-        told = [f"  {key}: {old.get(key)!r} in {path.name}, {new.get(key)!r} now" for key in changed]
+        told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
         hint = "give another --output, or --fresh to move the old records aside"
         if all(key.startswith(SERVER) for key in changed):
             hint += "; --no_check goes on with the server as it is"
         raise IdentityError(f"the records beside {path} are of another run:\n" + "\n".join(told), hint=hint)
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The fields by which two identities differ, with both values; what no check has found doesn't count."""
+    old, new = flat(one), flat(other)
+    pairs = {key: (old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())}
+    return {
+        key: pair for key, pair in pairs.items() if pair[0] != pair[1] and not (key.startswith(SERVER) and None in pair)
+    }
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one, f
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan
-from vqa_client.runs.resume import RunPaths, Unchanged, any_answer, carry_over, score_again
+from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
 from vqa_client.runs.servers_of_start import ServersOfStart
 from vqa_client.runs.waiting import in_daemon_thread, unless
@@ -64,7 +64,13 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
     with RecordLog(paths.log, file.identity) as log:
         if log.repaired:
             stage.progress.note(log.repaired)
-        if before is not None and _judged_otherwise(before, file):
+        adopted = 0
+        if not stage.settings.fresh:
+            adopted = adopt(log, paths, file.identity, plan.loaded.questions)
+        if adopted:
+            score_again(log, plan.loaded.questions, plan.task)
+            stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
+        elif before is not None and _judged_otherwise(before, file):
             score_again(log, plan.loaded.questions, plan.task)
             stage.progress.note("the scoring or the data file has changed: kept replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
@@ -121,6 +127,7 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
             "benchmark": msgspec.to_builtins(plan.task.description),
+            **plan.described,
         },
     )
 

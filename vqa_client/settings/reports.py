@@ -59,6 +59,25 @@ class ReportSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeSettings:
+    """Settings of `vqa-client merge`: the shards of runs, joined."""
+
+    folder: Annotated[Path, Parameter(help="Where the shards' logs and run files lie, or a folder of such folders.")]
+    partial: Annotated[
+        bool, Parameter(negative="", help="Merge what is there, though shards are missing or unfinished.")
+    ] = field(default=False, kw_only=True)
+    tidy: Annotated[bool, Parameter(negative="", help="Delete the shards' files once all of a run is merged.")] = field(
+        default=False, kw_only=True
+    )
+    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON, alone on standard output.")] = (
+        field(default=False, kw_only=True)
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, slots=True)
 class ViewSettings:
     """Settings of `vqa-client view`: a run's page, served on this machine alone."""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
+from vqa_client.settings.divided import DividedSettings, check_divided
 from vqa_client.settings.validation import check
 from vqa_client.types import FAILED, STATUSES, Status
 
@@ -31,7 +32,7 @@ def _checked_by_default() -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunSettings:
+class RunSettings(DividedSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
 
     base_url: Annotated[
@@ -206,6 +207,7 @@ class RunSettings:
         if isinstance(self.endpoint, str):  # as people write one in Python
             object.__setattr__(self, "endpoint", (self.endpoint,))
         check(self)
+        check_divided(self)
         retried(self.retry)
         self._check_asked()
 

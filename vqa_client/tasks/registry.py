@@ -60,10 +60,13 @@ class Entry(Struct, frozen=True, kw_only=True):
             if mark in getattr(hints[name], "__metadata__", ()) and value != default
         }
 
-    def settings_from(self, file: Mapping[str, Any], decided: Mapping[str, Any]) -> RunSettings:
+    def settings_from(
+        self, file: Mapping[str, Any], decided: Mapping[str, Any], *, as_given: bool = False
+    ) -> RunSettings:
         """Settings from a run file, where paths are texts and tuples lists; `decided` overrides what was given.
 
-        They ask all of the data: nothing is drawn from it. Raises KeyError for a setting that isn't there.
+        They ask all of the data: nothing is drawn from it, unless they are wanted `as_given`; the data is not divided.
+        Raises KeyError for a setting that isn't there.
         """
         hints = get_type_hints(self.settings)
         values: dict[str, Any] = {}
@@ -73,22 +76,17 @@ class Entry(Struct, frozen=True, kw_only=True):
                 values[field.name] = _from_json(decided.get(field.name, file.get(field.name)), hints[field.name])
             if required and field.name not in file:
                 raise KeyError(field.name)
-        asks_all = {
-            "limit": None,
-            "sample": None,
-            "by": "",
-            "dry_run": False,
-            "rate": None,
-            "repeat": 1,
-            "blind": False,
-        }
-        return self.settings(**values | asks_all | {name: none for name, none in _OF_SOME.items() if name in values})
+        values |= {"dry_run": False, "rate": None, "processes": "1", "shard": ""}
+        return self.settings(**values if as_given else values | {each: _ALL[each] for each in values.keys() & _ALL})
 
 
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
-_OF_SOME: Final = {"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"}
-"""Settings of some benchmarks that ask in another form or leave questions out."""
+_ALL: Final = {
+    **{"limit": None, "sample": None, "by": "", "repeat": 1, "blind": False},
+    **{"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"},
+}
+"""Settings that ask for all of the data, each question once."""
 
 
 def _from_json(value: Any, hint: Any) -> Any:

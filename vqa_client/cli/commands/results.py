@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, LeaderboardSettings, ParseSettings, RescoreSettings
-from vqa_client.settings.reports import ReportSettings, ViewSettings
+from vqa_client.settings.reports import MergeSettings, ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 
@@ -35,6 +35,12 @@ def score_explanations(settings: Annotated[ScoreExplanationsSettings, Parameter(
     from vqa_client.cli import score_explanations as scoring
 
     return scoring.score_explanations(settings)
+
+
+def merge(settings: Annotated[MergeSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import merge as merging
+
+    return merging.merge(settings)
 
 
 def report(settings: Annotated[ReportSettings, Parameter(name="*")]) -> int:

@@ -1,0 +1,312 @@
+"""Runs in parts: which questions a shard asks, and that merged ones make the undivided run, byte for byte."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
+from tests.fakes.words import answer, error, oracle
+from tests.faults.questions import Notes, Questions, niah_settings
+from tests.runs.sample import Sample
+from vqa_client.compare.write import compare_runs
+from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.evaluation import arun
+from vqa_client.reports.log_reader import find_logs
+from vqa_client.runs.merge import Merged, merge_folder
+from vqa_client.runs.plans import make_plans
+from vqa_client.runs.rescored import rescore
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.divided import read_shard
+
+TIMES = {"latency_s", "crc"}
+"""What of a record is of the moment."""
+
+
+def silent(line: str) -> None:
+    """Nobody listens."""
+
+
+def merged(folder: Path, **changes: Any) -> list[Merged]:
+    return list(merge_folder(folder, **({"partial": False, "tidy": False, "note": silent} | changes)))
+
+
+def run_file(folder: Path, stem: str) -> dict[str, Any]:
+    """A run file without what is of a start, and without the options of the division."""
+    found: dict[str, Any] = json.loads((folder / f"{stem}.run.json").read_bytes())
+    del found["sessions"]
+    for option in ("shard", "processes", "output"):
+        found["described"]["settings"].pop(option)
+    return found
+
+
+def records(log: Path) -> list[dict[str, Any]]:
+    """A log's records in their order, without times."""
+    found = [json.loads(line) for line in log.read_bytes().splitlines()]
+    return [{name: value for name, value in each.items() if name not in TIMES} for each in found]
+
+
+async def ask_shards(of: Sample, server: FaultServer, folder: Path, parts: Sequence[str], **changes: Any) -> None:
+    for part in parts:
+        await arun(of.settings(server.base_url, output=folder, shard=part, **changes))
+
+
+def parts(of: int) -> list[str]:
+    return [f"{number}/{of}" for number in range(1, of + 1)]
+
+
+@pytest.mark.parametrize(("count", "of"), [(1, 1), (10, 1), (10, 2), (10, 7), (3, 7), (64, 64)])
+def test_shards_have_each_question_once_and_equal_parts(count: int, of: int, tmp_path: Path) -> None:
+    questions = Sample(tmp_path, count)
+    found = []
+    for part in parts(of):
+        [plan] = make_plans(questions.settings("http://nowhere/v1", shard=part), None, None, silent)
+        asked = [each.id for each in plan.loaded.questions]
+        assert plan.loaded.count == len(asked)
+        assert len(asked) - count // of in (0, 1)
+        found += asked
+    assert found == questions.ids
+
+
+def test_questions_on_one_document_are_in_one_shard(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 5)
+    settings = [niah_settings(of, "http://nowhere/v1", shard=part) for part in parts(4)]
+    asked = [[each.cluster for each in make_plans(one, None, None, silent)[0].loaded.questions] for one in settings]
+    assert [set(each) for each in asked] == [{"q0", "q1"}, {"q2"}, {"q3"}, {"q4"}]
+    assert sum(map(len, asked)) == 10
+
+
+ARRAYS = [
+    ("3/64", {}, "3/64"),
+    ("auto", {"SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "7"}, "1/8"),
+    ("auto", {"SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "8"}, "8/8"),
+    ("auto", {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "8"}, "5/8"),
+    (
+        "auto",
+        {
+            "SLURM_ARRAY_TASK_ID": "20",
+            "SLURM_ARRAY_TASK_MIN": "10",
+            "SLURM_ARRAY_TASK_MAX": "30",
+            "SLURM_ARRAY_TASK_STEP": "10",
+            "SLURM_ARRAY_TASK_COUNT": "3",
+        },
+        "2/3",
+    ),
+    ("auto/64", {"SLURM_ARRAY_TASK_ID": "64", "SLURM_ARRAY_TASK_COUNT": "1"}, "64/64"),
+    ("auto/64", {"JOB_COMPLETION_INDEX": "0"}, "1/64"),
+    ("auto", {"SLURM_PROCID": "3", "SLURM_NTASKS": "4"}, "4/4"),
+    ("auto", {"RANK": "1", "WORLD_SIZE": "2"}, "2/2"),
+]
+
+
+@pytest.mark.parametrize(("text", "environment", "shard"), ARRAYS)
+def test_a_shard_is_named_or_found_in_a_schedulers_variables(
+    text: str, environment: dict[str, str], shard: str
+) -> None:
+    assert str(read_shard(text, environment)) == shard
+
+
+WRONG = [
+    ("0/4", {}, "part 0 of 4"),
+    ("5/4", {}, "part 5 of 4"),
+    ("3", {}, "--shard is '3'"),
+    ("auto", {}, "no variable of a scheduler"),
+    ("auto", {"JOB_COMPLETION_INDEX": "2"}, "nothing says of how many"),
+    ("auto/4", {"JOB_COMPLETION_INDEX": "4"}, "part 5 of 4 (JOB_COMPLETION_INDEX 4)"),
+    ("auto/4", {"SLURM_ARRAY_TASK_ID": "0"}, "an array begins at 1"),
+    ("auto", {"RANK": "one", "WORLD_SIZE": "2"}, "RANK is 'one'"),
+    (
+        "auto",
+        {
+            "SLURM_ARRAY_TASK_ID": "7",
+            "SLURM_ARRAY_TASK_MIN": "3",
+            "SLURM_ARRAY_TASK_MAX": "7",
+            "SLURM_ARRAY_TASK_COUNT": "2",
+        },
+        "the array from 3 to 7 has 2 tasks",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "environment", "said"), WRONG)
+def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_shard(text, environment)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("of", "changes"),
+    [
+        (1, {}),
+        (2, {}),
+        (7, {}),
+        (3, {"sample": 6}),
+        (3, {"limit": 5}),
+        (2, {"repeat": 2}),
+        (2, {"blind": True}),
+        (2, {"circular": True}),
+    ],
+)
+async def test_merged_shards_are_the_undivided_run(
+    of: int, changes: dict[str, Any], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    questions = Sample(tmp_path, 11)
+    server = fault_server(oracle(questions.replies()))
+    whole, divided = tmp_path / "whole", tmp_path / "divided"
+    await arun(questions.settings(server.base_url, output=whole, max_workers=1, **changes))
+    asked = len(server.chats)
+    order = parts(of)
+    random.Random(of).shuffle(order)
+    await ask_shards(questions, server, divided, order, max_workers=1, **changes)
+    assert len(server.chats) == 2 * asked
+    [found] = merged(divided)
+    [report] = found.reports
+    assert report.path.read_bytes() == (whole / report.path.name).read_bytes()
+    assert records(report.log) == records(whole / report.log.name)
+    stem = report.log.name.removesuffix(".records.jsonl")
+    assert run_file(divided, stem) == run_file(whole, stem)
+
+
+async def test_merged_shards_of_corruptions_are_the_undivided_run(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 5)
+    server = fault_server(oracle(questions.replies()))
+    corrupted = RobustnessRun(corruptions="pixelate", levels="0-1")
+    for part, folder in (("", "whole"), ("1/2", "divided"), ("2/2", "divided")):
+        settings = questions.settings(server.base_url, output=tmp_path / folder, shard=part)
+        await arun(settings, corrupted=corrupted)
+    assert len(server.chats) == 20
+    [found] = merged(tmp_path / "divided")
+    assert found.corrupted == corrupted
+    [report] = found.reports
+    assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
+
+
+async def test_failed_questions_are_in_the_merged_report(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 6)
+    said: dict[str, Any] = {"[[q1]]": error(400, "at most 0 images"), "[[q4]]": error(500)}
+    server = fault_server(oracle({**questions.replies(), **said}))
+    await arun(questions.settings(server.base_url, output=tmp_path / "whole", max_retries=0))
+    await ask_shards(questions, server, tmp_path / "divided", parts(2), max_retries=0)
+    [found] = merged(tmp_path / "divided")
+    assert found.reports[0].path.read_bytes() == (tmp_path / "whole" / found.reports[0].path.name).read_bytes()
+    assert found.reports[0].failed == 2
+
+
+async def test_a_merged_run_resumes_rescores_and_compares_as_any_other(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    questions = Sample(tmp_path, 6)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, parts(3))
+    [found] = merged(questions.output)
+    before = found.reports[0].path.read_bytes()
+    [again] = await arun(questions.settings(server.base_url))
+    assert (len(server.chats), again.path.read_bytes()) == (6, before)
+    assert find_logs(questions.output) == [again.log]
+    assert not rescore(again.log, write=True).changes
+    [other] = await arun(questions.settings(server.base_url, output=tmp_path / "other"))
+    sides, _ = compare_runs([again.log, other.log])
+    assert len(sides) == 2
+    sessions = json.loads((questions.output / "clean_mc_eval.run.json").read_bytes())["sessions"]
+    assert [each["shard"] for each in sessions] == [[1, 3], [2, 3], [3, 3]]
+    merged(questions.output, tidy=True)  # once more is the same
+    assert again.path.read_bytes() == before
+    assert [path.name for path in questions.output.iterdir() if "shard" in path.name] == []
+
+
+async def test_missing_and_unfinished_shards_are_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 12)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, ["1/4", "3/4"])
+    log = questions.output / "clean_mc_eval.shard-3-of-4.records.jsonl"
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:2]))
+    with pytest.raises(UsageError, match=r"shards 2, 4 of 4 missing; 3 of 4 unfinished \(2 of 3\)") as caught:
+        merged(questions.output)
+    assert "--partial" in caught.value.hint
+    assert not questions.report_path().exists()
+    [found] = merged(questions.output, partial=True)
+    assert (found.reports[0].incomplete, found.reports[0].summary.overall.total) == (True, 5)
+    [done] = await arun(questions.settings(server.base_url))
+    assert (done.incomplete, len(server.chats)) == (False, 13)
+
+
+async def test_shards_of_different_runs_are_refused_with_what_differs(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    questions = Sample(tmp_path, 4)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, ["1/2"])
+    await ask_shards(questions, server, questions.output, ["2/2"], max_pixels=100)
+    with pytest.raises(IdentityError, match="shards 1/2 and 2/2") as caught:
+        merged(questions.output)
+    assert "images.max_pixels: None in 1/2, 100 in 2/2" in str(caught.value)
+
+
+async def test_shards_of_different_data_are_refused(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Questions(tmp_path, 4)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, ["1/2"])
+    questions.change("q0", question="[[q0]] Another?")
+    await ask_shards(questions, server, questions.output, ["2/2"])
+    with pytest.raises(IdentityError, match="data_sha256"):
+        merged(questions.output)
+
+
+async def test_a_folder_without_shards_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no shard"):
+        merged(tmp_path)
+
+
+async def test_shards_alone_are_no_run_to_report_on(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 4)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, ["1/2"])
+    with pytest.raises(DataError, match="shards of runs alone") as caught:
+        find_logs(questions.output)
+    assert "vqa-client merge" in caught.value.hint
+
+
+@pytest.mark.parametrize(("first", "then"), [("1/2", ""), ("", "1/2"), ("2/3", "2/2")])
+async def test_another_division_asks_only_what_is_not_answered(
+    first: str, then: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    questions = Sample(tmp_path, 12)
+    server = fault_server(oracle(questions.replies()))
+    await ask_shards(questions, server, questions.output, [first])
+    await arun(questions.settings(server.base_url, shard=then), progress=(notes := Notes()))
+    asked = [chat.prompt for chat in server.chats]
+    assert len(asked) == len(set(asked))
+    assert notes.about("taken over")
+
+
+async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 6)
+    server = fault_server(oracle(questions.replies()))
+    await arun(questions.settings(server.base_url))
+    await arun(questions.settings(server.base_url, shard="1/2", fresh=True))
+    assert len(server.chats) == 9
+    await arun(questions.settings(server.base_url, shard="1/2"))
+    assert len(server.chats) == 9
+
+
+async def test_processes_are_of_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--processes"):
+        await arun(Sample(tmp_path, 2).settings("http://127.0.0.1:9/v1", processes="2"))
+
+
+async def test_a_disputed_answer_is_counted_once(tmp_path: Path, fault_server: StartsServers) -> None:
+    questions = Sample(tmp_path, 4)
+    await ask_shards(questions, fault_server(oracle(questions.replies())), questions.output, ["1/1"])
+    other = tmp_path / "other"
+    await ask_shards(questions, fault_server(answer("B")), other, ["1/2", "2/2"])
+    for path in other.iterdir():
+        path.rename(questions.output / path.name)
+    notes = Notes()
+    [found] = merged(questions.output, note=notes.note)
+    assert found.reports[0].summary.overall.correct == 4
+    assert notes.about("4 answers were there twice")

@@ -1,0 +1,200 @@
+"""Shards of a run made into the one run that they are parts of: its log, run file and report."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.log_lines import check_run, numbered
+from vqa_client.records import RecordLog, is_settled
+from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
+from vqa_client.reports.report import Report
+from vqa_client.runs.corrupted import CORRUPTED
+from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plans import finish, make_plans
+from vqa_client.runs.reopened import WAY_OUT, settings_of
+from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
+from vqa_client.runs.run_file import RunFile, differing
+from vqa_client.runs.run_plan import close_plan, run_file_for
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.divided import Shard
+from vqa_client.settings.run import RunSettings
+
+
+class Merged(Struct, frozen=True, kw_only=True):
+    """The runs that one command's shards make."""
+
+    settings: RunSettings
+    corrupted: RobustnessRun | None
+    reports: list[Report]
+
+
+class _Part(Struct, frozen=True, kw_only=True):
+    """A shard as it lies on disk."""
+
+    shard: Shard
+    paths: RunPaths
+    file: RunFile
+
+    @property
+    def expected(self) -> int:
+        return int(self.file.described.get("expected", 0))
+
+
+def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iterator[Merged]:
+    """Merge the shards in a folder and its folders, the runs of one command together.
+
+    Raises DataError without shards or without their data, UsageError for missing ones unless `partial`, IdentityError
+    for shards of different runs.
+    """
+    logs = sorted(path for path in folder.rglob(f"*{LOG_ENDING}") if SHARD.search(path.name))
+    if not logs:
+        raise DataError(f"{folder} has no shard of a run", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
+    commands: dict[tuple[str, Path], list[RunPaths]] = {}
+    for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
+        paths = RunPaths(whole, whole.with_name(whole.name.replace(LOG_ENDING, ".run.json")), whole)
+        for part in _parts(paths)[:1]:
+            commands.setdefault((repr(_given(part)), whole.parent), []).append(paths)
+    for runs in commands.values():
+        yield _merge_command(runs, partial=partial, tidy=tidy, note=note)
+
+
+def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note: Note) -> Merged:
+    file = _parts(runs[0])[0].file
+    settings, corrupted = _given(_parts(runs[0])[0])
+    model = file.model().model_copy(update={"system_prompt": file.identity.get("system")})
+    try:
+        plans = [
+            plan for each in settings.configs for plan in make_plans(settings, each, model, note, corrupted=corrupted)
+        ]
+    except DataError as error:
+        raise DataError(f"the shards in {runs[0].log.parent} need their data: {error}", hint=WAY_OUT) from None
+    reports = []
+    for paths in runs:
+        plan = next((each for each in plans if each.paths.log.name == paths.log.name), None)
+        if plan is None:
+            raise UsageError(f"{paths.log.name} is no run of {settings.benchmark}", hint="was it renamed?")
+        here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.run, paths.log)
+        reports.append(merge(replace(plan, paths=here), settings, partial=partial, tidy=tidy, note=note))
+    if corrupted is None and len(reports) == len(plans):
+        finish(settings, reports, {}, note)
+    return Merged(settings=settings, corrupted=corrupted, reports=reports)
+
+
+def _given(part: _Part) -> tuple[RunSettings, RobustnessRun | None]:
+    """The settings of the undivided command."""
+    settings, _ = settings_of(part.file, as_given=True)
+    corrupted = part.file.described.get(CORRUPTED)
+    return dataclasses.replace(settings, fresh=False), RobustnessRun(**corrupted) if corrupted else None
+
+
+def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy: bool = False) -> Report:
+    """Join the shards of a plan with what its undivided run has answered, and write the report.
+
+    Of a question's records a settled one counts before a failed one, then the undivided run's, then that of the lowest
+    shard. Records are put into the order of the data. Raises as `merge_folder` does.
+    """
+    parts = _parts(plan.paths)
+    _check_alike(parts)
+    if not partial:
+        _check_whole(plan, parts)
+    now = run_file_for(plan, settings, parts[0].file.model())
+    now.identity = now.identity | parts[0].file.identity
+    carry_over(plan.paths, RunFile.read(plan.paths.run), now)
+    now.described = parts[0].file.described | now.described
+    now.described.pop("shard", None)
+    now.sessions = _sessions(now.sessions, parts)
+    with RecordLog(plan.paths.log, now.identity) as log:
+        now.write(plan.paths.run)
+        if twice := sum(_joined(log, part.paths.log, now.identity) for part in parts):
+            note(f"{plan.title}: {twice} answers were there twice; the first shard's counts")
+        if any(part.file.scoring != now.scoring for part in parts):
+            score_again(log, plan.loaded.questions, plan.task)
+        else:
+            sort_log(log, plan.loaded.questions)
+        report = close_plan(plan, note, now, log)
+    if tidy and not report.incomplete:
+        for part in parts:
+            part.paths.log.unlink()
+            part.paths.run.unlink()
+    return report
+
+
+def _parts(paths: RunPaths) -> list[_Part]:
+    found = []
+    for shard, each in paths.shards():
+        file = RunFile.read(each.run)
+        if file is None and not each.log.stat().st_size:
+            continue  # ended before its first answer
+        if file is None:
+            raise UsageError(f"{each.run} is missing, which says of which run the shard is", hint="put it back")
+        found.append(_Part(shard=shard, paths=each, file=file))
+    return found
+
+
+def _check_alike(parts: Sequence[_Part]) -> None:
+    """Raise IdentityError, with each field that differs, where two shards are of different runs or data."""
+    first, *others = parts
+    for part in others:
+        changed = differing(first.file.identity, part.file.identity)
+        data = first.file.described.get("data_sha256"), part.file.described.get("data_sha256")
+        if data[0] != data[1]:
+            changed["data_sha256"] = data
+        if changed:
+            told = [
+                f"  {key}: {one!r} in {first.shard}, {other!r} in {part.shard}" for key, (one, other) in changed.items()
+            ]
+            raise IdentityError(
+                f"shards {first.shard} and {part.shard} of {first.paths.whole.log.name} are of different runs:\n"
+                + "\n".join(told),
+                hint="ask one of them again with the options of the others, with --fresh",
+            )
+
+
+def _check_whole(plan: Plan, parts: Sequence[_Part]) -> None:
+    """Raise UsageError, with what is missing, unless the shards of one division have a record for every question."""
+    lacking: dict[int, str] = {}
+    for of in sorted({part.shard.of for part in parts}):
+        there = {part.shard.number: part for part in parts if part.shard.of == of}
+        missing = [number for number in range(1, of + 1) if number not in there]
+        asked = {number: len(LogReader(part.paths.log)) for number, part in there.items()}
+        unfinished = [number for number, part in there.items() if asked[number] < part.expected]
+        said = [
+            *([f"{numbered(missing)} of {of} missing"] if missing else []),
+            *(f"{each} of {of} unfinished ({asked[each]:,} of {there[each].expected:,})" for each in unfinished),
+        ]
+        if not said:
+            return
+        lacking[of] = "; ".join(said)
+    raise UsageError(
+        f"{plan.title}: shards {'; or '.join(lacking.values())}",
+        hint="run them with the same options, or merge what is there with --partial",
+    )
+
+
+def _joined(log: RecordLog, shard: Path, identity: Mapping[str, Any]) -> int:
+    """Add a shard's records to the log where they count; gives how many questions both have other answers to."""
+    found, twice = LogReader(shard), 0
+    check_run(shard, found.run, identity)
+    for record in found:
+        key = (record.question_id, record.variant)
+        settled = is_settled(record)
+        if key not in log or (settled and not log.is_done(key)):
+            log.append(record)
+        elif settled and log.read(key) != record:
+            twice += 1
+    return twice
+
+
+def _sessions(kept: Sequence[dict[str, Any]], parts: Sequence[_Part]) -> list[dict[str, Any]]:
+    """All starts by their time, each of them once; those of shards say of which."""
+    found = {msgspec.json.encode((each.get("shard"), each.get("started"))): each for each in kept}
+    for part in parts:
+        for each in part.file.sessions:
+            found[msgspec.json.encode((list(part.shard), each.get("started")))] = {**each, "shard": list(part.shard)}
+    return sorted(found.values(), key=lambda each: str(each.get("started")))

@@ -1,0 +1,134 @@
+"""How a run is divided among processes, and which part of it this one has."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from cyclopts import Group, Parameter
+
+from vqa_client.cpus import usable_cpus
+from vqa_client.errors import UsageError
+
+DIVIDED = Group("Several processes or machines", sort_key=6)
+AUTO = "auto"
+_SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+_COUNTED = {
+    "JOB_COMPLETION_INDEX": "",
+    "SLURM_PROCID": "SLURM_NTASKS",
+    "AWS_BATCH_JOB_ARRAY_INDEX": "AWS_BATCH_JOB_ARRAY_SIZE",
+    "RANK": "WORLD_SIZE",
+}
+"""Variables that number the processes of one job from 0, with the one that says how many there are."""
+
+
+class Shard(NamedTuple):
+    """One of `of` parts of a run; `number` is from 1."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DividedSettings:
+    """What every benchmark command takes to be one of several processes, or to start them."""
+
+    processes: Annotated[
+        str,
+        Parameter(
+            group=DIVIDED,
+            help="Ask in N processes of this machine, each with a part of the questions and of --max_workers; auto: "
+            "one for each processor.",
+        ),
+    ] = "1"
+    shard: Annotated[
+        str,
+        Parameter(
+            group=DIVIDED,
+            show_default=False,
+            help="K/N: ask the Kth of N parts alone, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
+            "from an indexed Kubernetes job.",
+        ),
+    ] = ""
+    ok_with_failures: Annotated[
+        bool,
+        Parameter(
+            group=DIVIDED, negative="", help="Exit with 0 where some questions failed: schedulers take 1 for a crash."
+        ),
+    ] = False
+
+    @property
+    def part(self) -> Shard | None:
+        """The part that is asked; None for all."""
+        found = _SHARD.fullmatch(self.shard)
+        return Shard(*map(int, found.groups())) if found else None
+
+    @property
+    def process_count(self) -> int:
+        """How many processes ask."""
+        return usable_cpus() if self.processes == AUTO else int(self.processes)
+
+
+def check_divided(settings: DividedSettings) -> None:
+    """Put the numbers in place of an `auto` shard; raises UsageError for a part or a number that can't be."""
+    if settings.processes != AUTO and not (settings.processes.isdecimal() and int(settings.processes)):
+        raise UsageError(f"--processes is {settings.processes!r}; it must be a number of at least 1, or auto")
+    if not settings.shard:
+        return
+    if settings.processes != "1":
+        raise UsageError("--processes and --shard can't be combined", hint="--max_workers is for each shard")
+    shard = read_shard(settings.shard, os.environ)
+    object.__setattr__(settings, "shard", str(shard))
+
+
+def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
+    """The part that K/N, auto or auto/N names; raises UsageError."""
+    word, _, of = text.partition("/")
+    if word == AUTO:
+        shard, said = _from_scheduler(int(of) if of.isdecimal() else 0, environment)
+    elif found := _SHARD.fullmatch(text):
+        shard, said = Shard(*map(int, found.groups())), ""
+    else:
+        raise UsageError(f"--shard is {text!r}", hint="K/N such as 3/64, auto, or auto/N")
+    if not 1 <= shard.number <= shard.of:
+        raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{said}", hint="K goes from 1 to N")
+    return shard
+
+
+def _from_scheduler(of: int, environment: Mapping[str, str]) -> tuple[Shard, str]:
+    """The part by the variables of a scheduler, `of` as given or 0; and by which it is, for an error."""
+    if "SLURM_ARRAY_TASK_ID" in environment:
+        number = _whole("SLURM_ARRAY_TASK_ID", environment)
+        if of:
+            return Shard(number, of), " (SLURM_ARRAY_TASK_ID; with auto/N an array begins at 1)"
+        least, most, step, count = (
+            _whole(f"SLURM_ARRAY_TASK_{name}", environment, default)
+            for name, default in (("MIN", 1), ("MAX", 0), ("STEP", 1), ("COUNT", 0))
+        )
+        of = (most - least) // (step or 1) + 1 if most else count
+        if count and of != count:
+            raise UsageError(
+                f"--shard auto: the array from {least} to {most} has {count} tasks", hint="auto/N, with all N parts"
+            )
+        return Shard((number - least) // (step or 1) + 1, of), f" (SLURM_ARRAY_TASK_ID {number})"
+    for name, counter in _COUNTED.items():
+        if name in environment:
+            number = _whole(name, environment)
+            of = of or (_whole(counter, environment) if counter in environment else 0)
+            if not of:
+                raise UsageError(f"--shard auto: {name} is {number}, and nothing says of how many", hint="auto/N")
+            return Shard(number + 1, of), f" ({name} {number})"
+    raise UsageError(
+        "--shard auto: there is no variable of a scheduler", hint=f"SLURM_ARRAY_TASK_ID, {', '.join(_COUNTED)}; or K/N"
+    )
+
+
+def _whole(name: str, environment: Mapping[str, str], default: int | None = None) -> int:
+    text = environment.get(name, "" if default is None else str(default))
+    if not text.isdecimal():
+        raise UsageError(f"--shard auto: {name} is {text!r}, not a number", hint="--shard K/N")
+    return int(text)
