@@ -1,6 +1,6 @@
 import pytest
 
-from vqa_client.scoring.vqa_gap import Gap, gap_between
+from vqa_client.scoring.vqa_accuracy import Gap, gap_between
 
 
 def test_the_part_that_unanimous_questions_make_is_told_from_the_rest() -> None:

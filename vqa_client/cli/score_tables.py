@@ -9,7 +9,7 @@ from vqa_client.reports.names import percent
 from vqa_client.scorefiles.official_files import DECIMALS
 from vqa_client.scorefiles.report import ScoreReport
 from vqa_client.scoring.averages import Mean
-from vqa_client.scoring.vqa_gap import Gap
+from vqa_client.scoring.vqa_accuracy import Gap
 
 METRICS_ACROSS = 3
 """More would not fit beside a long question type."""

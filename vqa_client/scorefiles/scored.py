@@ -15,8 +15,16 @@ from vqa_client.scoring import vqa2
 from vqa_client.scoring.answers import Answers, HumanAnswer, majority, texts
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import interval
-from vqa_client.scoring.vqa_accuracy import MODES, Mode, contains_answer, is_sentence, question_accuracy, unanimous
-from vqa_client.scoring.vqa_gap import Gap, gap_between
+from vqa_client.scoring.vqa_accuracy import (
+    MODES,
+    Gap,
+    Mode,
+    contains_answer,
+    gap_between,
+    is_sentence,
+    question_accuracy,
+    unanimous,
+)
 from vqa_client.types import Status
 
 Item = TypeVar("Item")

@@ -8,8 +8,11 @@ is never matched. Source: Antol et al., VQA (ICCV 2015), and visualqa.org/evalua
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from math import fsum
 from typing import Any, Final, Literal, TypeVar, get_args
+
+from msgspec import Struct
 
 from vqa_client.scoring.answers import Answers, HumanAnswer, texts
 from vqa_client.scoring.vqa_normalise import in_ascii, normalised, on_one_line, without_punctuation
@@ -165,3 +168,33 @@ def _warn_of_single(references: Sequence[Answers]) -> None:
             "an annotator is compared with the others",
             stacklevel=3,
         )
+
+
+class Gap(Struct, frozen=True, kw_only=True):
+    """How far "normalised" lies above "official", as shares of all questions.
+
+    `unanimous` is the number of questions whose annotators all agree, where "official" does not normalise, and
+    `differing` of how many the two scores differ. `by_unanimous` is the part of `value` that these questions make.
+    """
+
+    value: float
+    by_unanimous: float
+    unanimous: int
+    unanimous_share: float
+    differing: int
+
+
+def gap_between(normalised: Sequence[float], official: Sequence[float], unanimous: Sequence[int]) -> Gap | None:
+    """Compare the two scores of the same questions, `unanimous` being 1 where all agree; None without questions."""
+    n = len(normalised)
+    if not n:
+        return None
+    differences = [a - b for a, b in zip(normalised, official, strict=True)]
+    apart = list(compress(differences, unanimous))
+    return Gap(
+        value=fsum(differences) / n,
+        by_unanimous=fsum(apart) / n,
+        unanimous=len(apart),
+        unanimous_share=len(apart) / n,
+        differing=sum(difference != 0 for difference in apart),
+    )

@@ -3,7 +3,14 @@
 from vqa_client.tasks.explain.dataset import FREE
 from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.loading import find_file, load, read_questions
-from vqa_client.tasks.explain.table import EXPLAIN_TASKS, dataset_of
+from collections.abc import Mapping
+from typing import Any, Final
+from vqa_client.errors import UsageError
+from vqa_client.tasks.explain.actx import ACTX_TASK
+from vqa_client.tasks.explain.dataset import Dataset, check_mode
+from vqa_client.tasks.explain.esnlive import ESNLIVE_TASK
+from vqa_client.tasks.explain.vcr import VCR_TASKS
+from vqa_client.tasks.explain.vqax import VQAX_TASK
 
 __all__ = [
     "EXPLAIN_TASKS",
@@ -14,3 +21,21 @@ __all__ = [
     "load",
     "read_questions",
 ]
+
+
+EXPLAIN_TASKS: Final[Mapping[str, Dataset[Any]]] = {
+    "vqax": VQAX_TASK,
+    "actx": ACTX_TASK,
+    "esnlive": ESNLIVE_TASK,
+    "vcr": VCR_TASKS[FREE],
+}
+
+
+def dataset_of(task: str, vcr_mode: str = FREE) -> Dataset[Any]:
+    """Give a benchmark by its short name; raises UsageError for an unknown one and for another's mode."""
+    if task not in EXPLAIN_TASKS:
+        raise UsageError(f"unknown task {task!r}", hint=f"known are {', '.join(EXPLAIN_TASKS)}")
+    if vcr_mode not in VCR_TASKS:
+        raise UsageError(f"unknown VCR mode {vcr_mode!r}", hint=f"known are {', '.join(VCR_TASKS)}")
+    check_mode(task, vcr_mode)
+    return VCR_TASKS[vcr_mode] if task == "vcr" else EXPLAIN_TASKS[task]
