@@ -206,6 +206,13 @@ COUNTS = [
     ("The answer is 3 because 1+2=3", "3"),
     ("The answer is 3, not 4.", None),
 ]
+COUNTS += [
+    ("The year with most is **2019**, with 25.8%. In 2018 it was 23.1%.", "2019"),
+    ("There are 3 balls. Then 1 ball. Therefore, there are **2** objects left after subtracting all 3.", "2"),
+    ("Therefore, the total number of algorithms with accuracy lower than 8 is 3.", "3"),
+    ("A total of 27% + 17% = 44%. The answer to your question is 44.", "44"),
+    ("So, the number varies with the size. In general it is about 50, of 55 seats.", None),
+]
 FORMULAS = [
     ("5", "5"),
     ("\\boxed{\\frac{1}{2}}", "0.5"),

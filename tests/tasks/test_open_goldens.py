@@ -1,5 +1,7 @@
 """Benchmarks with open answers against what their scorers and harnesses give, to the last digit."""
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from statistics import mean
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.tasks.declared import benchmark_of, task_of
-from tests.tasks.test_declared_goldens import golden, needs_goldens
+from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
 from vqa_client.aggregates import MEAN, Aggregate, Scored, compute
 from vqa_client.runner import judge
 from vqa_client.tables.forms import Place
@@ -90,6 +92,21 @@ def test_hallusionbenchs_figures_are_the_published_ones() -> None:
         for name, of in {"aAcc": "aAcc", "fAcc": "fAcc_lmms", "qAcc": "qAcc"}.items():
             value = compute(total("hallusionbench", of), lmms).value
             assert value == pytest.approx(case["lmms_eval_intern_rule"][name], abs=1e-13)
+
+
+@needs_goldens
+def test_replies_to_mathvista_are_read_by_rule_almost_as_gpt_4_reads_them() -> None:
+    rows = json.loads((GOLDENS.parent / "other" / "mathvista_output_bard.json").read_text(encoding="utf-8"))
+    task, pairs = task_of("mathvista"), Counter[tuple[bool, bool]]()
+    for row in rows.values():
+        given = {name: row[name] for name in ("pid", "question", "answer", "question_type", "answer_type", "precision")}
+        made = mathvista_task.Row(**given, image="x.png", choices=tuple(row["choices"] or ()), unit=row["unit"] or "")
+        question = mathvista_task.question(made, HERE)
+        _, score = judge(Completion(text=row["response"] or "", finish_reason="stop"), question, task)
+        pairs[bool(score.value), row["true_false"]] += 1
+    assert sum(pairs.values()) == 1000
+    assert pairs[True, True] >= 330
+    assert pairs[True, False] <= 2
 
 
 @needs_goldens

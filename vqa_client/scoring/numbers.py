@@ -1,8 +1,9 @@
 """Readings of replies whose answer is a number, a list of numbers or a formula; what isn't said clearly stays unread.
 
 `number` takes, in this order: all that was said, where it is a number; what the reply declares ("the answer is 14");
-a total ("14 in total"); the number of what was asked for ("14 birds", for "How many birds ..."); the only number of the
-reply, or of its last sentence, of which what follows "=" counts. Numbers may be spelled out.
+the only bold number; the number of its conclusion ("So there are 14"); a total ("14 in total"); the number of what was
+asked for ("14 birds", for "How many birds ..."); the only number of the reply, or of its last sentence. Of a sentence
+with "=" what follows counts. Numbers may be spelled out.
 """
 
 import re
@@ -28,7 +29,8 @@ _NAMED = re.compile(
 )
 """Numbers of list items and of other things, which are not amounts."""
 _DECLARED = re.compile(
-    r"\b(?:answer|count|result)\b(?: is| would be| should be|:| =)+:?\s*([^\n]{1,80})", re.IGNORECASE
+    r"\b(?:answer|count|result)\b(?: to [a-z ]{1,40}?)?(?: is| would be| should be|:| =)+:?\s*([^\n]{1,80})",
+    re.IGNORECASE,
 )
 _TOTAL = re.compile(
     r"\btotal(?: number| count| amount)?(?: of [a-z ]{1,40}?)?(?: is| are|:| =| of)*:? (-?\d[\d,.]*)"
@@ -43,6 +45,11 @@ _NOT_NAMES: Final = frozenset(
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _NONE = re.compile(r"(?:there (?:is|are) |i (?:can )?see )?(?:no|none|not any|nothing)\b[^.\d]{0,60}\.?", re.IGNORECASE)
 _MOST_NUMBERS: Final = 1000
+_BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
+_CONCLUDES = re.compile(
+    r"(?:so|therefore|thus|hence|overall|finally|altogether|in (?:total|conclusion|all))\b", re.IGNORECASE
+)
+_IS = re.compile(r"=|\b(?:is|are|was|were)\b")
 _RANGE = re.compile(
     rf"\bbetween {_NUMBER.pattern} and {_NUMBER.pattern}|{_NUMBER.pattern} (?:or|to) {_NUMBER.pattern}", re.IGNORECASE
 )
@@ -55,6 +62,7 @@ _LIST = re.compile(r"\[([^\[\]]*)\]")
 def number(reply: Reply, question: Question) -> Answer:
     """The number that a reply gives as its answer, in digits."""
     whole = whole_reply(reply, question)
+    bold = tuple(dict.fromkeys(value for each in _BOLD.findall(reply.text) for value in _in(_in_digits(each))))
     text = _plain(reply.text)
     if whole.status == "ok" and (value := _value(text)):
         return Answer(text=value, rule="whole_reply", source=reply.source)
@@ -68,6 +76,8 @@ def number(reply: Reply, question: Question) -> Answer:
             found = tuple(dict.fromkeys(numbers(text, asked[1] if asked else "")))
             if len(found) == 1:
                 return Answer(text=found[0], rule=name, source=reply.source)
+            if len(bold) == 1 and whole.status == "ok":  # before all rules but the first
+                return Answer(text=bold[0], rule="bold", source=reply.source)
     if whole.status != "ok":
         return whole
     return Answer(status="ambiguous" if found else "unparsed", rule="number", rivals=found, source=reply.source)
@@ -135,6 +145,15 @@ def _declared(text: str, asked_for: str) -> Iterable[str]:
     return ()
 
 
+def _concluded(text: str, asked_for: str) -> Iterable[str]:
+    """Those of the last sentence that begins like a conclusion, after its last verb or "="."""
+    del asked_for
+    for sentence in reversed(_SENTENCE_END.split(text)):
+        if _CONCLUDES.match(sentence.strip()) and (found := [*_in(_IS.split(sentence)[-1])] or [*_in(sentence)]):
+            return found
+    return ()
+
+
 def _total(text: str, asked_for: str) -> Iterable[str]:
     del asked_for
     return [(before or after).rstrip(".,").replace(",", "") for before, after in _TOTAL.findall(text)]
@@ -174,6 +193,7 @@ def _last(text: str, asked_for: str) -> Iterable[str]:
 
 _RULES: Final[tuple[tuple[str, Callable[[str, str], Iterable[str]]], ...]] = (
     ("declaration", _declared),
+    ("conclusion", _concluded),
     ("total", _total),
     ("asked for", _counted),
     ("only number", _all),
