@@ -214,6 +214,7 @@ COUNTS += [
     ("So, the number varies with the size. In general it is about 50, of 55 seats.", None),
 ]
 FORMULAS = [
+    ("The answer should be 60. Since 2*30", "60"),
     ("5", "5"),
     ("\\boxed{\\frac{1}{2}}", "0.5"),
     ("We have $x+2=7$.\n\nTherefore, $x=5$.", "5"),
@@ -321,6 +322,15 @@ def test_a_cut_reply_gives_only_what_it_declared() -> None:
 def test_a_formula_is_read_where_it_is_the_answer(reply: str, reference: str | None) -> None:
     answer = formula(stopped(reply), BIRDS).text
     assert answer is None if reference is None else answer and same_maths(answer, reference)
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [("12 cm", "B"), ("The length is $\\frac{24}{2}$.", "B"), ("C", "C"), ("0.5", None), ("7", None)],
+)
+def test_a_formula_that_equals_one_choice_alone_is_that_choice(reply: str, label: str | None) -> None:
+    choices = {"A": "10 cm", "B": "$12 \\mathrm{~cm}$", "C": "\\frac{1}{2}", "D": "1/2"}
+    assert formula(stopped(reply), Question(id="1", text="?", choices=choices)).text == label
 
 
 @pytest.mark.parametrize(

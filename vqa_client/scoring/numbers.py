@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.scoring.maths import number_of
+from vqa_client.scoring.maths import number_of, same_maths
 from vqa_client.scoring.readings import choice, short_answer, whole_reply
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.strict.number_words import SPELLED, value_of
@@ -94,18 +94,26 @@ def numbers(reply: Reply, question: Question) -> Answer:
 
 
 def formula(reply: Reply, question: Question) -> Answer:
-    """A choice where there are choices, else the formula that a reply gives as its answer.
+    """The formula that a reply gives as its answer; where there are choices, the one that it names or that is equal.
 
-    That is what is boxed or otherwise set apart, what is declared, all of a short reply, or the only number or the last
-    formula of the last sentence.
+    The formula is what is boxed or otherwise set apart, what is declared, all of a short reply, or the only number or
+    the last formula of the last sentence.
     """
-    if question.choices:
-        return choice(reply, question)
+    if not question.choices:
+        return _formula(reply, question)
+    chosen = choice(reply, question)
+    said = _formula(reply, question).text if chosen.status == "unparsed" else None
+    equal = [label for label, text in question.choices.items() if said and same_maths(said, text)]
+    return Answer(text=equal[0], rule="equal", source=reply.source) if len(equal) == 1 else chosen
+
+
+def _formula(reply: Reply, question: Question) -> Answer:
     whole = short_answer(reply, question)
     if whole.text is None or reply.text != reply.visible:
         return whole
-    if whole.rule == "declaration":
-        return replace(whole, text=_BECAUSE.split(_SENTENCE_END.split(whole.text)[0])[0])
+    declared = [whole.text] if whole.rule == "declaration" else _DECLARED.findall(whole.text)
+    if declared:
+        return replace(whole, text=_BECAUSE.split(_SENTENCE_END.split(declared[-1])[0])[0].rstrip("."))
     short = "\n" not in whole.text and len(whole.text) <= _MOST_SHORT
     if short and len(whole.text.split()) < 4:
         return whole
