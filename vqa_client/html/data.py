@@ -7,6 +7,7 @@ from vqa_client.files import encode
 from vqa_client.html.shown_images import Show
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
+from vqa_client.scoring.choices.order import choices_in
 from vqa_client.types import ANSWERED, Record, SentImage
 
 TEXT_BUDGET = 48_000_000
@@ -15,7 +16,7 @@ LONGEST_TEXT = 60_000
 COLUMNS = (
     *("id", "variant", "status", "score", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule"),
     *("rivals", "source", "references", "parts", "groups", "cluster", "images", "cut_pages", "error", "prompt_tokens"),
-    *("completion_tokens", "latency_s", "attempts", "request_bytes", "system", "shots"),
+    *("completion_tokens", "latency_s", "attempts", "request_bytes", "system", "shots", "choices"),
 )
 
 
@@ -27,6 +28,7 @@ def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
     content = {
         "columns": COLUMNS,
         "answered": sorted(ANSWERED),
+        "letters": sorted(block.letters),
         "metrics": list(found.summary.parts),
         "fields": [{"name": field, "values": _values(found, field)} for field in found.fields],
         "strings": block.strings,
@@ -61,6 +63,7 @@ class _Block:
     def __init__(self, found: Overview, show: Show, limit: int) -> None:
         self.strings: list[str] = []
         self.images: list[list[Any]] = []
+        self.letters: set[str] = set()
         self._found, self._show, self._limit = found, show, limit
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
@@ -90,7 +93,16 @@ class _Block:
             record.request_bytes,
             self._long(record.system or None),
             self._texts(record.shots or ()),
+            self._texts(self._choices(record)),
         ]
+
+    def _choices(self, record: Record) -> Iterable[str]:
+        """The texts of the choices from A on, where the right answer is one of them."""
+        choices = choices_in(record.prompt)
+        if not set(record.references) & choices.keys():
+            return ()
+        self.letters.update(choices)
+        return choices.values()
 
     def _text(self, text: str | None, limit: int = LONGEST_TEXT) -> int | None:
         if text is None:

@@ -59,11 +59,18 @@ function pairs(className, rows) {
   return list;
 }
 
+// A letter with the text of its choice.
+function lettered(row, answer) {
+  const choice = texts(row, "choices")[(answer ?? "").charCodeAt(0) - 65];
+  return choice && answer.length === 1 ? `${answer}. ${choice}` : answer;
+}
+
 function reading(row) {
-  const references = texts(row, "references"), rivals = texts(row, "rivals");
+  const references = texts(row, "references").map((one) => lettered(row, one));
+  const rivals = texts(row, "rivals").map((one) => lettered(row, one));
   const source = text(row, "source") === "reasoning" ? "the reasoning" : "";
   return pairs("answers", [
-    ["answer", text(row, "answer") ?? "none"],
+    ["answer", lettered(row, text(row, "answer")) ?? "none"],
     [references.length > 1 ? "references" : "reference", votes(references, "  /  ")],
     ["read by rule", text(row, "rule")],
     ["rivals", rivals.join("  /  ")],

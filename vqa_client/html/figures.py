@@ -62,15 +62,19 @@ class HeatMap(Struct, frozen=True, kw_only=True):
 
 
 def overall(found: Overview) -> list[Figure]:
-    """Both accuracies: over all questions and over the answered ones."""
+    """The leading total, where one is declared, and the accuracies over all questions and over the answered ones.
+
+    The latter is left out where all were answered.
+    """
     tally = found.summary.overall
     answered, over = tally.accuracy_answered, tally.interval_answered
     leading = found.description.leading_total
     figure = found.totals.get(leading, {}).get(found.description.headline)
+    unlike = tally.answered != tally.total
     return [
         *([_total(found, leading, leading, figure)] if figure else []),
         Figure(label="all questions", n=tally.total, share=tally.accuracy, interval=tally.interval),
-        Figure(label="answered questions", n=tally.answered, share=answered, interval=over),
+        *([Figure(label="answered questions", n=tally.answered, share=answered, interval=over)] if unlike else []),
     ]
 
 

@@ -7,6 +7,8 @@ const ORDERS = {
   low: ["lowest score first", (a, b) => value(a, "score") - value(b, "score")],
   tried: ["most attempts first", (a, b) => value(b, "attempts") - value(a, "attempts")],
 };
+// The two sides of the table of choices; "-" is a reply in which no choice was found.
+const LETTERS = { right: (row) => texts(row, "references")[0], chosen: (row) => text(row, "answer") ?? "-" };
 const MOST_CHOICES = 120;
 let state = new URLSearchParams();
 let matching = [];
@@ -35,6 +37,10 @@ function tests() {
       return held === wanted || held.split(", ").includes(wanted);
     });
   });
+  for (const [name, of] of Object.entries(LETTERS)) {
+    const wanted = state.get(name);
+    if (wanted !== null) made.push((row) => of(row) === wanted);
+  }
   if (find) made.push((row) => haystack(row).includes(find));
   return made;
 }
@@ -86,6 +92,10 @@ function buildFilters() {
   for (const field of data.fields) {
     if (field.values.length < 2 || field.values.length > MOST_CHOICES) continue;
     $("selects").append(select(`any ${plain(words(field.name))}`, `by.${field.name}`, field.values.map((v) => [v, v])));
+  }
+  if (data.letters.length) for (const [name, of] of Object.entries(LETTERS)) {
+    const values = [...new Set(data.rows.map(of))].filter((one) => data.letters.includes(one) || one === "-").sort();
+    $("selects").append(select(`any ${name} choice`, name, values.map((one) => [one, `${name}: ${one}`])));
   }
   $("selects").append(select("in order", "order", Object.entries(ORDERS).slice(1).map(([name, [said]]) => [name, said])));
 }

@@ -9,6 +9,7 @@ from typing import Any
 from vqa_client.errors import UsageError
 from vqa_client.files import encode, replacing
 from vqa_client.html import figures
+from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
@@ -127,16 +128,17 @@ def fingerprint(run: LoggedRun) -> str:
 
 
 def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
-    sessions = run.facts.sessions
+    sessions, said = run.facts.sessions, asked(run, found)
     return {
         "run": run,
+        "asked": said,
         "found": found,
         "n": len(run.records),
         "expected": run.facts.expected,
         "started": str(sessions[0].get("started", "")).replace("T", " ") if sessions else "",
         "failed": sum(n for status, n in found.summary.status_counts.items() if status not in ANSWERED),
         "wrong": found.summary.overall.answered > found.summary.overall.correct,
-        "overall": figures.overall(found),
+        "overall": said.lead or figures.overall(found),
         "measure": found.description.measure,
         "meanings": [(name, says) for name in found.summary.parts if (says := found.description.metrics.get(name))],
         "totals_of_run": figures.totals(found),

@@ -17,6 +17,14 @@ class Calibration(Struct, frozen=True, kw_only=True):
     brier: float | None
 
 
+class Bin(Struct, frozen=True, kw_only=True):
+    """Questions of like confidence: their number, mean confidence and accuracy, in [0, 1]."""
+
+    n: int
+    confidence: float
+    accuracy: float
+
+
 class Calibrating:
     """Takes questions one by one and keeps three sums a bin."""
 
@@ -40,4 +48,12 @@ class Calibrating:
         gaps = sum(abs(right - sure) for right, sure in zip(self._right, self._sure, strict=True))
         return Calibration(
             n=n, expected_error=min(1.0, gaps / n) if n else None, brier=min(1.0, self._brier / n) if n else None
+        )
+
+    def bins(self) -> tuple[Bin, ...]:
+        """The bins that have questions, from the least sure on."""
+        return tuple(
+            Bin(n=n, confidence=sure / n, accuracy=right / n)
+            for n, sure, right in zip(self._n, self._sure, self._right, strict=True)
+            if n
         )

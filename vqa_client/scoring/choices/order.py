@@ -20,6 +20,7 @@ _OTHERS = re.compile(
     rf"|^\W*(?:both |neither |either |only |all of )?{_LETTER}(?:, ?{_LETTER})*,? (?:and|or|nor|&) {_LETTER}\W*$",
     re.IGNORECASE,
 )
+_CHOICE = re.compile(r"^[ \t]*\(?([A-Z])[.):] +(\S.*)$", re.MULTILINE)
 
 
 def rotation(by: int) -> str:
@@ -70,3 +71,15 @@ def names_others(choices: dict[str, str]) -> bool:
 
 def _draw(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def choices_in(prompt: str) -> dict[str, str]:
+    """The choices that a prompt lists, one per line from A on, such as "A. red" or "(A) red"; the last such list."""
+    found: dict[str, str] = {}
+    for line in _CHOICE.finditer(prompt):
+        label, text = line[1], line[2].strip()
+        if label == "A":
+            found = {}
+        if label == chr(ord("A") + len(found)):
+            found[label] = text
+    return found if len(found) > 1 else {}

@@ -1,0 +1,315 @@
+"""The figures that a run's options were given for: they lead its page, and are computed from its records."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from msgspec import Struct
+
+from vqa_client.html.figures import Figure, only, state_link
+from vqa_client.reports.blind import BLIND, SEEN
+from vqa_client.reports.logged_run import CLEAN, LoggedRun
+from vqa_client.reports.overview import Overview
+from vqa_client.reports.robustness.report import add_to
+from vqa_client.scoring.averages import Averaging, Mean
+from vqa_client.scoring.blindness import BlindScores, Pairing
+from vqa_client.scoring.calibration import Bin, Calibrating, Calibration
+from vqa_client.scoring.choices.circular import CircularScores
+from vqa_client.scoring.choices.logprob import weights
+from vqa_client.scoring.choices.order import ROTATION, SHUFFLED, choices_in, order_of
+from vqa_client.scoring.choices.position_bias import PositionBias, Positions
+from vqa_client.scoring.corrupted_scores import CorruptedScores
+from vqa_client.scoring.paired import Difference, difference
+from vqa_client.scoring.repeats import RepeatScores
+from vqa_client.types import Record
+
+NO_ANSWER = "-"
+"""The column of replies in which no choice was found."""
+MOST_ROWS = 40
+
+
+class Gap(Struct, frozen=True, kw_only=True):
+    """A paired difference of two ways to ask, with the accuracy of each; `difference` is None without pairs."""
+
+    label: str
+    before: float | None
+    after: float | None
+    difference: Difference | None
+    link: str = ""
+
+
+class Confusion(Struct, frozen=True, kw_only=True):
+    """How often each choice was given where another was right: `rows` are right ones, each with its count by column."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[int, float, str], ...]], ...]
+    places: PositionBias
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What leads the page. `lead` has figures in place of the usual ones, `together` further shares of all forms.
+
+    `gaps` compare ways to ask, named by `before` and `after`. `chance` is what guessing is right in, in [0, 1];
+    `same_chance` says that it is so for every question.
+    """
+
+    option: str = ""
+    lead: tuple[Figure, ...] = ()
+    together: tuple[Figure, ...] = ()
+    before: str = ""
+    after: str = ""
+    gaps: tuple[Gap, ...] = ()
+    notes: tuple[str, ...] = ()
+    chance: float | None = None
+    same_chance: bool = False
+    confusion: Confusion | None = None
+    calibration: Calibration | None = None
+    bins: tuple[Bin, ...] = ()
+
+
+def asked(run: LoggedRun, found: Overview) -> Asked:
+    """Compute what the run's variants and choices say together."""
+    variants = run.records.variants
+    kinds = {variant.partition("/")[0] for variant in variants}
+    choices = _Choices(None if kinds == {ROTATION} else found.headline)
+    counted = choices.watching(run.records)
+    by_question = ([*forms] for _, forms in groupby(counted, key=lambda record: record.question_id))
+    comparable = found.description.compares_answers
+    if kinds == {ROTATION}:
+        said = _circular(by_question)
+    elif {SEEN, BLIND} <= set(variants):
+        said = _blind(by_question, comparable=comparable)
+    elif kinds == {"repeat"} and len(variants) > 1:
+        said = _repeats(by_question, len(variants), comparable=comparable)
+    elif CLEAN in variants and len(variants) > 1:
+        said = _corrupted(by_question)
+    elif str(run.facts.identity.get("asked", "")).startswith("pages "):
+        said = _pages(by_question, str(run.facts.identity["asked"]).removeprefix("pages ").split(","))
+    else:
+        said = {"option": "choices in drawn orders (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
+    for _ in by_question:  # what no option has walked over
+        pass
+    return Asked(**said, **choices.said(found))
+
+
+class _Choices:
+    """Chance, confusion and calibration of the records of one variant, or of all."""
+
+    def __init__(self, variant: str | None) -> None:
+        self._variant = variant
+        self._cells: Counter[tuple[str, str]] = Counter()
+        self._labels: tuple[str, ...] = ()
+        self._counts: Counter[int] = Counter()
+        self._positions, self._calibrating, self._other = Positions(), Calibrating(), 0
+
+    def watching(self, records: Iterable[Record]) -> Iterable[Record]:
+        """Give the records on, counting them."""
+        for record in records:
+            if self._variant in (None, record.variant):
+                self._count(record)
+            yield record
+
+    def _count(self, record: Record) -> None:
+        labels = tuple(choices_in(record.prompt))
+        right = record.references[0] if len(record.references) == 1 else ""
+        if right not in labels:
+            self._other += record.error is None
+            return
+        self._labels = max(self._labels, labels, key=len)
+        self._counts[len(labels)] += 1
+        self._cells[right, record.answer or NO_ANSWER] += 1
+        self._positions.add(labels, right, record.answer, record.score, record.cluster or record.question_id)
+        weighed = weights(record.probabilities, right, labels) if record.probabilities else None
+        if weighed is not None:
+            self._calibrating.add(weighed.top, record.score >= 1.0, weighed.brier)
+
+    def said(self, found: Overview) -> dict[str, Any]:
+        """Nothing of questions without choices, and no chance where some have none."""
+        n = self._counts.total()
+        if not n or self._other > n:
+            return {}
+        calibration = self._calibrating.calibration()
+        return {
+            "chance": sum(times / count for count, times in self._counts.items()) / n if not self._other else None,
+            "same_chance": len(self._counts) == 1 and not self._other,
+            "confusion": self._confusion({} if self._variant is None else only(found)),
+            "calibration": calibration if calibration.n else None,
+            "bins": self._calibrating.bins(),
+        }
+
+    def _confusion(self, within: Mapping[str, str]) -> Confusion:
+        columns = (*self._labels, NO_ANSWER)
+        rows = []
+        for right in self._labels:
+            total = sum(n for (of, _), n in self._cells.items() if of == right)
+            numbers = [(answer, self._cells[right, answer]) for answer in columns]
+            cells = tuple(
+                (n, n / total if total else 0.0, state_link(**within, right=right, chosen=answer))
+                for answer, n in numbers
+            )
+            rows.append((right, cells))
+        return Confusion(columns=columns, rows=tuple(rows), places=self._positions.bias())
+
+
+def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
+    scores = CircularScores()
+    for forms in questions:
+        first = forms[0]
+        labels = tuple(choices_in(first.prompt)) or tuple("ABCDEFGHIJ"[: len(forms)])
+        letters = [one.answer for one in forms]
+        filed = [
+            dict(zip(labels, order_of(one.variant, labels, one.question_id) or labels, strict=True)) for one in forms
+        ]
+        texts = [of.get(letter) if letter else None for of, letter in zip(filed, letters, strict=True)]
+        cluster = first.cluster or first.question_id
+        scores.add([one.score for one in forms], letters, texts, len(labels), cluster)
+    figures = scores.figures(Positions().bias())
+    names = {
+        "right in at least one": figures.once,
+        "majority of texts": figures.majority,
+        "always the same text": figures.same_text,
+        "always the same letter": figures.same_letter,
+    }
+    return {
+        "option": f"every question in {figures.rotations} rotations of its choices (--circular)",
+        "lead": (
+            _figure("right in all rotations of the choices", figures.circular),
+            _figure("mean of all rotations", figures.mean),
+        ),
+        "together": _figures(names),
+        "notes": _unfinished(figures.unfinished, "without all rotations yet"),
+    }
+
+
+def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: bool) -> dict[str, Any]:
+    scores = RepeatScores(repeats, comparable=comparable)
+    for forms in questions:
+        scores.add([one.score for one in forms], [one.answer for one in forms], forms[0].cluster)
+    figures = scores.figures()
+    names = {f"pass@{k}": of for k, of in figures.pass_at.items()} | {
+        "majority": figures.majority,
+        "right in some repeats only": figures.turning,
+        **({"several answers": figures.changing} if figures.changing else {}),
+    }
+    return {
+        "option": f"every question {repeats} times (--repeat)",
+        "lead": (
+            _figure(f"pass@1: mean of {repeats} repeats", figures.pass_at[1]),
+            _figure(f"pass@{repeats}: right in at least one of {repeats}", figures.pass_at[repeats]),
+        ),
+        "together": _figures(names),
+        "notes": _unfinished(figures.unfinished, "without all repeats yet"),
+    }
+
+
+def _blind(questions: Iterable[list[Record]], *, comparable: bool) -> dict[str, Any]:
+    scores = BlindScores(comparable=comparable)
+    for forms in questions:
+        by_form = {one.variant: one for one in forms}
+        if not {SEEN, BLIND} <= by_form.keys():
+            scores.unfinished += 1
+            continue
+        seen, blind = by_form[SEEN], by_form[BLIND]
+        scores.add(
+            (seen.score, blind.score), (seen.answer, blind.answer), cluster=seen.cluster, groups=seen.groups, choices=0
+        )
+    figures = scores.figures()
+    names = {"right without images, of those right with them": figures.kept}
+    if figures.same:
+        names["the same answer both ways"] = figures.same
+    groups = [
+        _pairing(f"{field.replace('_', ' ')} {value}", of, {f"by.{field}": value})
+        for field, values in figures.groups.items()
+        for value, of in values.items()
+        if 1 < len(values) <= MOST_ROWS
+    ]
+    return {
+        "option": "every question with its images and without (--blind)",
+        "lead": (
+            _figure("with images", figures.overall.seen, by_variant=SEEN),
+            _figure("without images", figures.overall.blind, by_variant=BLIND),
+        ),
+        "together": _figures(names),
+        "before": "without images",
+        "after": "with images",
+        "gaps": (_pairing("all", figures.overall, {}), *groups[:MOST_ROWS]),
+        "notes": _unfinished(figures.unfinished, "asked only one way yet"),
+    }
+
+
+def _pairing(label: str, of: Pairing, place: Mapping[str, str]) -> Gap:
+    link = state_link(**place) if place else ""
+    return Gap(label=label, before=of.blind.value, after=of.seen.value, difference=of.gain, link=link)
+
+
+def _pages(questions: Iterable[list[Record]], forms: Sequence[str]) -> dict[str, Any]:
+    scores: dict[str, dict[str, tuple[float, str]]] = {form: {} for form in forms}
+    for records in questions:
+        for one in records:
+            scores.setdefault(one.variant, {})[one.question_id] = one.score, one.cluster or one.question_id
+    gaps = []
+    for before, after in pairwise(scores):
+        later = scores[after]
+        pairs = [(later[id][0], score, cluster) for id, (score, cluster) in scores[before].items() if id in later]
+        n = len(pairs) or 1
+        old, new = sum(each[1] for each in pairs) / n, sum(each[0] for each in pairs) / n
+        gaps.append(Gap(label=f"{after} less {before}", before=old, after=new, difference=difference(pairs)))
+    return {
+        "option": f"every question with pages {', '.join(forms)} (--pages)",
+        "lead": tuple(_mean(f"pages {form}", of.values(), form) for form, of in scores.items() if of)[:2],
+        "before": "before",
+        "after": "after",
+        "gaps": tuple(gaps),
+    }
+
+
+def _corrupted(questions: Iterable[list[Record]]) -> dict[str, Any]:
+    scores = CorruptedScores()
+    try:
+        for records in questions:
+            for one in records:
+                add_to(scores, one, "")
+    except ValueError:  # variants of another kind
+        return {}
+    curves = scores.curves()
+    clean = curves.clean.accuracy if curves.clean else None
+    gaps = [
+        Gap(
+            label=f"{name} {level}",
+            before=clean,
+            after=of.accuracy,
+            difference=of.difference,
+            link=state_link(**{"by.variant": f"{name}/{level}"}),
+        )
+        for name, level, of in curves.variants
+        if of.difference
+    ]
+    gaps.sort(key=lambda gap: gap.difference.value if gap.difference else 0.0)
+    return {
+        "option": "clean and corrupted images; largest drops first",
+        "before": "clean",
+        "after": "corrupted",
+        "gaps": tuple(gaps),
+        "notes": ("Each drop is paired: the same questions, clean and corrupted.",),
+    }
+
+
+def _mean(label: str, scored: Iterable[tuple[float, str]], variant: str) -> Figure:
+    averaging = Averaging()
+    for score, cluster in scored:
+        averaging.add(score, cluster)
+    return _figure(label, averaging.average(), by_variant=variant)
+
+
+def _figure(label: str, of: Mean, by_variant: str = "") -> Figure:
+    link = state_link(**{"by.variant": by_variant}) if by_variant else ""
+    return Figure(label=label, n=of.n, share=of.value, interval=of.interval, link=link)
+
+
+def _figures(named: Mapping[str, Mean]) -> tuple[Figure, ...]:
+    return tuple(_figure(label, of) for label, of in named.items())
+
+
+def _unfinished(number: int, how: str) -> tuple[str, ...]:
+    return (f"{number:,} question{'s' * (number != 1)} {how}, left out of these figures.",) if number else ()
