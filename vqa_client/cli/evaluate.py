@@ -1,5 +1,6 @@
 """A benchmark command: run it with a display, print the reports, choose the exit code."""
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,12 +8,13 @@ from functools import partial
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
-from vqa_client.cli.progress import display
+from vqa_client.cli.progress import PipedDisplay, display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tables import as_json_text, as_tables
+from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, safe
-from vqa_client.evaluation import ModelsFailed, arun
+from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.reports.report import Report
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
@@ -30,7 +32,7 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
     tables = tables_of(settings, tables)
     progress = display()
     try:
-        reports = attended(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop), progress)
+        reports = attended(lambda stop: asked([settings], corrupted, progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, as_json=settings.json, tables=tables)
         say(f"stopped; to go on: {resume_command(sys.argv)}")
@@ -47,6 +49,22 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
     if code == EXIT_SERVER:
         say(f"error: no question at all got a reply: {_statuses(reports)}")
     return code
+
+
+async def asked(
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+) -> list[Report]:
+    """Ask in this process, or in as many as the settings say."""
+    if settings[0].process_count > 1:
+        from vqa_client.cli.processes import in_processes
+
+        return await in_processes(settings, corrupted, progress, stop)
+    if (part := settings[0].part) is not None and not isinstance(progress, PipedDisplay):
+        here = settings[0].max_workers
+        progress.note(
+            f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
+        )
+    return await arun_several(settings, corrupted=corrupted, progress=progress, stop=stop)
 
 
 def tables_of(settings: RunSettings, tables: Tables) -> Tables:

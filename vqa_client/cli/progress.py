@@ -1,14 +1,16 @@
 """The two displays: one live line on a terminal, few plain lines elsewhere; both on standard error."""
 
 import os
+import signal
 import sys
 import time
 from typing import Any
 
+import msgspec
+
 from vqa_client.cli.streams import say
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import safe
-from vqa_client.progress import Progress
 from vqa_client.types import Record
 
 LEAST_S = 5.0
@@ -19,8 +21,15 @@ STEPS = 20
 """A plain line at each twentieth of the run, but not more often than LEAST_S nor more rarely than MOST_S."""
 
 
-def display() -> Progress:
-    """What fits where standard error goes."""
+PROGRESS_FD = "VQA_CLIENT_PROGRESS_FD"
+"""The variable with the number of a pipe to the parent process, which has the display."""
+REPORTED_S = 0.5
+
+
+def display() -> Tally:
+    """What fits where standard error goes, or what tells a parent process."""
+    if (descriptor := os.environ.get(PROGRESS_FD, "")).isdecimal():
+        return PipedDisplay(int(descriptor))
     on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
     return LiveDisplay() if on_terminal else PlainDisplay()
 
@@ -106,3 +115,43 @@ class LiveDisplay(Tally):
         row = Table.grid(padding=(0, 1))
         row.add_row(title, ProgressBar(total=max(self.total, 1), completed=self.done, width=20), line)
         return Group(row, *served)
+
+
+class PipedDisplay(Tally):
+    """JSON lines for the process that started this one; where that has gone, this one stops too."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+        self._told_s = 0.0
+
+    def note(self, text: str) -> None:  # noqa: D102
+        self._tell({"note": text})
+
+    def begin(self, title: str, total: int) -> None:  # noqa: D102
+        super().begin(title, total)
+        self._tell(self.numbers())
+
+    def finished(self, record: Record) -> None:  # noqa: D102
+        super().finished(record)
+        self._tell_now_and_then()
+
+    def pulse(self, paused_s: float) -> None:  # noqa: D102
+        super().pulse(paused_s)
+        self._tell_now_and_then()
+
+    def end(self) -> None:  # noqa: D102
+        super().end()
+        self._tell(self.numbers() | {"ended": True})
+
+    def _tell_now_and_then(self) -> None:
+        if time.monotonic() - self._told_s >= REPORTED_S:
+            self._tell(self.numbers())
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        self._told_s = time.monotonic()
+        try:
+            os.write(self._descriptor, msgspec.json.encode(said) + b"\n")
+        except OSError:
+            signal.raise_signal(signal.SIGTERM)

@@ -8,7 +8,7 @@ from cyclopts import CycloptsError
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
-from vqa_client.cli.evaluate import as_shards, exit_code, show
+from vqa_client.cli.evaluate import as_shards, asked, exit_code, show
 from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
@@ -16,7 +16,7 @@ from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.compare.leaderboard import leaderboard
 from vqa_client.errors import UsageError
-from vqa_client.evaluation import ModelsFailed, arun_several
+from vqa_client.evaluation import ModelsFailed
 from vqa_client.reports.report import Report
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
@@ -29,7 +29,7 @@ def suite(name: str, settings: SuiteSettings) -> int:
     runs = settings_of(settings, entries, _parsed, settings.data or path.parent)
     progress = display()
     try:
-        reports = attended(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
+        reports = attended(lambda stop: asked(runs, None, progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, as_json=settings.json)
         say(f"stopped; to resume: {resume_command(sys.argv)}")

@@ -2,12 +2,15 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from vqa_client.cli.text import duration
 from vqa_client.progress import Progress
 from vqa_client.types import Record
 
 RATE_WINDOW_S = 30.0
+_SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
 
 
 class Tally(Progress):
@@ -59,6 +62,26 @@ class Tally(Progress):
 
     def serving(self, text: str) -> None:  # noqa: D102
         self.served = f"server: {text}"
+
+    def numbers(self) -> dict[str, Any]:
+        """What `sum_of` takes."""
+        return {name: getattr(self, name) for name in ("title", "measure", *_SUMS, "paused_s")} | {
+            "faults": self.faults,
+            "earlier": self._earlier,
+            "ended": False,
+        }
+
+    def sum_of(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Show the numbers of several processes as one run's."""
+        was_asking = self.in_flight or self.done > self._earlier
+        for name in _SUMS:
+            setattr(self, name, sum(part[name] for part in parts))
+        self._earlier = sum(part["earlier"] for part in parts)
+        self.measure = next((part["measure"] for part in parts if part["measure"]), "")
+        self.faults = sum((Counter(part["faults"]) for part in parts), Counter())
+        if not was_asking:
+            self._marks = [(time.monotonic(), self._earlier, 0)]
+        self.pulse(min(part["paused_s"] for part in parts))
 
     def _count(self, record: Record) -> None:
         self.done += 1

@@ -107,7 +107,7 @@ def _always(text: str) -> Callable[[Start], str]:
 WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]] = {
     "client CPU": (
         _cpu,
-        _always("A free and faster core helps; encoding images anew (--image_format, --max_pixels) takes the most"),
+        _always("--processes N asks on N cores; encoding images again (--image_format, --max_pixels) takes the most"),
     ),
     "preparing images": (
         lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
+from vqa_client.model_config import load_model
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.reports.report import Report
@@ -84,6 +85,21 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
     if corrupted is None and len(reports) == len(plans):
         finish(settings, reports, {}, note)
     return Merged(settings=settings, corrupted=corrupted, reports=reports)
+
+
+def merge_settings(
+    settings: RunSettings, corrupted: RobustnessRun | None, *, partial: bool, note: Note
+) -> list[Report]:
+    """Merge the shards of one command, of which the settings are known; runs without a shard are left out."""
+    reports = []
+    for config in settings.configs:
+        model = load_model(config) if config else None
+        for plan in make_plans(settings, config, model, note, corrupted=corrupted):
+            if _parts(plan.paths):
+                reports.append(merge(plan, settings, partial=partial, note=note))
+    if corrupted is None:
+        finish(settings, reports, {}, note)
+    return reports
 
 
 def _given(part: _Part) -> tuple[RunSettings, RobustnessRun | None]:

@@ -79,8 +79,6 @@ def make_plans(
         plans = corrupted_plans(plans, corrupted, settings)
     if settings.part is not None:
         plans = [of_shard(plan, settings.part) for plan in plans]
-        here, of = settings.max_workers, settings.part.of
-        note(f"shard {settings.part}: {here:,} requests in flight here, {here * of:,} if all {of} run at once")
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)

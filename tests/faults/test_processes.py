@@ -1,0 +1,199 @@
+"""One command in several processes, and shards that are killed: the undivided run's bytes, and nothing left running."""
+
+import json
+import os
+import random
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.received import Received
+from tests.fakes.words import answer, delay, question_id
+from tests.faults.commands import ran, running, wait_until
+from tests.faults.questions import Questions
+from tests.faults.test_killed_runs import reply, whole_lines
+from vqa_client.cli.processes import without
+
+SHARDS, WORKERS, ROUNDS, SEED = 3, 3, 6, 7
+
+
+def log_of(of: Questions, number: int, count: int) -> Path:
+    return of.output / f"clean_mc_eval.shard-{number}-of-{count}.records.jsonl"
+
+
+def answered(of: Questions, count: int) -> int:
+    return sum(len(whole_lines(log_of(of, number, count))) for number in range(1, count + 1))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one started and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(words[1]) == pid and words[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def whole_report(of: Questions, base_url: str) -> bytes:
+    """The report of the undivided run."""
+    output, of.output = of.output, of.root / "whole"
+    assert ran(of.arguments(base_url)).code == 0
+    report, of.output = of.report_path().read_bytes(), output
+    return report
+
+
+def test_shards_killed_at_random_moments_merge_into_the_undivided_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    chance = random.Random(SEED)
+    of = Questions(tmp_path, 45)
+    server = fault_server((delay(0.008), answer(reply)), keep_bodies=False)
+
+    def arguments(number: int) -> list[str]:
+        return of.arguments(server.base_url, "--max_workers", str(WORKERS), "--shard", f"{number}/{SHARDS}")
+
+    for _ in range(ROUNDS):
+        number = chance.randint(1, SHARDS)
+        log = log_of(of, number, SHARDS)
+        point = len(whole_lines(log)) + chance.randint(0, 4)
+        with running(arguments(number)) as command:
+            wait_until(lambda: len(whole_lines(log)) >= point or command.process.poll() is not None)  # noqa: B023
+            command.process.kill()
+            command.process.wait()
+        server.wait_until(lambda: server.ledger.in_flight == 0)
+    for number in range(1, SHARDS + 1):
+        done = ran(arguments(number))
+        assert (done.code, done.is_clean()) == (0, True), done.text
+    assert len(server.chats) <= 45 + ROUNDS * WORKERS
+    merged = ran(["merge", str(of.output)])
+    assert (merged.code, merged.is_clean()) == (0, True), merged.text
+    assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+    assert Counter(whole_lines(of.log_path)) == Counter(of.ids)
+
+
+def test_processes_make_the_undivided_run_and_one_display(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 20)
+    server = fault_server((delay(0.01), answer(reply)), keep_bodies=False)
+    done = ran(of.arguments(server.base_url, "--processes", "2", "--max_workers", "5", "--json"))
+    assert (done.code, done.is_clean()) == (0, True), done.text
+    assert json.loads(done.out)[0]["overall"]["total"] == 20
+    assert "mc clean: 20/20" in done.err
+    assert len(server.chats) == 20
+    assert server.counts["in_flight_peak"] <= 5
+    assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+
+
+def test_a_killed_process_is_started_again(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 40)
+    server = fault_server((delay(0.05), answer(reply)), keep_bodies=False)
+    with running(of.arguments(server.base_url, "--processes", "2", "--max_workers", "4")) as command:
+        assert wait_until(lambda: whole_lines(log_of(of, 1, 2)))
+        for pid in children(command.process.pid)[:1]:
+            _kill(pid)
+        done = command.finished()
+    assert (done.code, done.is_clean()) == (0, True), done.text
+    assert "SIGKILL killed its process; it is started again" in done.err
+    assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+
+
+def test_a_process_that_is_killed_again_is_named_and_the_rest_is_kept(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 6)
+
+    def kills(received: Received) -> str:
+        if question_id(received) == "q0":
+            _kill_asker(of)
+        return reply(received)
+
+    server = fault_server(answer(kills), keep_bodies=False, tolerates_violations=True)
+    done = ran(of.arguments(server.base_url, "--processes", "2", "--max_workers", "2"))
+    assert done.code == 3
+    assert "shard 1/2: killed by SIGKILL, 2 times" in done.err
+    assert of.report()["incomplete"]
+    assert "q0" not in {each["instance_id"] for each in of.report()["results"]}
+    assert {"q3", "q4", "q5"} <= {each["instance_id"] for each in of.report()["results"]}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_interrupt_stops_all_processes_in_order(
+    number: signal.Signals, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 60)
+    server = fault_server((delay(0.05), answer(reply)), keep_bodies=False)
+    arguments = of.arguments(server.base_url, "--processes", "2", "--max_workers", "2")
+    with running(arguments) as command:
+        assert wait_until(lambda: answered(of, 2) > 4)
+        below = children(command.process.pid)
+        command.signal(number)
+        stopped = command.finished()
+    assert (stopped.code, stopped.is_clean()) == (128 + number, True), stopped.text
+    assert not any(Path(f"/proc/{pid}").exists() for pid in below)
+    kept = len(of.report()["results"])
+    assert of.report()["incomplete"]
+    assert kept == answered(of, 2)
+    done = ran(arguments)
+    assert (done.code, done.is_clean(), len(server.chats)) == (0, True, 60), done.text
+    assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 400)
+    server = fault_server((delay(0.1), answer(reply)), keep_bodies=False)
+    with running(of.arguments(server.base_url, "--processes", "2", "--max_workers", "4")) as command:
+        assert wait_until(lambda: answered(of, 2) > 2)
+        below = children(command.process.pid)
+        command.process.kill()
+    assert len(below) == 2
+    assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
+    assert len(server.chats) < 400
+
+
+def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 4)
+    of.data_json.unlink()
+    done = ran(of.arguments("http://127.0.0.1:9/v1", "--processes", "2"))
+    assert (done.code, done.err.count("error:"), done.is_clean()) == (2, 1, True), done.text
+
+
+def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_server(answer(reply))
+    shard = ran(of.arguments(server.base_url, "--shard", "2/2"))
+    assert shard.code == 0
+    assert "2 of 2 questions asked, 0 failed" in shard.out
+    done = ran(["merge", str(of.output)])
+    assert (done.code, "shards 1 of 2 missing" in done.err) == (2, True), done.text
+    done = ran(["merge", "--partial", str(of.output)])
+    assert (done.code, "2 questions not asked yet" in done.out) == (0, True), done.text
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["mc", "--processes", "2", "-d", "x"], ["mc", "-d", "x"]),
+        (["mc", "--processes=auto", "--max-workers=3", "--json"], ["mc", "--json"]),
+        (["mc", "--max_workers", "3", "--no-html"], ["mc", "--no-html"]),
+    ],
+)
+def test_options_of_the_parent_are_not_passed_on(words: list[str], kept: list[str]) -> None:
+    assert without(words, ("--processes", "--max-workers")) == kept
+
+
+def _kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def _kill_asker(of: Questions) -> None:
+    """Kill the process that has the first shard's log open."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        words = path.read_bytes().split(b"\0")
+        if b"1/2" in words and str(of.output).encode() in words:
+            _kill(int(path.parent.name))

@@ -1,0 +1,191 @@
+"""`--processes`: the same command in several processes, each with a shard, and one display and report of all."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from vqa_client.cli.exits import EXIT_SERVER, EXIT_USAGE
+from vqa_client.cli.progress import PROGRESS_FD
+from vqa_client.cli.tally import Tally
+from vqa_client.cpus import CPU_COUNT, usable_cpus
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.evaluation import Interrupted, ModelsFailed
+from vqa_client.reports.report import Report
+from vqa_client.runs.merge import merge_settings
+from vqa_client.runs.waiting import in_daemon_thread
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.divided import Shard
+from vqa_client.settings.run import RunSettings
+
+DIVIDED = ("--processes", "--max-workers")
+"""Options that each process gets as its own."""
+STARTS = 2
+"""A process that a signal killed is started once more."""
+
+
+async def in_processes(
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+) -> list[Report]:
+    """Run this program's command line in processes until all have ended, then merge what they did.
+
+    Setting `stop` stops them in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed where one
+    of them did not come to its end.
+    """
+    count, workers = settings[0].process_count, settings[0].max_workers
+    shards = [Shard(number, count) for number in range(1, count + 1)]
+    shown = _Shown(progress, shards)
+    each_workers = [max(1, workers // count + (shard.number <= workers % count)) for shard in shards]
+    ended = await asyncio.gather(
+        *(_asked(shard, most, shown, stop) for shard, most in zip(shards, each_workers, strict=True))
+    )
+    errors = {f"shard {shard}": error for shard, error in zip(shards, ended, strict=True) if error is not None}
+    for error in errors.values():
+        if isinstance(error, UsageError):
+            raise error
+    merging = [partial(merge_settings, each, corrupted, partial=True, note=shown.note) for each in settings]
+    reports = [report for merge in merging for report in await in_daemon_thread(merge)]
+    if stop.is_set():
+        raise Interrupted(reports)
+    if errors and any(report.incomplete for report in reports):
+        raise ModelsFailed(errors, reports)
+    return reports
+
+
+async def _asked(shard: Shard, workers: int, shown: "_Shown", stop: asyncio.Event) -> VqaClientError | None:
+    """Run one process to its end, once more where a signal killed it; what it ended with."""
+    for start in range(1, STARTS + 1):
+        code, said = await _one_process(shard, workers, shown, stop)
+        if code >= 0 or stop.is_set():
+            break
+        name = signal.Signals(-code).name
+        shown.note(f"shard {shard}: {name} killed its process{'; it is started again' if start < STARTS else ''}")
+        said = f"error: killed by {name}, {STARTS} times\nhint: the same command resumes"
+    shown.left(shard)
+    if stop.is_set():
+        return None
+    if code < 0 or code in (EXIT_USAGE, EXIT_SERVER):
+        return _error(said, UsageError if code == EXIT_USAGE else ServerUnusable)
+    if said.strip():
+        shown.note(said.strip())
+    return None if code in (0, 1) else ServerUnusable(f"its process ended with exit code {code}")
+
+
+def without(words: Sequence[str], options: Collection[str]) -> list[str]:
+    """A command line without options that take a value."""
+    kept: list[str] = []
+    previous = ""
+    for word in words:
+        option, given, _ = word.replace("_", "-").partition("=")
+        if previous not in options and option not in options:
+            kept.append(word)
+        previous = "" if given else option
+    return kept
+
+
+def _error(said: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
+    """The error that a process printed."""
+    lines = said.splitlines()
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    return kind("\n".join(errors) or said.strip() or "its process ended early", hint="; ".join(hints))
+
+
+async def _one_process(shard: Shard, workers: int, shown: "_Shown", stop: asyncio.Event) -> tuple[int, str]:
+    """The exit code of one process, and its standard error; it is ended with this task."""
+    reading, writing = os.pipe()
+    words = [*without(sys.argv[1:], DIVIDED), "--shard", str(shard), "--max_workers", str(workers)]
+    cpus = str(max(1, usable_cpus() // shard.of))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "vqa_client", *words),
+            env={**os.environ, PROGRESS_FD: str(writing), CPU_COUNT: cpus},
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            pass_fds=(writing,),
+            start_new_session=True,  # a terminal's Ctrl-C is for the parent, which passes it on
+        )
+    finally:
+        os.close(writing)
+    assert process.stderr is not None
+    stopping = asyncio.create_task(_stopped(process, stop))
+    try:
+        _, said, code = await asyncio.gather(_watched(reading, shard, shown), process.stderr.read(), process.wait())
+    finally:
+        stopping.cancel()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return code, said.decode("utf-8", "replace")
+
+
+async def _stopped(process: Process, stop: asyncio.Event) -> None:
+    await stop.wait()
+    if process.returncode is None:
+        process.send_signal(signal.SIGTERM)
+
+
+async def _watched(reading: int, shard: Shard, shown: "_Shown") -> None:
+    """Read what a process says of its progress until it ends."""
+    lines = asyncio.StreamReader()
+    with os.fdopen(reading, "rb") as pipe:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), pipe
+        )
+        try:
+            while line := await lines.readline():
+                shown.take(shard, msgspec.json.decode(line))
+        finally:
+            transport.close()
+
+
+class _Shown:
+    """What all processes say, as one."""
+
+    def __init__(self, progress: Tally, shards: Sequence[Shard]) -> None:
+        self._progress, self._at_work = progress, set(shards)
+        self._said: set[str] = set()
+        self._runs: dict[str, dict[Shard, dict[str, Any]]] = {}
+        self._current = ""
+        self._over: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """Say a line; what several processes say is said once."""
+        if text not in self._said:
+            self._said.add(text)
+            self._progress.note(text)
+
+    def take(self, shard: Shard, said: dict[str, Any]) -> None:
+        """A note, or the numbers of one process in a run."""
+        if "note" in said:
+            self.note(said["note"])
+        else:
+            title = said["title"].replace(f" · shard {shard}", "")
+            self._runs.setdefault(title, {})[shard] = said
+            self._show()
+
+    def left(self, shard: Shard) -> None:
+        """A process has ended."""
+        self._at_work.discard(shard)
+        self._show()
+
+    def _show(self) -> None:
+        """Runs follow each other; the first that some process is at is shown."""
+        for title, parts in self._runs.items():
+            if title in self._over:
+                continue
+            if title != self._current:
+                self._current = title
+                self._progress.begin(title, 0)
+            self._progress.sum_of(list(parts.values()))
+            if not all(shard in parts and parts[shard]["ended"] for shard in self._at_work):
+                return
+            self._progress.end()
+            self._over.add(title)
