@@ -240,7 +240,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         """The config's template where it fits the benchmark, and a note for people where it doesn't."""
         own = self._prompt().text
         if self.form:
-            return None, f"--prompt_form {self.form} is asked, not the config's prompt_template" if given else ""
+            return None, f"--prompt_form {self.form} is used, not the config's prompt_template" if given else ""
         if isinstance(own, str):
             chosen, message = template_for(given, own, self.name)
             if self.choosing and given:
@@ -249,7 +249,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
                 )
                 return chosen, message + "the letter alone"
             return chosen, message
-        return None, f"{self.name} asks with its own prompts, not with the config's template" if given else ""
+        return None, f"{self.name} uses its own prompts, not the config's prompt_template" if given else ""
 
     def formed(self, form: str) -> Self:
         """The same benchmark asked with one of its prompt forms; raises UsageError for a name that it doesn't have."""

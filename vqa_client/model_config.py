@@ -2,8 +2,9 @@
 
 import difflib
 import json
+import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic_core import PydanticCustomError
@@ -11,10 +12,9 @@ from pydantic_core import PydanticCustomError
 from vqa_client.errors import UNDECODABLE, UsageError
 from vqa_client.files import checked_nesting
 from vqa_client.shipped import shipped
+from vqa_client.types import OURS
 
 DEFAULT_TIMEOUT_S = 600.0
-OURS = frozenset({"model", "messages", "stream", "n"})
-"""Keys of a request that an extra_body may not set: a run would not be what its records say."""
 
 
 def _argument(text: str) -> str:
@@ -56,8 +56,8 @@ class Prices(BaseModel):
 class ModelSettings(BaseModel):
     """What is sent with every request; a temperature of None is not sent, so the server's default holds.
 
-    `base_url` is where the model is served, unless the command says otherwise; `serve` how it is started there;
-    `prices` are for `--dry_run`.
+    `thinking` is sent in the form that the server was found to take. `base_url` is where the model is served, unless
+    the command says otherwise; `serve` how it is started there; `prices` are for `--dry_run`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -70,6 +70,7 @@ class ModelSettings(BaseModel):
     timeout: float | None = Field(default=None, gt=0)
     extra_body: dict[str, JsonValue] | None = None
     presence_penalty: float | None = None
+    thinking: Literal["on", "off"] | None = None
     base_url: str | None = Field(default=None, repr=False)
     serve: ServeBlock | None = None
     prices: Prices | None = None
@@ -108,7 +109,7 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
 
 
 def _find(config: str) -> Path:
-    path = Path(config)
+    path = Path(os.path.expanduser(config))
     if path.is_file():
         return path
     folder = shipped("config")
@@ -127,7 +128,7 @@ _BLOCKS: dict[str, type[BaseModel]] = {"serve": ServeBlock, "prices": Prices}
 
 
 def _complaint(error: ValidationError, origin: str) -> tuple[str, str]:
-    first = error.errors()[0]
+    first = next((one for one in error.errors() if one["type"] == "extra_forbidden"), error.errors()[0])
     key = ".".join(str(part) for part in first["loc"])
     known = sorted(_BLOCKS.get(str(first["loc"][0]), ModelSettings).model_fields)
     if first["type"] == "extra_forbidden":

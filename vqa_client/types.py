@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
+OURS = frozenset({"model", "messages", "stream", "n"})
+"""Keys of a request that an extra_body may not set: a run would not be what its records say."""
 Status = Literal[
     "ok",
     "unparsed",

@@ -101,7 +101,7 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
         (["selftest", "niah"], "--data"),
         (["robustness", "run", "--task", "mc"], "error: --data-json is missing\nhint: "),
         (["mc", "--input", "x", "-o", "out"], "--data-json is missing, and --input is no option of this command"),
-        (["niah", "-o", "out", "--max_tokens", "50"], 'hint: "max_tokens" belongs to the model'),
+        (["niah", "-o", "out", "--prompt_template", "{question}"], "hint: the option is --prompt"),
         (["niah", "-o", "out", "--max_worker", "50"], "Did you mean --max-workers?"),
     ],
 )

@@ -7,6 +7,7 @@ def start(
     *,
     most: int = 32,
     preparing: float = 0.0,
+    repeating: float = 0.0,
     paused: float = 0.0,
     sending: float | None = 0.0,
     at_server: float = 0.0,
@@ -15,7 +16,7 @@ def start(
     **changes: Any,
 ) -> dict[str, Any]:
     """A start of a minute, 1,000 questions long, whose other workers were idle."""
-    busy = preparing + paused + (sending or 0.0) + at_server
+    busy = preparing + repeating + paused + (sending or 0.0) + at_server
     told = {"server_metrics": servers} if servers is not None else {}
     return {
         "wall_s": 60.0,
@@ -25,6 +26,7 @@ def start(
             "most": most,
             "idle": most - busy,
             "preparing": preparing,
+            "repeating": repeating,
             "paused": paused,
             "sending": sending,
             "at_server": at_server,

@@ -28,7 +28,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (start(preparing=20, at_server=12), "preparing images", "20.0 of 32 workers waited for their images"),
     (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers sat out"),
     (start(sending=20, at_server=12), "upload", "20.0 of 32 requests were still on their way, 2.0 MB/s"),
-    (start(at_server=31, servers=[served(4, 1)]), "server preprocessing", "26.0 of 32 requests had come"),
+    (
+        start(at_server=31, servers=[served(4, 1)]),
+        "server preprocessing",
+        "26.0 of 32 requests were in",
+    ),
     (start(sending=None, at_server=31, servers=[served(4, 1)]), "upload or server", "26.0 of 32"),
     (start(at_server=31, servers=[served(8, 22)]), "GPU queue", "ran 8.0 requests and had 22.0 waiting"),
     (start(at_server=31, servers=[served(24, 6)]), "GPU queue", "--max-num-seqs"),
@@ -41,8 +45,12 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "too few workers",
         "28",
     ),
-    (start(at_server=31), "server", "31.0 of 32 requests waited for it, and it tells no more"),
+    (start(at_server=31), "server", "31.0 of 32 workers waited for it; it reports no figures of its own"),
     (start(at_server=31, questions=32), "too few questions", "all 32"),
+    (start(at_server=31, servers=[served(28, 0)], timeouts=14), "timeouts", "14 of 1,000 questions timed out"),
+    (start(at_server=31, timeouts=14), "timeouts", "Lower --max_workers or raise --timeout"),
+    (start(repeating=20, at_server=3, requests=1025), "repeats", "25 requests were repeats after failures; 20.0 of"),
+    (start(repeating=5, at_server=1), "repeats", "a lower --max_retries gives up sooner"),
     (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers sat out"),
     (start(at_server=10), "last replies", "22.0 of 32 workers had no question left"),
 ]
@@ -52,7 +60,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
 def test_a_limit_is_named_with_its_figures_and_a_way_out(session: dict[str, Any], limit: str, said: str) -> None:
     assert limited_by(session) == {"limited_by": limit}
     (sentence,) = limits_of(session)
-    assert sentence.startswith(f"what limited the run: {limit} (")
+    assert sentence.startswith(f"bottleneck: {limit} (")
     assert said in sentence
 
 

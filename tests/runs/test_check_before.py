@@ -17,7 +17,7 @@ from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
 from vqa_client.client.probing.sight import CODE_PROMPT, PROMPT
-from vqa_client.errors import IdentityError, ServerUnusable
+from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 
 CHECKS = (PROMPT, CODE_PROMPT)
 
@@ -70,7 +70,7 @@ async def test_a_check_that_is_not_answered_takes_no_longer_than_a_question_may_
     server = fault_server(apart(hang(), oracle(of.replies())))
     (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, timeout=0.5), progress=notes)
     assert report.summary.overall.correct == 4
-    assert len(notes.about("checking the server first")) == 1
+    assert len(notes.about("testing the server")) == 1
 
 
 async def test_each_start_says_which_server_it_asked(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -110,7 +110,10 @@ def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
 
 @pytest.mark.parametrize(
     ("check", "told"),
-    [(answer("B"), "says the same of a red and of a blue picture"), (error(400, "no such thing"), "no usable reply")],
+    [
+        (answer("B"), "gives the same answer for"),
+        (error(400, "no such thing"), "no usable reply"),
+    ],
 )
 async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
     check: Play, told: str, tmp_path: Path, fault_server: StartsServers
@@ -141,6 +144,28 @@ async def test_a_model_that_the_server_neither_lists_nor_knows_ends_the_run_befo
     assert caught.value.hint == "it lists tiny-vlm"
     assert all(of_check(chat) for chat in server.chats)
     assert not of.output.exists()
+
+
+async def test_an_address_without_chats_ends_the_run_before_the_first_question(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(error(404, "Not Found"))
+    with pytest.raises(ServerUnusable, match="there is no chat/completions below") as caught:
+        await vqa_client.arun(of.settings(server.base_url, check=True))
+    assert "--base_url names the address" in caught.value.hint
+    assert all(of_check(chat) for chat in server.chats)
+
+
+async def test_none_of_several_models_is_taken_unnamed(tmp_path: Path, fault_server: StartsServers) -> None:
+    of, names = Sample(tmp_path, 2), ("embedding-3", "gpt-4o")
+    server = fault_server(oracle(of.replies()), models=names)
+    with pytest.raises(UsageError, match="lists 2 models") as caught:
+        await vqa_client.arun(of.settings(server.base_url))
+    assert caught.value.hint == "choose one with --model: embedding-3, gpt-4o"
+    assert not server.chats
+    (report,) = await vqa_client.arun(of.settings(server.base_url, model="gpt-4o"))
+    assert report.model == "gpt-4o"
 
 
 async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:

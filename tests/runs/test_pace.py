@@ -83,8 +83,8 @@ async def test_a_run_at_a_server_with_a_queue_says_so(fault_server: StartsServer
     assert told["workers"]["most"] == 8
     assert told["workers"]["at_server"] > 6
     assert told["limited_by"] == "GPU queue"
-    (said,) = [note for note in heard.notes if "limited the run" in note]
-    assert said.startswith("mc clean: what limited the run: GPU queue (the server ran 2.0 requests and had 6.0 waiting")
+    (said,) = [note for note in heard.notes if "bottleneck" in note]
+    assert said.startswith("mc clean: bottleneck: GPU queue (the server ran 2.0 requests and had 6.0 waiting")
 
 
 async def test_a_server_that_pauses_everyone_limits_by_its_rate(fault_server: StartsServers, tmp_path: Path) -> None:

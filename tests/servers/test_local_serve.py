@@ -32,7 +32,7 @@ def test_without_the_extra_the_way_to_it_is_told() -> None:
     code, out, err = ended()
     assert (code, out) == (2, "")
     assert "the tiny VLM needs mlx-vlm" in err
-    assert "hint: pip install 'vqa-client[local]'" in err
+    assert "pip install 'vqa-client[local]'" in err
 
 
 def test_a_taken_port_is_found_before_anything_is_started(tmp_path: Path) -> None:

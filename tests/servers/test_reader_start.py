@@ -20,7 +20,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch)
     monkeypatch.setattr(reader, "EXTRA", ("json", "no_such_module"))
     with pytest.raises(UsageError, match="the page reader needs no_such_module") as caught:
         reader.command()
-    assert caught.value.hint == "pip install 'vqa-client[reader]'"
+    assert caught.value.hint.endswith("pip install 'vqa-client[reader]'")
 
 
 def test_the_users_own_python_path_is_kept(monkeypatch):

@@ -4,8 +4,8 @@ from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError
 
 from vqa_client.errors import UsageError
 
-OF_A_CONFIG = ("max_tokens", "temperature", "prompt_template", "extra_body")
-"""Settings of a model that people look for among the options."""
+OF_A_CONFIG = {"prompt_template": "prompt", "system_prompt": "system", "max_completion_tokens": "max_tokens"}
+"""Keys of a config, or of other programs, by the option that means the same."""
 
 
 def usage_error(error: CycloptsError) -> UsageError:
@@ -19,6 +19,5 @@ def usage_error(error: CycloptsError) -> UsageError:
         option = error.token.keyword or error.token.value
         name = option.lstrip("-").replace("-", "_")
         if name in OF_A_CONFIG:
-            hint = f'"{name}" belongs to the model\'s settings: give a file that has it as --config'
-            return UsageError(f"unknown option {option}", hint=hint)
+            return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
     return UsageError(text)

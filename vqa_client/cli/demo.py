@@ -24,9 +24,9 @@ from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.serve import DemoSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
-from vqa_client.shipped import shipped
+from vqa_client.shipped import install, shipped
 
-WITHOUT_SHAPES = "shapes, asked of a real model, are left out: pip install 'vqa-client[local]' (1.1 GB) adds them"
+WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"
 SHAPES_WORKERS = 16
 """mlx-vlm on two cores does some ten questions a second, and a question's time runs while it waits there."""
 TABLES: dict[str, Tables] = {

@@ -19,6 +19,7 @@ from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_d
 from vqa_client.pages.style import Style
 from vqa_client.parallel import in_processes
 from vqa_client.settings.pages import RenderSettings
+from vqa_client.shipped import install
 
 MEGABYTE = 1e6
 _SHOWN_CHARACTERS = 12
@@ -126,7 +127,7 @@ def _missing(missing: Mapping[str, int]) -> str:
         f"{safe(mark)} U+{ord(mark):04X} ({n:,})" for mark, n in list(missing.items())[:_SHOWN_CHARACTERS]
     )
     more = f" and {len(missing) - _SHOWN_CHARACTERS:,} more" if len(missing) > _SHOWN_CHARACTERS else ""
-    way_out = " (pip install 'vqa-client[cjk]' has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
+    way_out = f" ({install('cjk')} has Chinese, Japanese and Korean)" if has_cjk("".join(missing)) else ""
     return f"{count(sum(missing.values()), 'character')} in no font, drawn as \ufffd: {shown}{more}{way_out}"
 
 

@@ -14,6 +14,8 @@ def resume_command(argv: Sequence[str]) -> str:
     previous = ""
     for word in argv[1:]:
         option = word.replace("_", "-")
+        if previous == "--header":
+            word = f"{word.partition('=')[0]}=..."  # it may be a key
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
             words.append(_shown(word, is_address=previous in ADDRESSES))
         previous = option

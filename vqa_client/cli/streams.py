@@ -1,5 +1,6 @@
 """Standard output and standard error, whoever reads them, and whether or not anyone still does."""
 
+import codecs
 import json
 import os
 import sys
@@ -13,14 +14,28 @@ from vqa_client.unseen import unseen
 _UNSEEN = unseen(lines=True)
 
 
+_ASCII = str.maketrans(
+    {"─": "-", "━": "-", "│": "|", "·": "-", "–": "-", "—": "-", "…": "...", "×": "x", "±": "+-", "→": "->", "≥": ">="}
+    | dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╸╺", "+")
+)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """What a narrow terminal shows for our own lines and dots; foreign letters become escapes."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end].translate(_ASCII)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
+
+
 def prepare_streams() -> None:
-    """Make both streams writable: a closed one leads nowhere, a narrow one shows escapes for what it can't show."""
+    """Make both streams writable: a closed one leads nowhere, a narrow one shows what it can't encode in ASCII."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # started with the descriptor closed
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for the process's life)
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            codecs.register_error("in_ascii", _in_ascii)
+            stream.reconfigure(errors="in_ascii")
 
 
 def say(text: str) -> None:

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -25,6 +26,8 @@ from vqa_client.types import Status
 EXAMPLE_CHARACTERS = 200
 MASS_LOW = 0.5
 """Where less of the first token's probability falls on letters on average, the model would rather begin with prose."""
+NAME_LEAST = 12
+"""A table's first column is folded to this width where the others need the room."""
 WIDTH = 200
 """Columns where no terminal says how many it has."""
 
@@ -179,10 +182,9 @@ def _points(value: float | None) -> str:
 
 def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Any:
     values = in_order({value for r in reports for value in r.summary.breakdowns.get(field, {})}, order)
-    table = new_table(f"by {field.replace('_', ' ')}", *(safe(value) for value in values))
-    for report in reports:
-        tallies = report.summary.breakdowns.get(field, {})
-        table.add_row(safe(report.variant or report.task), *(_cell(tallies.get(value)) for value in values))
+    table = new_table(f"by {field.replace('_', ' ')}", *(safe(report.variant or report.task) for report in reports))
+    for value in values:
+        table.add_row(safe(value), *(_cell(report.summary.breakdowns.get(field, {}).get(value)) for report in reports))
     return table
 
 
@@ -232,13 +234,32 @@ def _example(report: Report, status: Status, number: int) -> str:
     return f"{': ' if number == 1 else ', the first one: '}{shown}" + (f" ({failure.hint})" if failure.hint else "")
 
 
-def new_table(first: str, *columns: str) -> Any:
-    """A rich table with its first column to the left and all others to the right."""
-    from rich import box
+@cache
+def _fitting_table() -> Any:
+    """A table type that leaves out its last columns on a narrow terminal: a number is shown whole or not at all."""
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
+    class Fitting(Table):
+        def __rich_console__(self, console: Any, options: Any) -> Any:
+            widths = [max(map(len, [str(column.header), *map(str, column.cells)])) + 2 for column in self.columns]
+            widths[0] = min(widths[0], max(NAME_LEAST, options.max_width // 3))
+            shown = [n for n in range(2, len(widths) + 1) if sum(widths[:n]) <= options.max_width + 2]
+            left_out = self.columns[max(shown, default=2) :]
+            del self.columns[max(shown, default=2) :]
+            yield from super().__rich_console__(console, options)
+            if left_out:
+                names = ", ".join(str(column.header) for column in left_out)
+                yield f"not shown on this narrow terminal: {names}"
+
+    return Fitting
+
+
+def new_table(first: str, *columns: str) -> Any:
+    """A rich table with its first column to the left and all others, which are never cut, to the right."""
+    from rich import box
+
+    table = _fitting_table()(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     return table

@@ -9,12 +9,12 @@ from vqa_client.cli.text import duration
 from vqa_client.progress import Progress
 from vqa_client.types import Record
 
-RATE_WINDOW_S = 30.0
+RATE_WINDOW_S = 10.0
 _SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
 
 
 class Tally(Progress):
-    """Counts what the displays show; rates are over the last half minute."""
+    """Counts what the displays show; rates are over the last ten seconds."""
 
     def __init__(self) -> None:
         self._reset("", 0)
@@ -92,23 +92,23 @@ class Tally(Progress):
             self.faults[record.status] += 1
 
     def line(self) -> str:
-        """Done and total, questions a second, the time left, accuracy so far, tokens, faults, in flight."""
+        """Done and total, faults, questions per second, the time left, accuracy so far, tokens, in flight."""
         rate, tokens_rate = self._rates()
         parts = [f"{self.done:,}/{self.total:,}"]
+        parts += [f"{number:,} {status}" for status, number in self.faults.most_common()]
         asks = self.in_flight or self.done > self._earlier
         if self.paused_s:
             parts.append(f"paused, {duration(self.paused_s)} left")
         elif asks:
             parts.append(f"{rate:.1f} q/s" if rate < 100 else f"{rate:.0f} q/s")
-            if rate and self.done < self.total:
+            if rate and self.total - self.done > rate:
                 parts.append(f"{duration((self.total - self.done) / rate)} left")
         if self.measure:
             parts.append(f"{self.measure} {100 * self.score_sum / self.done:.1f} %")
         if tokens_rate:
             parts.append(f"{tokens_rate:.0f} tokens/s")
-        if asks:
+        if self.in_flight:
             parts.append(f"{self.in_flight} in flight")
-        parts += [f"{number:,} {status}" for status, number in self.faults.most_common()]
         return " · ".join(parts)
 
     def _rates(self) -> tuple[float, float]:

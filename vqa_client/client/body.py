@@ -66,11 +66,16 @@ _NO_TEMPERATURE = re.compile(
 )
 
 
+THINKING = {"mlx-vlm": "enable_thinking", "ollama": "reasoning_effort", "unknown": "reasoning_effort"}
+"""How kinds of servers want thinking to be switched; others fill their chat template with it."""
+
+
 class Dialect(msgspec.Struct, frozen=True):
     """What this server turned out to want; kept in the run's description."""
 
     max_tokens_name: str = "max_tokens"
     send_temperature: bool = True
+    thinking: str = "chat_template_kwargs"
 
     def after(self, complaint: str, parameters: Mapping[str, object], *, sent: "Dialect") -> "Dialect | None":
         """The dialect to ask again in after a complaint about `parameters` sent in another one, or in this.
@@ -80,9 +85,9 @@ class Dialect(msgspec.Struct, frozen=True):
         if sent != self:  # another worker has changed it meanwhile
             return self
         if self.max_tokens_name == "max_tokens" and _OTHER_LIMIT.search(complaint):
-            return Dialect("max_completion_tokens", self.send_temperature)
+            return msgspec.structs.replace(self, max_tokens_name="max_completion_tokens")
         if self.send_temperature and "temperature" in parameters and _NO_TEMPERATURE.search(complaint):
-            return Dialect(self.max_tokens_name, send_temperature=False)
+            return msgspec.structs.replace(self, send_temperature=False)
         return None
 
     def described(self) -> list[str]:
@@ -182,7 +187,17 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
         "temperature": model.temperature if dialect.send_temperature else None,
         "presence_penalty": model.presence_penalty,
     }
-    return _given({**named, **(model.extra_body or {})})
+    return _given({**named, **_thinking(model.thinking, dialect), **(model.extra_body or {})})
+
+
+def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:
+    """The switch in the server's form."""
+    forms: dict[str, object] = {
+        "chat_template_kwargs": {"enable_thinking": switch == "on"},
+        "enable_thinking": switch == "on",
+        "reasoning_effort": "medium" if switch == "on" else "none",
+    }
+    return {dialect.thinking: forms[dialect.thinking]} if switch else {}
 
 
 def _given(fields: Mapping[str, object]) -> dict[str, object]:

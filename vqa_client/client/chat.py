@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vqa_client.client.batching import BatchGate, BatchSlot
-from vqa_client.client.body import Body, Dialect, EncodedPieces, RequestTemplate, Upload
+from vqa_client.client.body import THINKING, Body, Dialect, EncodedPieces, RequestTemplate, Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE
 from vqa_client.client.messages import Response
@@ -140,6 +140,11 @@ class ChatClient:
         self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
         return True
 
+    def switch_thinking(self, kind: str) -> None:
+        """Send the switch of thinking in the form that a kind of server takes."""
+        dialect = replace(self.template.dialect, thinking=THINKING.get(kind, Dialect().thinking))
+        self.template = RequestTemplate(self.model, dialect, self._encode)
+
     def pause(self, route: Route, seconds: float, why: str) -> None:
         """Let no worker send to this server for so long; `why` is a key of PAUSES."""
         if why in PAUSES and seconds > 1 and route.pause.left_s == 0 and why not in self._told:
@@ -177,7 +182,11 @@ class _Asking:
             finally:
                 route.window.leave()
             if step.wait_s:
-                await asyncio.sleep(step.wait_s)
+                routes.repeating += 1
+                try:
+                    await asyncio.sleep(step.wait_s)
+                finally:
+                    routes.repeating -= 1
             first = step.first
 
     def _decided(self, route: Route, outcome: Outcome) -> Again:

@@ -133,15 +133,19 @@ def _location(url: httpx2.URL, response: Response) -> httpx2.URL | None:
         return None
 
 
+_PLAIN = frozenset({"Authorization", "Host", "Accept", "Accept-Encoding", "User-Agent"})
+
+
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
     """Every form in which a server may echo what must not be shown, the longest first."""
     known = {headers.get("Authorization", "").partition(" ")[2], *secrets_in(base)}
+    known |= {value for name, value in headers.items() if name not in _PLAIN}
     written = known | {json.dumps(secret)[1:-1] for secret in known} | {quote(secret, safe="") for secret in known}
     return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
 
 
-def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
-    """What every request to this server carries."""
+def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = {}) -> dict[str, str]:
+    """What every request to this server carries; `own` are the user's, and may be keys."""
     headers = {
         "Host": base.netloc.decode("ascii"),
         "Accept": "application/json",
@@ -154,7 +158,7 @@ def headers_for(base: httpx2.URL, api_key: str | None) -> dict[str, str]:
         headers["Authorization"] = f"Bearer {key}"
     elif base.userinfo:
         headers["Authorization"] = "Basic " + base64.b64encode(base.userinfo).decode()
-    return headers
+    return {**headers, **own}
 
 
 def open_transport(

@@ -24,7 +24,8 @@ IN_BATCHES = "mlx_vlm"
 class Served(msgspec.Struct, frozen=True, kw_only=True):
     """What /models says: the ids, the one that is loaded, and the base address that answered.
 
-    `models` is empty where the server has no such path; `context_length` is in tokens, None where it is not said;
+    `models` is empty if the server has no such path; `loaded` is None if none of several is; `context_length` is in
+    tokens, None where it is not said;
     `in_batches` of a server whose batches take the settings of one request and fail together; `instead` is what came
     where no list of models did.
     """
@@ -89,12 +90,13 @@ async def _probe(
         except (httpx2.TransportError, OSError) as error:
             if _is_tls(error):
                 raise _untrusted(base, error) from None
-            return None, str(error) or type(error).__name__
+            return None, _unreached(base, error)
         if response.status_code == HTTPStatus.FORBIDDEN and model_is_named:
             return Served(base=base), ""
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            refuses = "refuses the key" if "Authorization" in endpoint.headers else "wants an API key, and none is set"
             raise ServerUnusable(
-                f"{without_secrets(base)} refuses the key (HTTP {response.status_code}): {_words(endpoint, response)}",
+                f"{without_secrets(base)} {refuses} (HTTP {response.status_code}): {_words(endpoint, response)}",
                 hint="give it as --api_key, or in VQA_CLIENT_API_KEY",
             )
         if response.status_code == HTTPStatus.OK and (served := _read_models(base, response.content)) is not None:
@@ -117,7 +119,7 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
         models = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
     except (*UNDECODABLE, KeyError, TypeError):
         return None
-    loaded = next((card for card in models if card.get("loaded") is True), models[0] if models else None)
+    loaded = _meant(models)
     return Served(
         base=base,
         models=tuple(card["id"] for card in models),
@@ -126,10 +128,34 @@ def _read_models(base: httpx2.URL, body: bytes) -> Served | None:
     )
 
 
+def _meant(cards: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The model that a server has loaded, or the only one; adapters and further names of one model are none of their
+    own."""
+    loaded = next((card for card in cards if card.get("loaded") is True), None)
+    own = [card for card in cards if not card.get("parent")]
+    roots = {card.get("root") or card["id"] for card in own}
+    return loaded or (own[0] if len(roots) == 1 else None)
+
+
 def _context_length(card: dict[str, Any]) -> int | None:
     meta = card.get("meta")
     value = card.get("max_model_len") or (meta.get("n_ctx") if isinstance(meta, dict) else None)
     return value if isinstance(value, int) else None
+
+
+def _unreached(base: httpx2.URL, error: Exception) -> str:
+    """Why no connection came about, in words for its two usual causes."""
+    text = str(error) or type(error).__name__
+    if "Errno 111" in text or "refused" in text.lower():
+        return f"nothing listens on {base.host}:{base.port or (443 if base.scheme == 'https' else 80)}"
+    unknown = (
+        "Name or service not known",
+        "nodename nor servname",
+        "No address associated",
+        "getaddrinfo",
+        "name resolution",
+    )
+    return f"there is no host {base.host!r}" if any(words in text for words in unknown) else text
 
 
 def _is_tls(error: Exception) -> bool:

@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import re
+import sys
 import urllib.request
 from importlib.util import find_spec
 
@@ -24,7 +25,7 @@ def proxy_for(url: httpx2.URL) -> str | None:
     if proxy and proxy.startswith("socks") and find_spec("socksio") is None:
         raise UsageError(
             f"{scheme.upper()}_PROXY names a SOCKS proxy, {without_secrets(proxy)}",
-            hint="pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
+            hint=f"{sys.executable} -m pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
         )
     if proxy and not _usable(proxy):
         raise UsageError(

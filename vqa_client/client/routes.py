@@ -66,12 +66,13 @@ class Route:
 class Routes:
     """All servers of a run.
 
-    `outage` is waited for where none is left, `on_lost` hears of one that is drained, and `check` is of the
-    first one, where several were looked at for being alike.
+    `repeating` counts the questions that wait to be sent again, `outage` is waited for where none is left, `on_lost`
+    hears of one that is drained, and `check` is of the first one, where several were looked at for being alike.
     """
 
     def __init__(self, routes: Sequence[Route], *, outage: Outage) -> None:
         self.all = tuple(routes)
+        self.repeating = 0
         self.outage = outage
         self.on_lost: Callable[[Route, str], None] | None = None
         self.check: ShortCheck | None = None

@@ -45,7 +45,7 @@ async def open_servers(
             )
             if transport is None or not opened:
                 await stack.enter_async_context(wire)
-            endpoint = Endpoint(bases[0], wire, headers_for(bases[0], settings.api_key))
+            endpoint = Endpoint(bases[0], wire, headers_for(bases[0], settings.api_key, settings.headers))
             opened.append(Found(endpoint=endpoint, bases=bases, served=Served(base=bases[0])))
         if settings.insecure:
             note("--insecure: the server's certificate is not verified (recorded)")

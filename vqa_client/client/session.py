@@ -14,7 +14,7 @@ from vqa_client.client.probe import Found
 from vqa_client.client.routes import Routes
 from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
-from vqa_client.errors import ServerUnusable
+from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 
@@ -45,6 +45,7 @@ def affordable_workers(wanted: int, note: Callable[[str], None]) -> int:
 
 
 DEFAULT_TEMPERATURE = 0.0
+MOST_LISTED = 20
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -100,14 +101,20 @@ def _settled(settings: RunSettings, model: ModelSettings | None, name: str) -> M
             temperature=DEFAULT_TEMPERATURE,
             timeout=settings.usual_timeout_s,
         )
-    changed = {"model_name": name, "presence_penalty": settings.presence_penalty, "timeout": settings.timeout}
-    return model.model_copy(update={key: value for key, value in changed.items() if value is not None})
+    timeout = {} if settings.timeout is None else {"timeout": settings.timeout}
+    return model.model_copy(update={"model_name": name, **timeout, **settings.sent(model.extra_body)})
 
 
 def _served_model(
     settings: RunSettings, model: ModelSettings | None, found: Sequence[Found], note: Callable[[str], None]
 ) -> ModelSettings:
     settled, served = named_model(settings, model), found[0].served
+    if settled is None and served.loaded is None and served.models:
+        raise UsageError(
+            f"{without_secrets(served.base)} lists {len(served.models)} models",
+            hint=f"choose one with {settings.name_option}: {', '.join(served.models[:MOST_LISTED])}"
+            + (", ..." if len(served.models) > MOST_LISTED else ""),
+        )
     if settled is None and served.loaded is None:
         raise ServerUnusable(
             f"{without_secrets(served.base)} lists no models{served.instead and f' ({served.instead})'}",
@@ -120,7 +127,7 @@ def _served_model(
         note(f"the server does not list {name}; it lists {listed}: {settings.name_option} names another")
     temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
     where = " and ".join(_addresses(found))
-    note(f"asking {name} at {where}, max_tokens {settled.max_tokens}, temperature {temperature}")
+    note(f"model {name} at {where}, max_tokens {settled.max_tokens}, temperature {temperature}")
     return settled
 
 

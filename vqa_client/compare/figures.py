@@ -11,6 +11,7 @@ from vqa_client.compare.matching import Matched, Pair, match, warnings
 from vqa_client.compare.sides import Kept, Side
 from vqa_client.files import natural_key
 from vqa_client.reports.logged_run import CLEAN, headline_of
+from vqa_client.reports.overview import in_order
 from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.paired_tests import Bootstrap, PairedT, bootstrap, holm, minimum_detectable, paired_t
 from vqa_client.scoring.sign_flips import mcnemar
@@ -233,7 +234,8 @@ def _groups(by_field: Fields) -> Iterator[Group]:
         _group(field, value, held)
         for field, values in by_field.items()
         if len(values) > 1
-        for value, held in sorted(values.items(), key=lambda each: (each[0] != CLEAN, natural_key(each[0])))
+        for value in in_order(values)
+        for held in [values[value]]
     ]
     for group, p in zip(found, holm([group.p for group in found]), strict=True):
         yield replace(group, p_holm=p)

@@ -10,6 +10,7 @@ from vqa_client.exports.columns import COUNT, IMAGES, NUMBER, TEXT, TEXTS, YES_N
 from vqa_client.files import replacing
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview
+from vqa_client.shipped import install
 
 OURS = b"PAR1"
 ROWS_AT_ONCE = 1000
@@ -21,7 +22,7 @@ def write_parquet(path: Path, run: LoggedRun, found: Overview, *, data: Data | N
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise UsageError("--parquet needs pyarrow", hint="pip install 'vqa-client[parquet]'") from None
+        raise UsageError("--parquet needs pyarrow", hint=install("parquet")) from None
     shown = columns(found, data)
     kinds = _kinds(pa)
     schema = pa.schema([(column.name, kinds[column.kind]) for column in shown])

@@ -19,7 +19,7 @@ from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import flat
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.totals import totals
-from vqa_client.shipped import __version__
+from vqa_client.shipped import __version__, install
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 
@@ -67,7 +67,7 @@ def environment() -> Any:
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
-        raise UsageError("HTML reports need jinja2", hint="pip install 'vqa-client[html]'") from None
+        raise UsageError("HTML reports need jinja2", hint=install("html")) from None
     made = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,

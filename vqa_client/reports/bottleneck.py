@@ -20,6 +20,7 @@ class Held(Struct, frozen=True, kw_only=True):
 
     idle: float
     preparing: float
+    repeating: float
     paused: float
     sending: float
     server: float = 0.0
@@ -38,7 +39,7 @@ def limited_by(session: Mapping[str, Any]) -> dict[str, str]:
 def held(start: Start) -> Held:
     """Who held the workers, the server's part split by what it says; what it does for others is not ours."""
     workers = start.workers
-    known = {"idle": workers.idle, "preparing": workers.preparing, "paused": workers.paused}
+    known = {name: float(getattr(workers, name)) for name in ("idle", "preparing", "repeating", "paused")}
     sending, at_server = workers.sending or 0.0, workers.at_server
     if not start.tells:
         return Held(**known, sending=sending, server=at_server)
@@ -65,7 +66,8 @@ def limit_of(start: Start) -> str | None:
     found = held(start)
     if start.client.loop_cpu >= CPU_FULL or start.client.loop_late_s >= LATE_S:
         return "client CPU"
-    inside, others = found.waiting + found.running, max(found.idle, found.preparing, found.paused, found.sending)
+    inside = found.waiting + found.running
+    others = max(found.idle, found.preparing, found.repeating, found.paused, found.sending)
     if found.waiting >= max(1.0, QUEUE * inside) and inside >= max(others, found.preprocessing):
         return "GPU queue"
     most = max(Held.__struct_fields__, key=lambda name: float(getattr(found, name)))
@@ -76,28 +78,44 @@ def _server_limit(start: Start) -> str:
     """What a server that works on what it gets comes to: more of it may help where there is more to be given."""
     if start.workers.most >= start.questions:
         return "too few questions"
-    return "KV cache" if start.kv_full else "too few workers"
+    if start.kv_full:
+        return "KV cache"
+    return "timeouts" if start.timeouts else "too few workers"
 
 
 def _limit_of_the_last(start: Start) -> str:
     """What the others waited for that had no question left."""
     workers = start.workers
     busy = max(workers.preparing, workers.sending or 0.0, workers.at_server)
+    if workers.repeating > max(busy, workers.paused):
+        return "repeats"
     return "rate limit" if workers.paused > busy else "last replies"
 
 
 _LIMIT_OF: Mapping[str, Callable[[Start], str]] = {
     "idle": _limit_of_the_last,
     "preparing": lambda start: "preparing images",
+    "repeating": lambda start: "repeats",
     "paused": lambda start: "rate limit",
     "sending": lambda start: "upload",
-    "server": lambda start: "too few questions" if start.workers.most >= start.questions else "server",
+    "server": lambda start: (
+        "too few questions" if start.workers.most >= start.questions else "timeouts" if start.timeouts else "server"
+    ),
     "preprocessing": lambda start: "server preprocessing" if start.workers.sending is not None else "upload or server",
     "waiting": lambda start: "GPU queue",
     "running": _server_limit,
 }
 LIMITS = (
-    *("client CPU", "preparing images", "rate limit", "upload", "server preprocessing", "upload or server"),
-    *("GPU queue", "KV cache", "too few workers", "too few questions", "last replies", "server"),
+    *(
+        "client CPU",
+        "preparing images",
+        "repeats",
+        "timeouts",
+        "rate limit",
+        "upload",
+        "server preprocessing",
+        "upload or server",
+    ),
+    *("upload or server", "GPU queue", "KV cache", "too few workers", "too few questions", "last replies", "server"),
 )
 """All that can limit a run."""

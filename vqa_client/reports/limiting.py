@@ -13,6 +13,7 @@ SHOWN = 0.05
 """Fewer workers are none, to one decimal."""
 _STATES = {
     "preparing": "waiting for images",
+    "repeating": "waiting to repeat a request",
     "paused": "in a pause",
     "sending": "sending",
     "server": "waiting for the server",
@@ -37,7 +38,7 @@ def limits_of(session: Mapping[str, Any]) -> list[str]:
 def _limited(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
-        yield f"what limited the run: {limit} ({evidence(start, held(start))}). {way_out(start)}."
+        yield f"bottleneck: {limit} ({evidence(start, held(start))}). {way_out(start)}."
 
 
 def stands_of(session: Mapping[str, Any]) -> Iterator[str]:
@@ -113,6 +114,17 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
         lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",
         _always("Images that need no encoding, made beforehand, or more cores help"),
     ),
+    "repeats": (
+        lambda start, found: (
+            f"{start.requests - start.questions:,} requests were repeats after failures; {found.repeating:.1f} of "
+            f"{start.workers.most:,} workers waited to repeat one, on average"
+        ),
+        _always("See the failures above; a lower --max_retries gives up sooner"),
+    ),
+    "timeouts": (
+        lambda start, found: f"{start.timeouts:,} of {start.questions:,} questions timed out",
+        _always("Lower --max_workers or raise --timeout: the server is slower than its questions wait"),
+    ),
     "rate limit": (
         lambda start, found: f"{found.paused:.1f} of {start.workers.most:,} workers sat out the server's pauses",
         _always("A higher limit helps; with fewer --max_workers fewer requests are refused"),
@@ -125,8 +137,8 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
     ),
     "server preprocessing": (
         lambda start, found: (
-            f"{found.preprocessing:.1f} of {start.workers.most:,} requests had come to the server and "
-            f"were neither running nor waiting for the GPU ({found.running:.1f} and {found.waiting:.1f} were)"
+            f"{found.preprocessing:.1f} of {start.workers.most:,} requests were in image preprocessing at the server, "
+            f"{found.running:.1f} running, {found.waiting:.1f} queued"
         ),
         _always(
             "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid"
@@ -143,18 +155,18 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
     "KV cache": (_inside, _more_servers),
     "too few workers": (_inside, _always("Raise --max_workers")),
     "too few questions": (
-        lambda start, found: f"all {start.questions:,} questions were asked at once",
+        lambda start, found: f"all {start.questions:,} questions were sent at once",
         _always("The time is that of the slowest replies"),
     ),
     "last replies": (
         lambda start, found: f"{found.idle:.1f} of {start.workers.most:,} workers had no question left, on average",
-        _always("The last replies took long: a lower max_tokens ends them"),
+        _always("A few long replies ended the run: a lower --max_tokens shortens them"),
     ),
     "server": (
         lambda start, found: (
-            f"{found.server:.1f} of {start.workers.most:,} requests waited for it, and it tells no more"
+            f"{found.server:.1f} of {start.workers.most:,} workers waited for it; it reports no figures of its own"
         ),
-        _always("Raise --max_workers if it has room"),
+        _always("Try more --max_workers"),
     ),
 }
 """What is said of each of the rules' limits: the figures that show it, and what may help."""

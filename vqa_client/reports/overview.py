@@ -152,9 +152,15 @@ def field_value(record: Record, field: str) -> str:
     return group_text(known.get(field, UNKNOWN))
 
 
+_USUAL = ("clean", "short", "easy", "small", "low", "medium", "moderate", "long", "hard", "large", "high")
+
+
 def in_order(values: Iterable[str], order: Sequence[str] = ()) -> list[str]:
-    """Put values in the order that people read them in: known steps, numbers in texts in theirs, "unknown" last."""
-    places = {value: place for place, value in enumerate(order)}
+    """Put values in the order that people read them in: known steps, numbers in texts in theirs, "unknown" last.
+
+    Without an `order` usual steps are known, such as short, medium, long.
+    """
+    places = {value: place for place, value in enumerate(order or _USUAL)}
     return sorted(values, key=lambda value: (places.get(value, len(places)), value == UNKNOWN, natural_key(value)))
 
 

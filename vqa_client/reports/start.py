@@ -19,6 +19,7 @@ class Workers(Struct, frozen=True, kw_only=True):
     paused: float
     sending: float | None
     at_server: float
+    repeating: float = 0.0
 
 
 class Client(Struct, frozen=True, kw_only=True):
@@ -51,6 +52,8 @@ class Start(Struct, frozen=True, kw_only=True):
     client: Client
     wall_s: float = 0.0
     questions: int = 0
+    requests: int = 0
+    timeouts: int = 0
     sent_bytes: int = 0
     latency_s: Mapping[str, float | None] | None = None
     server_metrics: tuple[Server, ...] = ()

@@ -14,6 +14,7 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
+from vqa_client.shipped import install
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pdf_pages import page_texts
 from vqa_client.task import Pages, Walk
@@ -104,7 +105,7 @@ def _search(pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
     try:
         import bm25s
     except ImportError:
-        raise UsageError("--pages retrieved needs bm25s", hint="pip install 'vqa-client[retrieval]'") from None
+        raise UsageError("--pages retrieved needs bm25s", hint=install("retrieval")) from None
     texts = _texts(pages)
     if not any(text.strip() for text in texts):
         return lambda question: [0.0] * len(pages)

@@ -79,7 +79,7 @@ async def dry_run(settings: RunSettings, corrupted: RobustnessRun | None, note: 
 
 async def _of_model(settings: RunSettings, model: ModelSettings | None, plans: list[Plan]) -> DryRun:
     asked, length, said_by = await _known(settings, model)
-    max_tokens = asked.max_tokens if asked else settings.usual_max_tokens
+    max_tokens = asked.max_tokens if asked else settings.max_tokens or settings.usual_max_tokens
     most = length - max_tokens if length else None
     return DryRun(
         model=asked.model_name if asked else "",

@@ -26,7 +26,9 @@ class SessionFigures:
         self._latencies = Latencies()
         self._quarters = Quarters()
         self.pace = Pace()
-        self.questions = self._attempts = self._bytes = self._prompt_tokens = self._completion_tokens = 0
+        self.questions = self._timeouts = self._attempts = self._bytes = self._prompt_tokens = (
+            self._completion_tokens
+        ) = 0
 
     def add(self, record: Record) -> None:
         """Take one record as it ends."""
@@ -34,6 +36,7 @@ class SessionFigures:
         self.pace.finished()
         self._quarters.add(record)
         self._attempts += record.attempts
+        self._timeouts += record.status == "timeout"
         self._bytes += record.request_bytes * record.attempts
         self._prompt_tokens += record.prompt_tokens or 0
         self._completion_tokens += record.completion_tokens or 0
@@ -50,6 +53,7 @@ class SessionFigures:
             "wall_s": round(time.monotonic() - self._started_s, 3),
             "questions": self.questions,
             "requests": self._attempts,
+            "timeouts": self._timeouts,
             "sent_bytes": self._bytes,
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,

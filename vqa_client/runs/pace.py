@@ -15,7 +15,7 @@ TICKS_A_LOOK = 10
 
 
 class Pace:
-    """Counts what the workers are at; each is idle, preparing images, paused, sending, or waits for the server."""
+    """Counts what the workers are at: idle, preparing images, repeating, paused, sending, or waiting for the server."""
 
     def __init__(self) -> None:
         self.stall_s = 0.0
@@ -59,7 +59,9 @@ class Pace:
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
         self._states["idle"] += max(0, self._most - self._taken)
-        self._states["paused" if paused else "preparing"] += self._taken - at_server
+        repeating = min(self._taken - at_server, routes.repeating)
+        self._states["repeating"] += repeating
+        self._states["paused" if paused else "preparing"] += self._taken - at_server - repeating
         self._states["sending"] += sending
         self._states["at_server"] += at_server - sending
         self._looks += 1
@@ -70,7 +72,7 @@ class Pace:
         if not self._looks:
             return {}
         watched_s, cpu_s, loop_cpu_s = self._spent
-        names = ("idle", "preparing", "paused", "sending", "at_server")
+        names = ("idle", "preparing", "repeating", "paused", "sending", "at_server")
         means = {name: round(self._states[name] / self._looks, 3) for name in names}
         return {
             "workers": {"most": self._most, **means, **({"sending": None} if self._unknown else {})},

@@ -1,6 +1,6 @@
 """What a command is to do: its plans, checked and loaded before anything is asked."""
 
-import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_settings
 from importlib import import_module
@@ -116,11 +116,16 @@ def _declared_plans(
     """One plan for each part of the benchmark's data."""
     entry = registry.find(settings.benchmark)
     benchmark = entry.make(settings)
-    template, message = benchmark.template(model.prompt_template if model else None)
+    template, message = benchmark.template(settings.prompt_template or (model.prompt_template if model else None))
+    if message and settings.prompt_template and template is None:
+        raise UsageError(message.replace("the config's prompt_template", "--prompt"), hint="leave --prompt out")
     if message:
         note(message)
     system = settings.system if settings.system is not None else model.system_prompt if model else None
     task = benchmark.task(template, entry.scoring(settings), system)
+    if settings.max_tokens and "max_tokens" in task.parameters:
+        limit = task.parameters["max_tokens"]
+        note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, whatever --max_tokens is")
     identity = {**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})}
     place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
     plans = [
@@ -177,5 +182,10 @@ def _check_place(report: Path) -> None:
     there = next((path for path in (place, *place.absolute().parents) if path.exists()), Path())
     if not there.is_dir():
         raise UsageError(f"{report} can't be written: {there} is a file, not a folder", hint="choose another --output")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"{report} can't be written: no right to write in {there}", hint="choose another --output")
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError:  # the system's own words would be those of a file that is missing
+        raise UsageError(
+            f"{report} can't be written: {there} is not writable", hint="choose another --output"
+        ) from None

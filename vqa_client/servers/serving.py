@@ -18,6 +18,7 @@ from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.errors import UsageError
 from vqa_client.images.find import IMAGE_SUFFIXES, page_folders
 from vqa_client.servers.process import Ready
+from vqa_client.shipped import install
 
 PROBE_S = 0.5
 PROBE_TIMEOUT_S = 2.0
@@ -52,7 +53,7 @@ def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:
         return program
     found = shutil.which(program) or shutil.which(program, path=str(Path(sys.executable).parent))
     if found is None:
-        raise UsageError(f"{name} is not installed: there is no {program}", hint=f"pip install 'vqa-client[{extra}]'")
+        raise UsageError(f"{name} is not installed: there is no {program}", hint=install(extra))
     return found
 
 

@@ -86,3 +86,8 @@ class AskSettings(ChoiceSettings):
         Path | None,
         Parameter(group=COLUMNS, help="Write the columns found as a benchmark file (FILE.py), and ask nothing."),
     ] = None
+
+    @property
+    def prompt_template(self) -> str | None:
+        """Own prompts are filled from columns, so none takes the place of a config's."""
+        return None

@@ -30,6 +30,9 @@ class CheckSettings:
     api_key: Annotated[
         str | None, Parameter(help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False)
     ] = field(default_factory=lambda: RunSettings().api_key, repr=False)
+    header: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="A header as name=value; repeat for more.")
+    ] = field(default=(), repr=False)
     timeout: Annotated[float, Parameter(help="Seconds that one request may take.")] = 30.0
     wait_for_server: Annotated[float, Parameter(help="Seconds to wait for a server that is starting.")] = 10.0
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
@@ -46,6 +49,7 @@ class CheckSettings:
             config=self.config,
             model=self.model,
             api_key=self.api_key,
+            header=self.header,
             timeout=self.timeout,
             wait_for_server=self.wait_for_server,
             ca_bundle=self.ca_bundle,

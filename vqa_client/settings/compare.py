@@ -37,8 +37,6 @@ class CompareSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        given = (self.runs,) if isinstance(self.runs, str | Path) else tuple(self.runs)
-        object.__setattr__(self, "runs", tuple(map(Path, given)))
         if not self.runs:
             raise UsageError("there are no runs to compare", hint=f"name two or more, each {_RUN}")
         if self.html_images < 0:

@@ -1,6 +1,5 @@
 """Settings of the commands that show finished runs, and runs that still go on."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -50,7 +49,6 @@ class ReportSettings:
     ] = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "runs", _paths(self.runs))
         check(self)
         if not self.runs:
             raise UsageError("report needs a run", hint=f"name one: {RUN_HELP}")
@@ -88,8 +86,3 @@ class ViewSettings:
         check(self)
         if not 0 <= self.port <= HIGHEST_PORT:
             raise UsageError(f"--port is {self.port}; it must be a number from 0 to {HIGHEST_PORT}")
-
-
-def _paths(given: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
-    """Paths as people write them in Python: one, or several."""
-    return tuple(map(Path, [given] if isinstance(given, str | Path) else given))

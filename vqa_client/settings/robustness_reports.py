@@ -49,7 +49,7 @@ class EvaluateSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        object.__setattr__(self, "runs", _paths(self.runs))
+        _need_runs(self.runs)
         self.shares  # noqa: B018  (raises where they can't be used)
 
     @property
@@ -77,11 +77,9 @@ class PlotSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        object.__setattr__(self, "runs", _paths(self.runs))
+        _need_runs(self.runs)
 
 
-def _paths(runs: Sequence[Path | str] | Path | str) -> tuple[Path, ...]:
-    given = (runs,) if isinstance(runs, Path | str) else tuple(runs)
-    if not given:
+def _need_runs(runs: Sequence[Path]) -> None:
+    if not runs:
         raise UsageError("there is no run to look at", hint="name robustness runs: their folders or files")
-    return tuple(map(Path, given))

@@ -9,15 +9,16 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.divided import DividedSettings, check_divided
+from vqa_client.settings.request import RequestOptions
 from vqa_client.settings.validation import check
 from vqa_client.types import FAILED, STATUSES, Status
 
 DATA = Group("Data", sort_key=0)
 SERVER = Group("Server", sort_key=1)
-RUN = Group("Run", sort_key=2)
-ASKED = Group("What is asked", sort_key=3)
-IMAGES = Group("Images", sort_key=4)
-DRY = Group("Dry run", sort_key=5)
+RUN = Group("Run", sort_key=3)
+ASKED = Group("Questions", sort_key=4)
+IMAGES = Group("Images", sort_key=5)
+DRY = Group("Dry run", sort_key=7)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
 DEFAULT_MAX_TOKENS = 1024
@@ -32,7 +33,7 @@ def _checked_by_default() -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunSettings(DividedSettings):
+class RunSettings(RequestOptions, DividedSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
 
     base_url: Annotated[
@@ -56,15 +57,12 @@ class RunSettings(DividedSettings):
         str | None,
         Parameter(group=SERVER, help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False),
     ] = field(default_factory=_key_from_environment, repr=False)
-    presence_penalty: Annotated[
-        float | None, Parameter(group=SERVER, help="Sent with each request. Default: the config's, else not sent.")
-    ] = None
     timeout: Annotated[
         float | None,
         Parameter(
             group=SERVER,
-            help="Seconds a question may take from its first byte sent, repeats included; what the server asks to wait "
-            "is not counted. Default: the config's, else 600.",
+            help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
+            "not counted. Default: the config's, else 600.",
         ),
     ] = None
     wait_for_server: Annotated[
@@ -156,15 +154,6 @@ class RunSettings(DividedSettings):
         ),
     ] = ""
     seed: Annotated[int, Parameter(group=ASKED, help="Seed of what is drawn.")] = 0
-    system: Annotated[
-        str | None,
-        Parameter(
-            group=ASKED,
-            show_default=False,
-            help='A system message for every question; "" sends none. Default: the config\'s system_prompt, else the '
-            "benchmark's own.",
-        ),
-    ] = None
     repeat: Annotated[
         int, Parameter(group=ASKED, help="Ask each question so many times: pass@k, majority and instability.")
     ] = 1
@@ -209,6 +198,7 @@ class RunSettings(DividedSettings):
         check(self)
         check_divided(self)
         retried(self.retry)
+        self.sent(None), self.headers
         self._check_asked()
 
     def _check_asked(self) -> None:

@@ -1,5 +1,6 @@
 """What a setting may be, whoever gives it: the command line or code."""
 
+import os
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -8,6 +9,9 @@ from vqa_client.errors import UsageError
 
 AT_LEAST = {
     "max_workers": 1,
+    "temperature": 0,
+    "max_tokens": 1,
+    "top_p": 0,
     "limit": 0,
     "num_questions": 0,
     "sample": 1,
@@ -29,23 +33,28 @@ AT_LEAST = {
     "workers": 1,
     "wait_for_server": 0,
 }
-AT_MOST = {"image_quality": 100, "quality": 100}
+AT_MOST = {"image_quality": 100, "quality": 100, "top_p": 1}
 
 
 class _Rule(NamedTuple):
-    """What a setting's annotation says: a path, a whole number, or one of some words."""
+    """What a setting's annotation says: a path or several, a whole number, or one of some words."""
 
     path: bool
+    several: bool
     whole: bool
     words: tuple[str, ...]
 
 
 def check(settings: Any) -> None:
-    """Turn paths given as text into paths; raises UsageError for a value that a setting can't have."""
+    """Turn paths given as text into paths, `~` into the home folder.
+
+    Raises UsageError for a value that a setting can't have.
+    """
     for name, rule in _rules(type(settings)).items():
         value = getattr(settings, name)
-        if rule.path and isinstance(value, str):  # as people write them in Python
-            object.__setattr__(settings, name, Path(value))
+        if rule.path and value is not None:
+            given = (value,) if isinstance(value, str | Path) else value
+            object.__setattr__(settings, name, tuple(map(expanded, given)) if rule.several else expanded(value))
         if rule.words and value is not None and value not in rule.words:
             raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
         if value is not None and name in AT_LEAST:
@@ -55,13 +64,19 @@ def check(settings: Any) -> None:
         raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
 
 
+def expanded(path: str | Path) -> Path:
+    """The path with a leading `~` replaced: a shell leaves it in `--output=~/x` and in quotes."""
+    return Path(os.path.expanduser(path))
+
+
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     for name, hint in get_type_hints(settings).items():
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
         rules[name] = _Rule(
-            path=get_origin(hint) is not tuple and Path in kinds,
+            path=Path in kinds,
+            several=get_origin(hint) is tuple,
             whole=int in kinds and float not in kinds,
             words=words[0] if words else (),
         )

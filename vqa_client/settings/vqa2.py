@@ -69,8 +69,8 @@ class Vqa2Settings(ConfiguredSettings):
         float | None,
         Parameter(
             group=SERVER,
-            help="Seconds a request may take from its first byte sent. Default: the config's, else "
-            f"{TIMEOUT_S:.0f}, the published framework's for large models.",
+            help="Seconds per question from its first byte sent, retries included; waits that the server asks for are "
+            f"not counted. Default: the config's, else {TIMEOUT_S:.0f}, as the published framework has it.",
         ),
     ] = None
     max_workers: Annotated[

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from vqa_client.errors import DataError, UsageError
+from vqa_client.shipped import install
 
 SCHEME: Final = "hf:/"
 """How an address begins as a path, in which two slashes are one."""
@@ -65,7 +66,7 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
     try:
         from huggingface_hub import HfApi
     except ImportError:
-        raise UsageError("datasets of the hub need huggingface_hub", hint="pip install 'vqa-client[hub]'") from None
+        raise UsageError("datasets of the hub need huggingface_hub", hint=install("hub")) from None
     try:
         info = HfApi().dataset_info(address.name, revision=address.revision or None, files_metadata=True)
     except Exception as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.errors import DataError, UsageError
+from vqa_client.shipped import install
 from vqa_client.tables.pictures import below, image_in
 from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, cell_place
 
@@ -125,7 +126,7 @@ def _opened(path: Path) -> Any:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise UsageError(f"{path} is Parquet, which needs pyarrow", hint="pip install 'vqa-client[parquet]'") from None
+        raise UsageError(f"{path} is Parquet, which needs pyarrow", hint=install("parquet")) from None
     try:
         return parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER_BYTES)
     except (OSError, pa.ArrowException) as error:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.parallel import Processes
+from vqa_client.shipped import install
 from vqa_client.tables.rows import NumberedRow
 
 POINTS_PER_INCH = 72
@@ -151,7 +152,7 @@ def _document(path: str, changed_ns: int) -> Any:
     try:
         from pypdfium2 import PdfDocument, PdfiumError
     except ImportError:
-        raise UsageError("PDF documents need pypdfium2", hint="pip install 'vqa-client[render]'") from None
+        raise UsageError("PDF documents need pypdfium2", hint=install("render")) from None
     try:
         return PdfDocument(path)
     except PdfiumError as error:

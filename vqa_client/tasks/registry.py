@@ -4,6 +4,7 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
@@ -104,7 +105,7 @@ def find(name: str) -> Entry:
     Raises UsageError for a name that isn't known, with the nearest one, and for a file that declares no benchmark.
     """
     if name.endswith(".py"):
-        path = Path(name)
+        path = Path(os.path.expanduser(name))
         return _entry(name, _module_at(path), hashlib.sha256(path.read_bytes()).hexdigest())
     known = declared().get(name)
     if known is not None:

@@ -58,14 +58,24 @@ async def test_a_parameter_that_is_ignored_shows(parameter: str, fault_server: S
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
-@pytest.mark.parametrize("play", [blind(), answer("B")])
-async def test_a_blind_server_is_unusable(kind: str, play: Any, fault_server: StartsServers) -> None:
-    server = fault_server(play, kind=kind)
+async def test_a_blind_server_is_unusable(kind: str, fault_server: StartsServers) -> None:
+    server = fault_server(blind(), kind=kind)
     checked = await examined(server.base_url)
     (worst,) = checked.worst
     assert worst.name == "sight"
     assert "does not see images" in worst.text
     assert len(server.chats) == 4  # nothing else is asked of it
+
+
+async def test_one_answer_to_all_images_is_doubtful_as_the_check_before_a_run_has_it(
+    fault_server: StartsServers,
+) -> None:
+    server = fault_server(answer("B"))
+    checked = await examined(server.base_url)
+    sight = named(checked, "sight")
+    assert not checked.worst
+    assert sight.level == "warning"
+    assert sight.text.startswith("gives the same answer for both images: ")
 
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm"])

@@ -104,6 +104,6 @@ def test_a_missing_package_is_named_with_the_command_that_brings_it() -> None:
         "try:\n    needs_extra()\nexcept Exception as error:\n    print(type(error).__name__, error, error.hint)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.strip() == (
-        "UsageError corruptions need a package that is not installed: cv2 pip install 'vqa-client[robustness]'"
-    )
+    said, hint = "UsageError corruptions need a package that is not installed: cv2 ", done.stdout.strip()
+    assert hint.startswith(said)
+    assert hint.endswith(" -m pip install 'vqa-client[robustness]'")

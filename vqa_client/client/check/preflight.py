@@ -5,22 +5,24 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+import httpx2
 import msgspec
 
 from vqa_client.client.probing.findings import Sight
 from vqa_client.client.probing.short import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
+from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 
 STABLE = ("kind", "version", "picture_tokens")
 """What of a fingerprint two starts of one run must have in common: how a weak model sees may change with the load."""
 LATE_S = 2.0
-"""A check that takes longer is told of."""
-WAY_OUT = "vqa-client check tells more; --no_check asks all the same"
+"""A check that takes longer is announced."""
+WAY_OUT = "`vqa-client check` shows details; --no_check runs anyway"
 DOUBTS: dict[Sight, str] = {
-    "same": "is asked, though it says the same of a red and of a blue picture (vqa-client check tells more)",
-    "differs": "names the colours of two pictures wrongly, but not alike",
-    "unknown": "is asked, though it gave no usable reply to two small pictures",
+    "same": "gives the same answer for a red and a blue image; does it see images? run `vqa-client check`",
+    "differs": "names the colours of two images wrongly, though not alike",
+    "unknown": "gave no usable reply to two small images",
 }
 
 
@@ -32,24 +34,42 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
     """
     check = session.chat.routes.check or await _checked(session, note)
     found = check.fingerprint
+    if session.model.thinking:
+        session.chat.switch_thinking(found.kind)
     name = f"{session.model.model_name} at {session.server['base_url']}"
     if found.sight == "blind":
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     listed = session.server.get("models", [])
     if check.http_status == HTTPStatus.NOT_FOUND and listed and session.model.model_name not in listed:
         raise ServerUnusable(f"{name}: {check.told}", hint=f"it lists {', '.join(listed[:5])}")
+    if check.http_status == HTTPStatus.NOT_FOUND:
+        raise ServerUnusable(
+            f"there is no chat/completions below {session.server['base_url']} (HTTP {check.http_status}: {check.told})",
+            hint=f"{await _elsewhere(session)}--base_url names the address; --no_check runs anyway",
+        )
     if doubt := DOUBTS.get(found.sight):
         said = f": {check.told}" if check.told else ""
-        note(f"the check before the run: {name} {doubt}{said}")
+        note(f"warning: {name} {doubt}{said}")
     if found.sight in ("colours", "text"):
         session.chat.doubts.trust_sight()
     kept = {"fingerprint": msgspec.to_builtins(found)}
     return msgspec.structs.replace(session, server=session.server | kept)
 
 
+async def _elsewhere(session: Session) -> str:
+    """The server's usual address where models are listed there, as the begin of a hint."""
+    root = session.endpoint.at_root()
+    usual = root.at(root.base.copy_with(raw_path=b"/v1"))
+    try:
+        found = usual.base != session.endpoint.base and (await usual.get("/models")).status_code == HTTPStatus.OK
+    except httpx2.TransportError:
+        found = False
+    return f"{without_secrets(usual.base)} answers; " if found else ""
+
+
 async def _checked(session: Session, note: Callable[[str], None]) -> ShortCheck:
     timeout_s = min(TIMEOUT_S, session.model.timeout_s)
-    told = f"checking the server first, for up to {timeout_s:.0f} s a request"
+    told = f"testing the server (up to {timeout_s:.0f} s per request)"
     late = asyncio.get_running_loop().call_later(LATE_S, note, told)
     try:
         return await short_check(session.endpoint, session.model, timeout_s=timeout_s)

@@ -30,7 +30,7 @@ class Asker:
 
     def __init__(self, endpoint: Endpoint, model: ModelSettings, *, timeout_s: float = TIMEOUT_S) -> None:
         self.endpoint = endpoint
-        self.model = model
+        self.model = model.model_copy(update={"thinking": None})  # its form is what the check finds out
         self.timeout_s = timeout_s
         self.dialect = Dialect()
         self.answered: list[Reply] = []

@@ -67,7 +67,7 @@ LEVELS: dict[Sight, Level] = {
     "colours": "ok",
     "text": "note",
     "differs": "warning",
-    "same": "unusable",
+    "same": "warning",
     "blind": "unusable",
     "unknown": "unusable",
 }
@@ -76,6 +76,7 @@ HINTS: dict[Sight, str] = {
     "same": "is it a vision-language model? its answers would be guesses from the text alone",
     "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
 }
+_VERDICTS: dict[Sight, str] = {"same": "gives the same answer for both images: ", "blind": "does not see images: "}
 _ALIVE = "the server answers probes and completes nothing: look at its log, and start it again"
 
 
@@ -97,14 +98,14 @@ def _told(sight: Sight, colours: Sequence[Reply], bare: Reply | None) -> str:
     if sight == "text":
         return f"reads a drawn code, and says {said}"
     tokens = f"{_tokens(colours[0])} prompt tokens with the picture, {_tokens(bare)} without"
-    return f"{'' if sight == 'differs' else 'does not see images: '}{said}; {tokens}"
+    return f"{_VERDICTS.get(sight, '')}{said}; {tokens}"
 
 
 def _way_out(reply: Reply) -> str:
     if reply.status in ("timeout", "server_error", "connection"):
         return _ALIVE
     if reply.http_status == 404 or "model" in reply.refusal.lower():
-        return "name a model that it serves with --model"
+        return "--model names a model that it serves; is --base_url right?"
     return "see what the server's log says of this request"
 
 

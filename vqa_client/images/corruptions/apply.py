@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions.seed import generator
 from vqa_client.images.corruptions.table import Profile, named
+from vqa_client.shipped import install
 
 if TYPE_CHECKING:
     from vqa_client.images.corruptions.pixels import Pixels
@@ -41,5 +42,5 @@ def needs_extra() -> None:
     except ImportError as error:
         raise UsageError(
             f"corruptions need a package that is not installed: {error.name}",
-            hint="pip install 'vqa-client[robustness]'",
+            hint=install("robustness"),
         ) from None

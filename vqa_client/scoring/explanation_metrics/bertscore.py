@@ -12,6 +12,7 @@ from typing import Any, Final
 from vqa_client.errors import UsageError
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored, mean
 from vqa_client.scoring.explanation_metrics.tools import BERTSCORE_VARIABLE, Tools
+from vqa_client.shipped import install
 
 NAMES: Final = ("BERTScore",)
 
@@ -49,7 +50,7 @@ def _package() -> Any:
     try:
         import bert_score
     except ImportError as error:
-        hint = "pip install 'vqa-client[explain]'"
+        hint = install("explain")
         raise UsageError("BERTScore needs the package bert-score, which is not installed", hint=hint) from error
     return bert_score
 

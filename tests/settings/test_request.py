@@ -1,0 +1,102 @@
+"""What the line says of every request is what a config says of it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqa_client.client.body import Dialect, RequestTemplate
+from vqa_client.client.endpoint import headers_for
+from vqa_client.client.session import named_model
+from vqa_client.errors import UsageError
+from vqa_client.images.data_url import encoded_pieces
+from vqa_client.model_config import ModelSettings
+from vqa_client.runs.run_file import described_settings, identity
+from vqa_client.settings.compare import CompareSettings
+from vqa_client.settings.longbench import McSettings
+
+GIVEN: dict[str, Any] = {
+    "temperature": 0.5,
+    "max_tokens": 77,
+    "top_p": 0.9,
+    "seed_model": 3,
+    "presence_penalty": 1.5,
+    "prompt": "{question} {choices}",
+    "thinking": "off",
+    "extra_body": ("top_k=20", "chat_template_kwargs.mode=fast", "stop=[1]"),
+}
+CONFIG = ModelSettings(
+    model_name="m",
+    max_tokens=77,
+    temperature=0.5,
+    presence_penalty=1.5,
+    prompt_template="{question} {choices}",
+    thinking="off",
+    extra_body={"top_p": 0.9, "seed": 3, "top_k": 20, "chat_template_kwargs": {"mode": "fast"}, "stop": [1]},
+)
+
+
+def mc(**given: Any) -> McSettings:
+    return McSettings(data_json=Path("data.json"), output=Path("out"), **given)
+
+
+def test_a_run_is_the_same_by_the_line_and_by_a_config() -> None:
+    by_line, by_config = mc(model="m", **GIVEN), mc()
+    model = named_model(by_line, None)
+    assert model is not None
+    assert identity(model, by_line) == identity(CONFIG, by_config)
+
+
+def test_the_line_wins_over_the_config_and_leaves_its_other_fields() -> None:
+    model = named_model(mc(temperature=0.0, extra_body=("top_k=5",)), CONFIG)
+    assert model is not None
+    assert (model.temperature, model.max_tokens) == (0.0, 77)
+    assert model.extra_body == {**(CONFIG.extra_body or {}), "top_k": 5}
+
+
+@pytest.mark.parametrize(
+    ("form", "sent"),
+    [
+        ("chat_template_kwargs", {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("enable_thinking", {"enable_thinking": False}),
+        ("reasoning_effort", {"reasoning_effort": "none"}),
+    ],
+)
+def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[str, object]) -> None:
+    model = ModelSettings(model_name="m", max_tokens=5, thinking="off")
+    template = RequestTemplate(model, Dialect(thinking=form), encoded_pieces)
+    assert template.parameters == {"max_tokens": 5, **sent}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"extra_body": ("top_k",)}, "--extra_body 'top_k' has no value"),
+        ({"extra_body": ("model=x",)}, "--extra_body sets model"),
+        ({"header": ("api-key: x",)}, "--header 'api-key' has no value"),
+        ({"header": ("a b=c",)}, "can't be sent"),
+        ({"header": ("a=c\r\nd: e",)}, "can't be sent"),
+        ({"temperature": -1.0}, "--temperature is -1.0"),
+        ({"top_p": 1.5}, "from 0 to 1"),
+        ({"max_tokens": 0}, "--max_tokens is 0"),
+        ({"thinking": "maybe"}, "on, off, auto"),
+    ],
+)
+def test_what_can_not_be_sent_is_refused_by_its_name(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        mc(**given)
+
+
+def test_a_header_is_sent_and_nowhere_recorded() -> None:
+    import httpx2
+
+    settings = mc(header=("api-key=secret-1",))
+    assert headers_for(httpx2.URL("http://h/v1"), None, settings.headers)["api-key"] == "secret-1"
+    assert "secret-1" not in f"{settings!r}{described_settings(settings)}"
+
+
+def test_a_tilde_is_the_home_folder_in_every_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "HOME", "/home/me")
+    assert mc(images_dir="~/pages").images_dir == Path("/home/me/pages")
+    assert CompareSettings(("~/a", Path("~/b"))).runs == (Path("/home/me/a"), Path("/home/me/b"))  # type: ignore[arg-type]

@@ -1,0 +1,132 @@
+"""What is sent with every request, given on the command line in place of a config file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.types import OURS
+
+REQUEST = Group("Request", sort_key=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestOptions:
+    """The keys of a config that the line may give; each wins over the config's, and a run is the same either way."""
+
+    temperature: Annotated[
+        float | None, Parameter(group=REQUEST, help="Sampling temperature. Default: the config's, else 0.")
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        Parameter(group=REQUEST, help="Most tokens of a reply. Default: the config's, else the benchmark's usual."),
+    ] = None
+    top_p: Annotated[float | None, Parameter(group=REQUEST, help="Nucleus sampling. Default: not sent.")] = None
+    seed_model: Annotated[
+        int | None, Parameter(group=REQUEST, help="Seed of the server's sampling. Default: not sent.")
+    ] = None
+    presence_penalty: Annotated[
+        float | None, Parameter(group=REQUEST, help="Presence penalty. Default: the config's, else not sent.")
+    ] = None
+    prompt: Annotated[
+        str,
+        Parameter(
+            group=REQUEST,
+            show_default=False,
+            help="Prompt template with {question}, and {choices} where there are some. Default: the config's, else the "
+            "benchmark's own.",
+        ),
+    ] = ""
+    system: Annotated[
+        str | None,
+        Parameter(
+            group=REQUEST,
+            show_default=False,
+            help='A system message for every question; "" sends none. Default: the config\'s system_prompt, else the '
+            "benchmark's own.",
+        ),
+    ] = None
+    thinking: Annotated[
+        Literal["on", "off", "auto"],
+        Parameter(
+            group=REQUEST,
+            help="Switch a model's thinking on or off, in the form that the server was found to take; auto sends "
+            "nothing.",
+        ),
+    ] = "auto"
+    extra_body: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=REQUEST,
+            negative="",
+            show_default=False,
+            help="A further field of the request as name=value, such as top_k=20; repeat for more. Values are JSON "
+            "where they can be; a.b=value sets b inside a.",
+        ),
+    ] = ()
+    header: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=REQUEST,
+            negative="",
+            show_default=False,
+            help="A header of every request as name=value, such as api-key=...; repeat for more. Never recorded.",
+        ),
+    ] = field(default=(), repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers by name; raises UsageError for one that can't be sent."""
+        found = _pairs("header", self.header)
+        for name, value in found.items():
+            if not name or not f"{name}{value}".isascii() or not f"{name}{value}".isprintable() or " " in name:
+                raise UsageError(f"--header {name!r} can't be sent", hint="name=value in printable ASCII")
+        return found
+
+    @property
+    def prompt_template(self) -> str | None:
+        """The template in place of the config's."""
+        return self.prompt or None
+
+    def sent(self, extra_body: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The keys of ModelSettings that the line changes, with what a config's `extra_body` has; raises UsageError."""
+        own: dict[str, Any] = {"top_p": self.top_p, "seed": self.seed_model}
+        body = dict(extra_body or {}) | {name: value for name, value in own.items() if value is not None}
+        for path, text in _pairs("extra_body", self.extra_body).items():
+            _put(body, path.split("."), _value(text))
+        if taken := sorted(OURS & body.keys()):
+            raise UsageError(f"--extra_body sets {', '.join(taken)}", hint="the run sets it: leave it out")
+        changed = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "presence_penalty": self.presence_penalty,
+            "prompt_template": self.prompt_template,
+            "thinking": None if self.thinking == "auto" else self.thinking,
+            "extra_body": body or None,
+        }
+        return {name: value for name, value in changed.items() if value is not None}
+
+
+def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    for text in given:
+        if "=" not in text:
+            raise UsageError(f"--{option} {text.split(':')[0]!r} has no value", hint=f"--{option} name=value")
+    return {name.strip(): value for name, _, value in (text.partition("=") for text in given)}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _put(body: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        inner = body.get(name)
+        body[name] = dict(inner) if isinstance(inner, dict) else {}
+        body = body[name]
+    body[path[-1]] = value
