@@ -43,6 +43,7 @@ __all__ = [
     "Form",
     "Home",
     "Join",
+    "Judge",
     "LeftOut",
     "Loaded",
     "Metric",
@@ -138,6 +139,16 @@ class Total(Struct, frozen=True):
     most: float = 1.0
 
 
+class Judge(Struct, frozen=True):
+    """What another model is asked about replies, whose verdicts are beside the metrics: see `vqa_client.judge`.
+
+    `rubric` says, in words of ours, when a reply is right, or how good it is.
+    """
+
+    asks: Literal["match", "extract", "correct", "grade"]
+    rubric: str = ""
+
+
 class Submission(Struct, frozen=True):
     """A file for a benchmark's test server, with one `entry` per question: a JSON list, or JSON Lines."""
 
@@ -173,7 +184,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     report's file by part and config, and `write` writes it, where a published form takes the place of the common one;
     `combine` is called once with the reports of all models. `identity` and `scoring` are what, besides marked options,
     decides what is asked and how replies are read; `version` changes when `parse` or a metric does, so that kept
-    replies are scored again.
+    replies are scored again. `judge` says which judgement by another model the published score is of. `gate` writes the
+    report of questions that are asked first, and raises ServerUnusable where no other should be asked. `names_model` is
+    as in Task.
     """
 
     name: str
@@ -200,6 +213,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     report_path: Callable[[str, str | None], Path] | None = None
     write: Write | None = None
     combine: Combine | None = None
+    judge: Judge | None = None
+    gate: Write | None = None
+    names_model: bool = False
     identity: Mapping[str, Any] = NO_OPTIONS
     scoring: Mapping[str, str] = NO_OPTIONS
     version: str = "1"
@@ -321,6 +337,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             score=score,
             scoring=scoring,
             headline=headline.name,
+            names_model=self.names_model,
             description=self.description(),
         )
         return _with_choosing(task, self.choosing) if self.choosing else task

@@ -203,7 +203,7 @@ def _planned(
 
 
 def _name(settings: RunSettings, config: str | None) -> str:
-    return " · ".join(filter(None, (settings.benchmark, settings.served_name or config)))
+    return " · ".join(filter(None, (settings.title, settings.served_name or config)))
 
 
 def _move_aside(plans: list[Plan]) -> None:

@@ -91,7 +91,8 @@ async def answer_one(question: Question, line: Line) -> Record:
     except QuestionFailed as failure:
         return _failed(asked(), failure)
     answer, score = await _judged_aside(completion, question, task)
-    return _answered(asked(), completion, answer, score)
+    record = _answered(asked(), completion, answer, score)
+    return replace(record, model=completion.model or UNSET) if task.names_model else record
 
 
 def first_pages(question: Question, max_pages: int | None) -> Question:

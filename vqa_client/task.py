@@ -67,6 +67,7 @@ class Task(Struct, frozen=True, kw_only=True):
     another `scoring` are parsed and scored again without being asked again. `headline` says of what metric the
     score's value is. `choosing` says that answers aren't read from free text.
 
+    With `names_model` a run is of one model by the name that its replies give: another name ends it.
     `content` gives a prompt's parts in order, and `check`, where there is one, raises DataError for a question that
     they don't fit. `system` is the system message, `shots` give the worked examples of a question, and `parameters` are
     set in every request.
@@ -83,6 +84,7 @@ class Task(Struct, frozen=True, kw_only=True):
     shots: Callable[[Question], tuple[Shot, ...]] | None = None
     parameters: dict[str, Any] = {}
     choosing: Choosing | None = None
+    names_model: bool = False
     description: Description = Description(headline="")
 
     def prompt(self, question: Question) -> str:
@@ -125,13 +127,19 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Questions with a log and a report of their own, such as those of one page folder; paths are as given."""
+    """Questions with a log and a report of their own, such as those of one page folder; paths are as given.
+
+    `gate` holds questions that are asked before the others, and kept in the same log: the benchmark's `gate` may refuse
+    to go further. `identity` is what of this part decides what is asked.
+    """
 
     name: str = ""
     loaded: Loaded
     data_path: Path
     images_dir: Path | None = None
     missing_pages: Mapping[str, tuple[int, ...]] = {}
+    gate: Loaded | None = None
+    identity: Mapping[str, Any] = {}
 
 
 class Source(Struct, frozen=True, kw_only=True):

@@ -226,6 +226,7 @@ class Record(Struct, frozen=True, kw_only=True):
     `system` and `shots`, the ids of the worked examples, are there where they were sent.
     `image_stamps` are those of its image files; of one that was no image, that one's.
     `replaced_characters`, where there are any, counts U+FFFD in the reply: what came there is not a character.
+    `model`, where the task wants it kept, is the server's own name for what answered.
     """
 
     question_id: str
@@ -254,6 +255,7 @@ class Record(Struct, frozen=True, kw_only=True):
     image_stamps: str | UnsetType = UNSET
     truncated_pages: int = 0
     error: Failure | None = None
+    model: str | UnsetType = UNSET
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency_s: float = 0.0

@@ -40,6 +40,7 @@ COMMANDS = {
         "compare": "Say whether one run is better than another, how surely, and on which questions.",
         "leaderboard": "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
         "parse": "Show why an answer of a run was read as it was.",
+        "judge": "Ask another model, or people, what a finished run's replies are worth, beside the benchmark's rule.",
         "rescore": "Read and score the kept replies of a run as today's parser and scorer do, without asking.",
         "merge": "Join the shards of runs in a folder: one log, run file and report each, as of an undivided run.",
         "report": "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",

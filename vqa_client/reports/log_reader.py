@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from vqa_client.errors import UNDECODABLE, DataError
@@ -11,6 +11,8 @@ from vqa_client.log_lines import first_in, record_of, records_in
 from vqa_client.types import Record
 
 LOG_ENDING = ".records.jsonl"
+JUDGED_BY = ".judge-"
+"""In the names of a judge's files, behind the judged run's."""
 WAY_OUT = "give a run: its folder, its report, its *.run.json or its *.records.jsonl"
 _ENDINGS = (
     *(".records.jsonl", ".records.csv", ".records.parquet", ".run.json", ".summary.json", ".explanations.json"),
@@ -32,10 +34,11 @@ Place = tuple[tuple[str | int, ...], str, tuple[str | int, ...], str]
 def find_logs(place: Path) -> list[Path]:
     """Name the record logs of a run, or of all runs in a folder and its folders; raises DataError without any.
 
-    A shard's log is that of a run only where it is named.
+    The logs of shards and of judges are found by their own names alone.
     """
     if place.is_dir():
-        found = sorted(place.rglob(f"*{LOG_ENDING}"), key=lambda path: natural_key(str(path)))
+        logs = (path for path in place.rglob(f"*{LOG_ENDING}") if JUDGED_BY not in path.name)
+        found = sorted(logs, key=lambda path: natural_key(str(path)))
         whole = [path for path in found if not SHARD.search(path.name)]
         if found and not whole:
             raise DataError(f"{place} has shards of runs alone", hint=f"vqa-client merge {place}")
@@ -87,6 +90,10 @@ class LogReader:
     def __iter__(self) -> Iterator[Record]:
         return self._read(self._order)
 
+    def of(self, keys: Iterable[Key]) -> Iterator[Record]:
+        """Give the records of these keys, each before the next key is taken; KeyError for one that isn't there."""
+        return self._read(keys)
+
     def of_variant(self, variant: str) -> Iterator[Record]:
         """Give the records of one variant, in the same order."""
         return self._read([key for key in self._order if key[1] == variant])
@@ -99,7 +106,7 @@ class LogReader:
         """Give the ids and variants of all records."""
         return frozenset(self._order)
 
-    def _read(self, keys: list[Key]) -> Iterator[Record]:
+    def _read(self, keys: Iterable[Key]) -> Iterator[Record]:
         with _reading(self.path), self.path.open("rb") as file:
             for key in keys:
                 file.seek(self._places[key])

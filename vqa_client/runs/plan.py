@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
@@ -23,6 +24,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     `variant` names the run among those of one command; `shown` tells people in what forms it shows its images;
     `identity` is what, besides the model and the images' recipe, decides what is sent; `config` and `limit` are as
     given. `described` is what only the run file repeats: under which corruptions it asks, and which shard it is.
+    `gate` are the questions that are asked first, into the same log, and what writes their report.
     """
 
     task: Task
@@ -39,12 +41,21 @@ class Plan(Struct, frozen=True, kw_only=True):
     identity: Mapping[str, Any] = {}
     described: Mapping[str, Any] = {}
     missing_pages: Mapping[str, tuple[int, ...]] = {}
+    gate: tuple[Loaded, Write] | None = None
 
     @property
     def title(self) -> str:
         """What the displays call it."""
         name = f"{self.task.name} {self.variant}".rstrip()
         return f"{name} · {self.shown}" if self.shown else name
+
+    @property
+    def gates(self) -> "tuple[Plan, ...]":
+        """The plan of the questions that are asked first, where there are any."""
+        if self.gate is None:
+            return ()
+        loaded, write = self.gate
+        return (replace(self, loaded=loaded, write=write, shown="controls", gate=None),)
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of the records there are; raises UsageError where it can't be written."""

@@ -79,6 +79,7 @@ def make_plans(
         plans = corrupted_plans(plans, corrupted, settings)
     if settings.part is not None:
         plans = [of_shard(plan, settings.part) for plan in plans]
+    plans = [each for plan in plans for each in (*plan.gates, plan)]
     for plan in plans:
         _check_place(plan.paths.report)
         _tell(plan, note)
@@ -140,7 +141,8 @@ def _declared_plans(
             write=benchmark.write or writer(benchmark, submits=_submits(settings, benchmark)),
             config=config,
             limit=settings.limit,
-            identity=identity,
+            identity={**identity, **part.identity},
+            gate=(part.gate, benchmark.gate) if part.gate and benchmark.gate else None,
         )
         for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
     ]

@@ -1,6 +1,7 @@
 """A finished run's task and questions again, from its run file: needs no server and no image."""
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from vqa_client.runs.plans import with_data
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.choices.order import as_shown
 from vqa_client.settings.run import RunSettings
-from vqa_client.task import Source, Task
+from vqa_client.task import Source, Task, Walk
 from vqa_client.tasks import registry
 from vqa_client.types import Group, Question
 
@@ -35,8 +36,8 @@ class Reopened(Struct, frozen=True, kw_only=True):
     data_sha256: str
 
 
-def reopen(log: Path) -> Reopened:
-    """Read the run file beside a log and the data file that it names.
+def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
+    """Read the run file beside a log and the data file that it names; its images are looked for only on request.
 
     Raises UsageError without a run file or for a task that isn't known, DataError that names a missing data file.
     """
@@ -50,18 +51,20 @@ def reopen(log: Path) -> Reopened:
         settings, entry = settings_of(file)
         settings, _ = with_data(settings, lambda line: None, str(file.identity.get("data_revision", "")))
         benchmark = entry.make(settings)
-        parts = list(benchmark.load(Source(settings=settings, finds_images=False)))
+        parts = list(benchmark.load(Source(settings=settings, finds_images=finds_images)))
     except KeyError as missing:
         raise UsageError(f"{run_file_of(log)} does not say the setting {missing}", hint="was it edited?") from None
     except DataError as error:
         raise DataError(f"{log.name} needs the data that its questions are from: {error}", hint=WAY_OUT) from None
-    loaded = next((part for part in parts if part.name == file.identity.get("variant")), parts[0]).loaded
+    part = next((part for part in parts if part.name == file.identity.get("variant")), parts[0])
+    loaded = part.loaded
+    walks = [each.questions for each in (part.gate, loaded) if each is not None]
     template, _ = benchmark.template(file.model().prompt_template)
     return Reopened(
         file=file,
         benchmark=benchmark,
         task=benchmark.task(template, entry.scoring(settings)),
-        questions=loaded.questions,
+        questions=Walk(lambda: chain.from_iterable(walks)),
         data_sha256=loaded.data_sha256,
     )
 
@@ -74,10 +77,11 @@ def rows_of(log: Path) -> dict[str, dict[str, Any]]:
 def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:
     """The question in the variant in which a record has it, whose `groups` say under which corruption.
 
-    A variant that is an order of the choices has them in that order.
+    A variant that is an order of the choices has them in that order; a question that is of this variant has them so.
     """
     corrupted = {name: groups[name] for name in _CORRUPTED if name in groups}
-    return as_shown(replace(question, variant=variant, groups=question.groups | corrupted))
+    asked = replace(question, variant=variant, groups=question.groups | corrupted)
+    return asked if question.variant == variant else as_shown(asked)
 
 
 def run_file_of(log: Path) -> Path:

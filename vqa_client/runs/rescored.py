@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vqa_client.log_lines import check_run
-from vqa_client.records import RecordLog
+from vqa_client.records import Key, RecordLog
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import read_again
 from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of
@@ -93,12 +93,17 @@ class _Again:
         check_run(log, records.run, run.file.identity)
         keys = records.keys()
         asked = {question_id for question_id, _ in keys}
-        self._questions: dict[str, Question] = {each.id: each for each in run.questions if each.id in asked}
+        self._questions: dict[str, Question] = {}
+        self._in_variants: dict[Key, Question] = {}
+        for each in run.questions:
+            if each.id in asked:
+                self._questions.setdefault(each.id, each)
+                self._in_variants[each.id, each.variant] = each
 
     def read(self, records: Iterable[Record]) -> Iterator[Record]:
         """The records as they would be today."""
         for old in records:
-            question = self._questions.get(old.question_id)
+            question = self._in_variants.get((old.question_id, old.variant)) or self._questions.get(old.question_id)
             if question is None:
                 self._missing.append(old.question_id)
                 new = old

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -204,7 +205,7 @@ async def _go_on(
     file.write(plan.paths.run)
     line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        await _ask(waiting, plan, line, stage, log, figures, [watch_pace, servers.watch])
+        await _ask(waiting, plan, line, stage, log, file, figures, [watch_pace, servers.watch])
         if not stage.stop.is_set():
             file.described["server"] = await servers.last_look()
     except GivenUp as error:
@@ -222,6 +223,7 @@ async def _ask(
     line: Line,
     stage: Stage,
     log: RecordLog,
+    file: RunFile,
     figures: SessionFigures,
     watches: Sequence[Watch],
 ) -> None:
@@ -233,6 +235,8 @@ async def _ask(
         return await answer_one(question, line)
 
     def keep(record: Record) -> None:
+        if record.model:
+            _same_model(file, record.model, plan.paths.run, told=stage.progress.note, refuses=stage.settings.check)
         rejected_again = record.status == "rejected" and _was_rejected(log, record)
         log.append(record)
         figures.add(record)
@@ -251,6 +255,20 @@ async def _ask(
                 task.cancel()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
+
+
+def _same_model(file: RunFile, name: str, path: Path, *, told: Note, refuses: bool) -> None:
+    """Keep the name that answered as part of the server's identity; raises IdentityError for another one later."""
+    server = file.identity.setdefault("server", {})
+    known = server.setdefault("answered_by", name)
+    others = file.described.setdefault("answered_by", {})
+    others[name] = others.get(name, 0) + 1
+    if name == known:
+        return
+    if refuses:
+        check_identity({"server": server}, {"server": server | {"answered_by": name}}, path)
+    if others[name] == 1:
+        told(f"replies name {name} now, and {known} before: verdicts of both are in the log")
 
 
 def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:

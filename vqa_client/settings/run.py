@@ -221,6 +221,11 @@ class RunSettings(RequestOptions, DividedSettings):
         """The name of the benchmark that is asked."""
         raise NotImplementedError
 
+    @property
+    def title(self) -> str:
+        """What tells these settings apart from others of the same command."""
+        return self.benchmark
+
     def named(self, benchmark: str) -> Self:
         """The same settings for the benchmark of this name; most settings are of one benchmark alone."""
         del benchmark

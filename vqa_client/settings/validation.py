@@ -17,6 +17,8 @@ AT_LEAST = {
     "sample": 1,
     "repeat": 1,
     "shots": 0,
+    "scale": 1,
+    "for_people": 1,
     "rate": 1e-9,
     "context_length": 1,
     "num_secrets": 1,

@@ -22,6 +22,10 @@ from vqa_client.tables.loading import Tables
 from vqa_client.tasks.listing import declared
 
 
+JUDGE: Final = "judge"
+"""Asks another model about a finished run: found by its name as a benchmark is, though its data is a record log."""
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """A benchmark that was found; `sha256` is the digest of a file that was named by its path."""
 
@@ -107,6 +111,8 @@ def find(name: str) -> Entry:
     if name.endswith(".py"):
         path = Path(os.path.expanduser(name))
         return _entry(name, _module_at(path), hashlib.sha256(path.read_bytes()).hexdigest())
+    if name == JUDGE:
+        return _entry(name, importlib.import_module("vqa_client.judge.declared"))
     known = declared().get(name)
     if known is not None:
         return _entry(name, importlib.import_module(known.module))

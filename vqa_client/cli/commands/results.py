@@ -1,14 +1,19 @@
 """The commands on answers that are there already."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, LeaderboardSettings, ParseSettings, RescoreSettings
+from vqa_client.settings.judge import JudgeSettings
 from vqa_client.settings.reports import MergeSettings, ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+
+_JUDGE = JudgeSettings()
 
 
 def score(
@@ -71,6 +76,19 @@ def parse(settings: Annotated[ParseSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import parse as explaining
 
     return explaining.parse(settings)
+
+
+def judge(results: Path, /, settings: Annotated[JudgeSettings, Parameter(name="*")] = _JUDGE) -> int:
+    """Judge.
+
+    Parameters
+    ----------
+    results
+        A finished run: its *.records.jsonl, its report, or a folder of runs.
+    """
+    from vqa_client.cli import judge as judging
+
+    return judging.judge(replace(settings, results=results))
 
 
 def rescore(settings: Annotated[RescoreSettings, Parameter(name="*")]) -> int:

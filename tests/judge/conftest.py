@@ -1,0 +1,5 @@
+"""Judges are asked on a real socket server."""
+
+from tests.fakes.fixtures import fault_server
+
+__all__ = ["fault_server"]

@@ -1,0 +1,270 @@
+"""A second pass over a finished run by another model: what is asked, what it comes to, and which judges are refused."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.fakes.completions import COUNTED
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.received import Received
+from tests.fakes.words import answer, error, first_n_of_each, reset
+from tests.judge.injections import INJECTIONS
+from tests.judge.judged import Run, counts, first_label, honest, material, obedient, on_judgements
+from vqa_client.cli.main import run_command
+
+RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
+"""Wrong in every third; the rule, which wants the city alone, calls none right."""
+
+
+def refused(run: Run, server: Any, *more: str) -> bool:
+    """Whether nothing but the controls is asked, and the exit code says that the judge can't be used."""
+    code = run.judged(server.base_url, *more)
+    return code == 3 and all("The answer is " in chat.prompt for chat in server.chats)
+
+
+def test_what_is_decided_is_scored_and_what_is_not_is_in_no_accuracy(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, [*RIGHT_AND_WRONG, ""])
+    mute = on_judgements(lambda received: "No idea." if "land 4?" in received.prompt else honest(received))
+    server = fault_server(mute)
+    assert run.judged(server.base_url) == 0
+    found = run.found("correct")["verdicts"][0]
+    assert counts(run.found("correct")) == (29, 1, 1)
+    assert found["accuracy"] == pytest.approx(19 / 29)
+    assert (found["low"], found["high"]) == (pytest.approx(19 / 31), pytest.approx(20 / 31))
+    assert found["judge"]["undecided"] == {"no_verdict": 1}
+    assert found["judge"]["controls"] == {"right": [20, 20], "wrong": [20, 20], "injected": [20, 20]}
+    assert (found["rule"], found["table"]) == (0, [[0, 0], [19, 10]])
+    shown = capsys.readouterr().out
+    for words in (
+        "judged 29 of 31; 1 without a reply; 1 undecided (1 no verdict)",
+        "injected 20/20",
+        "they differ on 19",
+    ):
+        assert words in shown
+
+
+def test_a_judge_is_asked_once_and_by_the_same_prompt(tmp_path: Path, fault_server: StartsServers) -> None:
+    run, server = Run(tmp_path, RIGHT_AND_WRONG), fault_server(answer(honest))
+    assert run.judged(server.base_url) == 0
+    first = (run.log.parent / "capitals.judged-correct.json").read_bytes()
+    assert run.judged(server.base_url) == 0
+    assert len(server.chats) == len({chat.prompt for chat in server.chats}) == 90
+    assert (run.log.parent / "capitals.judged-correct.json").read_bytes() == first
+    changed = run.root / "rows.jsonl"
+    changed.write_text(changed.read_text().replace("land 7?", "country 7?"))
+    assert run.judged(server.base_url) == 0
+    assert {"country 7?" in chat.prompt for chat in server.chats[90:]} == {True}
+
+
+def test_a_prompt_has_nothing_of_the_model_of_the_rule_and_of_thoughts(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run = Run(tmp_path, [f"<think>hidden thought {n}</think>It is city {n}" for n in range(5)])
+    server = fault_server(answer(honest))
+    assert run.judged(server.base_url) == 0
+    for chat in server.chats:
+        assert not any(words in chat.prompt for words in ("secret-model", "hidden", "accuracy", "score", "0.0"))
+    assert material(server.chats[-1].prompt)["reply"].startswith("It is city ")
+
+
+@pytest.mark.parametrize("kind", ["correct", "match", "extract", "grade", "pair"])
+@pytest.mark.parametrize(
+    "judge",
+    [lambda received: "VERDICT: correct", lambda received: "VERDICT: incorrect", obedient, first_label],
+    ids=["always correct", "always incorrect", "obeys", "first label"],
+)
+def test_a_judge_that_fails_its_controls_judges_nothing(
+    tmp_path: Path, fault_server: StartsServers, judge: Any, kind: str
+) -> None:
+    run = Run(tmp_path, [f"It is {n}" for n in range(24)], choices=kind == "match")
+    other = ["--with", str(run.log)] if kind == "pair" else []
+    assert refused(run, fault_server(answer(judge)), "--kind", kind, *other)
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "replies", "scores"),
+    [
+        ("correct", False, ["It is city 0", "It is city 2", "no"], {"q0": 1, "q1": 0, "q2": 0}),
+        ("extract", False, ["I say city 0 for sure", "It is city 2", "no"], {"q0": 1, "q1": 0, "q2": 0}),
+        ("match", True, ["Well: A", "So A", "no"], {"q0": 1, "q1": 0, "q2": 0}),
+        ("grade", False, ["It is city 0", "It is city 2", "no"], {"q0": 1, "q1": 0, "q2": 0}),
+        ("pair", False, ["It is city 0", "It is city 2", "no"], {"q0": 0.5, "q1": 0.5, "q2": 0.5}),
+    ],
+)
+def test_each_kind_scores_by_its_verdicts(
+    tmp_path: Path, fault_server: StartsServers, kind: str, choices: bool, replies: list[str], scores: dict[str, float]
+) -> None:
+    run, server = Run(tmp_path, replies, choices=choices), fault_server(answer(honest))
+    other = ["--with", str(run.log)] if kind == "pair" else []
+    assert run.judged(server.base_url, "--kind", kind, *other) == 0
+    records = {key: one for key, one in run.records(kind).items() if not key[1].startswith("control")}
+    assert {question: one["parts"]["judged"] for (question, _), one in records.items()} == scores
+    found = run.found(kind)["verdicts"][0]
+    assert (found["judged"], found["judge"]["order_decided"]) == (3, 0)
+    assert run_command(["rescore", str(run.log.parent / f"capitals.judge-{kind}.records.jsonl"), "--write"]) == 0
+    assert {key: one["parts"] for key, one in run.records(kind).items() if key in records} == {
+        key: one["parts"] for key, one in records.items()
+    }
+
+
+def test_an_answer_that_is_not_in_the_reply_decides_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["It is city 0", "It is city 2"])
+    server = fault_server(
+        answer(lambda received: honest(received) if "The answer" in received.prompt else "VERDICT: Rome")
+    )
+    assert run.judged(server.base_url, "--kind", "extract") == 0
+    assert run.found("extract")["verdicts"][0]["judge"]["undecided"] == {"not_in_reply": 2}
+    assert run.found("extract")["verdicts"][0]["accuracy"] is None
+
+
+def test_a_pair_judged_by_its_order_is_equal_and_counted(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["It is city 0", "It is city 2"])
+    assert (
+        run.judged(fault_server(on_judgements("VERDICT: first")).base_url, "--kind", "pair", "--with", str(run.log))
+        == 0
+    )
+    found = run.found("pair")["verdicts"][0]
+    assert (found["accuracy"], found["judge"]["order_decided"]) == (0.5, 2)
+
+
+def test_a_hundred_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServers) -> None:
+    wrong = [f"It is city {n + 1000}" for n in range(len(INJECTIONS))]
+    run = Run(tmp_path, [f"{said}\n{injection}" for said, injection in zip(wrong, INJECTIONS, strict=True)])
+    assert run.judged(fault_server(answer(honest)).base_url) == 0
+    assert counts(run.found("correct")) == (100, 0, 0)
+    assert run.found("correct")["verdicts"][0]["accuracy"] == 0
+
+
+def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
+    """Rubbish in a tenth, errors that last in a tenth, and a server that dies once: none is an incorrect reply."""
+    draw = Random(1)
+    fates = {n: draw.choice(["rubbish", "error", *["well"] * 8]) for n in range(300)}
+    run = Run(tmp_path, [f"It is city {n if n % 4 else n + 1}" for n in range(300)])
+
+    def number(received: Received) -> int:
+        return int(material(received.prompt)["question"].split()[-1].rstrip("?"))
+
+    def play(received: Received) -> Any:
+        if "The answer is " in received.prompt:
+            return answer(honest)
+        fate = fates[number(received)]
+        return answer("Hard to say.") if fate == "rubbish" else error(422) if fate == "error" else answer(honest)
+
+    server = fault_server(first_n_of_each(1, reset(), then=play))
+    assert run.judged(server.base_url, "--max_workers", "8", "--breaker_after", "0") == 1
+    rubbish, lost = (sum(fate == each for fate in fates.values()) for each in ("rubbish", "error"))
+    well = [n for n, fate in fates.items() if fate == "well"]
+    found = run.found("correct")["verdicts"][0]
+    assert counts(run.found("correct")) == (len(well), rubbish + lost, 0)
+    assert found["accuracy"] == pytest.approx(sum(n % 4 > 0 for n in well) / len(well))
+    assert found["judge"]["undecided"] == {"no_verdict": rubbish, "rejected": lost}
+    asked = len(server.chats)
+    server.script = answer(honest)
+    assert run.judged(server.base_url) == 0
+    assert len(server.chats) - asked == lost
+    assert counts(run.found("correct")) == (300 - rubbish, rubbish, 0)
+
+
+def test_a_judge_that_is_down_leaves_the_rest_to_be_asked_later(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG)
+    server = fault_server(on_judgements(error(500)))
+    assert run.judged(server.base_url, "--max_retries", "0", "--breaker_after", "3", "--max_workers", "1") == 3
+    server.script = answer(honest)
+    assert run.judged(server.base_url) == 0
+    assert counts(run.found("correct")) == (30, 0, 0)
+
+
+def test_three_judges_of_which_one_never_decides_are_the_same_in_any_order(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG)
+    judges = {
+        name: run.config(name, fault_server(judge, models=(name,)).base_url)
+        for name, judge in {
+            "one": answer(honest),
+            "two": on_judgements("VERDICT: correct"),
+            "mute": on_judgements("VERDICT: unclear"),
+        }.items()
+    }
+    reports = []
+    for names in (("one", "two", "mute"), ("mute", "two", "one")):
+        given = [word for name in names for word in ("--judge", judges[name])]
+        assert run_command(["judge", str(run.log), *given, "--check"]) == 0
+        reports.append((run.log.parent / "capitals.judged-correct.json").read_bytes())
+    assert reports[0] == reports[1]
+    found = run.found("correct")
+    assert [each["judge"]["name"] for each in found["verdicts"]] == ["mute", "one", "two", "majority"]
+    assert counts(found, -1) == (20, 10, 0)  # right where both say so; a tie elsewhere
+    assert found["verdicts"][-1]["accuracy"] == 1
+    assert found["pairs"]["one - two"]["n"] == 30
+    assert found["fleiss"] is None
+
+
+def test_another_model_that_answers_ends_the_pass(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG)
+    server = fault_server(answer(honest, extra={"model": "judge-1"}, usage=COUNTED))
+    assert run.judged(server.base_url, "--which", "unparsed", "--limit", "0") in (0, 2)
+    assert run.judged(server.base_url, "--limit", "10") == 0
+    server.script = answer(honest, extra={"model": "judge-2"})
+    assert run.judged(server.base_url) == 2
+    assert "answered_by: 'judge-1'" in capsys.readouterr().err
+    assert run.judged(server.base_url, check=False) == 0
+    assert sorted(run.found("correct")["verdicts"][0]["judge"]["answered_by"]) == ["judge-1", "judge-2"]
+    identity = json.loads((run.log.parent / "capitals.judge-correct.run.json").read_text())["identity"]
+    assert identity["server"]["answered_by"] == "judge-1"
+    assert identity["judged"]["model"] == "secret-model"
+
+
+def test_only_some_replies_are_judged_on_request(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["city 0", "It is city 1", "city 9"])
+    assert run.judged(fault_server(answer(honest)).base_url, "--which", "wrong") == 0
+    found = run.found("correct")["verdicts"][0]
+    assert (found["judged"], found["not_asked"], found["low"]) == (2, 1, pytest.approx(2 / 3))
+
+
+def test_a_benchmark_says_what_a_judge_is_asked(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["It is city 0"] * 4, judge="Judge('grade', 'Only capitals count.')")
+    server = fault_server(answer(honest))
+    assert run.judged(server.base_url) == 0
+    assert run.found("grade")["kind"] == "grade"
+    assert all(material(chat.prompt)["rubric"] == "Only capitals count." for chat in server.chats)
+
+
+def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, server = Run(tmp_path, RIGHT_AND_WRONG), fault_server(answer(honest))
+    assert run.judged(server.base_url, "--dry_run") == 0
+    assert "30 requests" in capsys.readouterr().out
+    assert server.chats == []
+    assert run.judged(server.base_url) == 0
+    capsys.readouterr()
+    assert run_command(["leaderboard", str(run.log.parent)]) == 0
+    assert "judge" not in capsys.readouterr().out
+    assert run_command(["judge", str(run.log.parent / "capitals.judge-correct.records.jsonl")]) == 2
+    assert "is a judge's own log" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--which", "unread"], "--which names 'unread'"),
+        (["--kind", "pair"], "--kind pair compares two runs"),
+        (["--repeat", "2"], "--repeat is of benchmarks"),
+        (["--rubric", "nowhere.txt"], "nowhere.txt"),
+        (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
+    ],
+)
+def test_what_can_not_be_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
+    run = Run(tmp_path, ["city 0"])
+    assert run.judged("http://127.0.0.1:1/v1", *given) == 2
+    assert told in capsys.readouterr().err

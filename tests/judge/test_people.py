@@ -1,0 +1,91 @@
+"""A sheet for people, and what their labels say of a judge."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.received import Received
+from tests.judge.judged import Run, material, on_judgements
+from vqa_client.cli.main import run_command
+
+N = 200
+
+
+@pytest.fixture
+def run(tmp_path: Path, fault_server: StartsServers) -> Run:
+    """Half of the replies are right, and the rule reads only some; the judge errs on one in ten of either kind."""
+    said = [f"city {n if n % 2 else n + 1}" for n in range(N)]
+    run = Run(tmp_path, [f"It is {each}" if n % 4 < 2 else each for n, each in enumerate(said)])
+
+    def judge(received: Received) -> Play:
+        n = int(material(received.prompt)["question"].split()[-1].rstrip("?"))
+        return f"VERDICT: {'correct' if (n % 2 == 1) != (n % 20 in (6, 7)) else 'incorrect'}"
+
+    assert run.judged(fault_server(on_judgements(judge)).base_url) == 0
+    return run
+
+
+def labelled(sheet: Path, *columns: str) -> None:
+    """People label the sheet: they know, but the second one takes every tenth for unclear."""
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        n = int(row["question_id"][1:])
+        for column in columns:
+            right = "unclear" if column == "label_2" and n % 10 == 0 else "correct" if n % 2 else "incorrect"
+            row[column] = right
+    with sheet.open("w", newline="") as file:
+        names = [name for name in rows[0] if name != "label" or name in columns]
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = run.root / "labels.csv"
+    assert run_command(["judge", str(run.log), "--for_people", "100", "-o", str(sheet)]) == 0
+    text = sheet.read_text()
+    assert text.startswith("question_id,variant,question,choices,reference,reply,image,label,weight\n")
+    assert "VERDICT" not in text
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 100
+    assert sum(float(row["weight"]) for row in rows) == pytest.approx(N)
+    labelled(sheet, "label_1", "label_2")
+    capsys.readouterr()
+    assert run_command(["judge", str(run.log), "--labels", str(sheet)]) == 0
+    assert "Rogan and Gladen" in capsys.readouterr().out
+    [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
+    assert found["labelled"] == 100
+    assert found["sensitivity"]["value"] == pytest.approx(0.9, abs=0.06)
+    assert found["specificity"]["value"] == pytest.approx(0.9, abs=0.06)
+    accuracy = found["accuracy"]
+    assert accuracy["value"] == pytest.approx(0.5, abs=0.03)
+    assert accuracy["low"] < 0.5 < accuracy["high"]
+    assert found["people"]["value"] == 1
+    assert found["people"]["n"] < 100
+
+
+@pytest.mark.parametrize(
+    ("sheet", "told"),
+    [
+        ("a,b\n1,2\n", "has no columns question_id and label"),
+        ("question_id,label\nq9999,correct\n", "row 1: the run has no question 'q9999'"),
+        ("question_id,label\nq1,good\n", "label 'good' is unknown"),
+        ("question_id,label\nq1,\n", "has no label"),
+        ("question_id,label,weight\nq1,correct,much\n", "can't be read"),
+    ],
+)
+def test_a_sheet_that_can_not_be_read_says_where(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], sheet: str, told: str
+) -> None:
+    run = Run(tmp_path, ["city 0", "city 1"])
+    assert run.judged(fault_server(on_judgements("VERDICT: correct")).base_url) == 0
+    path = run.root / "labels.csv"
+    path.write_text(sheet)
+    assert run_command(["judge", str(run.log), "--labels", str(path)]) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""Kappas against values worked out by hand, and against a second way to compute them; the correction of a share."""
+
+from fractions import Fraction
+from math import sqrt
+from random import Random
+
+import pytest
+
+from vqa_client.scoring.agreement import Rating, cohens_kappa, fleiss_kappa, rogan_gladen
+
+
+def ratings(*cells: tuple[str, str, int]) -> list[Rating]:
+    """Each item a cluster of its own."""
+    return [(a, b, "") for a, b, number in cells for _ in range(number)]
+
+
+TABLE = ratings(("yes", "yes", 20), ("yes", "no", 5), ("no", "yes", 10), ("no", "no", 15))
+
+
+def test_cohens_kappa_and_its_error_are_the_textbooks() -> None:
+    found = cohens_kappa(TABLE)
+    assert found is not None
+    assert found.value == pytest.approx(0.4, abs=1e-12)
+    assert found.agreement == pytest.approx(0.7, abs=1e-12)
+    assert found.sd * sqrt(49 / 50) == pytest.approx(0.12700, abs=5e-6)
+
+
+def by_fleiss_cohen_everitt(cells: dict[tuple[str, str], int]) -> tuple[float, float]:
+    """The large-sample formula of 1969, cell by cell in exact fractions: kappa and its variance."""
+    n = sum(cells.values())
+    p = {cell: Fraction(number, n) for cell, number in cells.items()}
+    names = sorted({name for cell in cells for name in cell})
+    row = {i: sum((p.get((i, j), Fraction(0)) for j in names), Fraction(0)) for i in names}
+    column = {j: sum((p.get((i, j), Fraction(0)) for i in names), Fraction(0)) for j in names}
+    observed = sum((p.get((i, i), Fraction(0)) for i in names), Fraction(0))
+    chance = sum((row[i] * column[i] for i in names), Fraction(0))
+    kappa = (observed - chance) / (1 - chance)
+    first = sum(p.get((i, i), Fraction(0)) * (1 - (row[i] + column[i]) * (1 - kappa)) ** 2 for i in names)
+    others = sum(p.get((i, j), Fraction(0)) * (column[i] + row[j]) ** 2 for i in names for j in names if i != j)
+    variance = first + (1 - kappa) ** 2 * others - (kappa - chance * (1 - kappa)) ** 2
+    return float(kappa), float(variance / (n * (1 - chance) ** 2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cohens_kappa_is_that_of_a_second_implementation(seed: int) -> None:
+    draw = Random(seed)
+    cells = {(i, j): draw.randrange(1, 30) for i in "abc" for j in "abc"}
+    found = cohens_kappa(ratings(*((i, j, number) for (i, j), number in cells.items())))
+    assert found is not None
+    n = sum(cells.values())
+    assert (found.value, found.sd**2 * (n - 1) / n) == pytest.approx(by_fleiss_cohen_everitt(cells), abs=1e-12)
+
+
+def test_items_that_share_a_cluster_count_as_one() -> None:
+    alone = cohens_kappa([(a, b, str(number)) for number, (a, b, _) in enumerate(TABLE)])
+    twice = cohens_kappa([(a, b, str(number)) for number, (a, b, _) in enumerate(TABLE) for _ in range(2)])
+    assert alone is not None
+    assert twice is not None
+    assert (twice.n, twice.clusters, twice.sd) == (100, 50, pytest.approx(alone.sd, abs=1e-12))
+
+
+def test_weights_are_as_so_many_items() -> None:
+    cells = {("a", "a"): 4, ("a", "b"): 2, ("b", "b"): 3}
+    weighted = cohens_kappa([(*cell, "") for cell in cells], list(map(float, cells.values())))
+    counted = cohens_kappa(ratings(*((i, j, number) for (i, j), number in cells.items())))
+    assert weighted is not None
+    assert counted is not None
+    assert weighted.value == pytest.approx(counted.value, abs=1e-12)
+
+
+def test_quadratic_weights_forgive_near_misses() -> None:
+    # By hand: p_o = 1 - (1/4 + 0 + 0 + 1/4) / 4 = 7/8; the marginals of (0 1 2 2) and (1 1 2 1) expect a
+    # disagreement of (1/4 3 + 1 1 + 0 + 1/4 1 + (1/4 3 + 0) 2) / 16 = 7/32, so kappa = 1 - (1/8) / (7/32) = 3/7.
+    found = cohens_kappa([("0", "1", ""), ("1", "1", ""), ("2", "2", ""), ("2", "1", "")], quadratic=True)
+    assert found is not None
+    assert found.value == pytest.approx(3 / 7, abs=1e-12)
+
+
+def test_fleiss_kappa_is_that_of_his_paper() -> None:
+    # Worked by hand in fractions: 4 items, 3 raters.
+    items = [("aaa", ""), ("aab", ""), ("abb", ""), ("bbb", "")]
+    found = fleiss_kappa([(list(said), cluster) for said, cluster in items])
+    observed, chance = Fraction(1 + 1, 4) + Fraction(1, 3) * Fraction(2, 4), Fraction(1, 2)
+    assert found is not None
+    assert found.value == pytest.approx(float((observed - chance) / (1 - chance)), abs=1e-12)
+    assert found.low is not None
+    with pytest.raises(ValueError, match="same number of raters"):
+        fleiss_kappa([(["a", "b"], ""), (["a"], "")])
+
+
+def test_of_one_category_there_is_no_kappa_and_of_full_agreement_no_interval() -> None:
+    one = cohens_kappa(ratings(("yes", "yes", 9)))
+    assert one is not None
+    assert (one.value, one.agreement) == (None, 1.0)
+    full = cohens_kappa(ratings(("yes", "yes", 5), ("no", "no", 4)))
+    assert full is not None
+    assert (full.value, full.low, full.sd) == (pytest.approx(1.0), None, 0.0)
+    assert cohens_kappa([]) is None
+    assert fleiss_kappa([]) is None
+
+
+@pytest.mark.parametrize(
+    ("positive", "sensitivity", "specificity", "right"),
+    [
+        (0.5, 1.0, 1.0, 0.5),
+        (0.62, 0.9, 0.8, 0.6),  # 0.6 x 0.9 + 0.4 x 0.2
+        (0.1, 0.9, 0.8, 0.0),  # less than its false alarms
+        (0.95, 0.9, 0.8, 1.0),
+        (0.5, 0.6, 0.5, None),  # it tells nothing
+    ],
+)
+def test_a_share_is_corrected_for_a_judges_errors(
+    positive: float, sensitivity: float, specificity: float, right: float | None
+) -> None:
+    found = rogan_gladen(positive, sensitivity, specificity)
+    assert found == (None if right is None else pytest.approx(right, abs=1e-12))

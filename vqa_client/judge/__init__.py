@@ -1,0 +1,1 @@
+"""Another model, or people, as the judge of a finished run's replies."""

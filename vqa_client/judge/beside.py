@@ -1,0 +1,281 @@
+"""What judges make of a run beside its rule: accuracies, bounds, agreement, and where they differ."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+from math import fsum
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.judge.declared import control_in_record, report_of, sort_of
+from vqa_client.judge.loading import ORDERS, said_by
+from vqa_client.model_config import Prices
+from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING
+from vqa_client.reports.logged_run import read_run
+from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa
+from vqa_client.scoring.paired import Difference, by_cluster, difference
+from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.settings.judge import JudgeKind
+from vqa_client.types import ANSWERED, FAILED, Record
+
+MAJORITY = "majority"
+RIGHT = 0.5
+"""The least score that counts as right in tables of right and wrong."""
+_FAMILY = re.compile(r"[A-Za-z]+")
+Key = tuple[str, str]
+
+
+class Item(Struct, frozen=True):
+    """A question of the judged run: what the rule scored it, and what is known of its reply."""
+
+    key: Key
+    rule: float
+    replied: bool
+    cluster: str
+    length: int
+
+
+class Judge(Struct, frozen=True, kw_only=True):
+    """A judge's log, read: its score of each question that it was asked about, None where that is undecided.
+
+    `undecided` counts why; `controls` has, by sort, how many it got right and how many there were. Of a pair,
+    `order_decided` counts the questions whose better reply changed with the order.
+    """
+
+    name: str
+    answered_by: tuple[str, ...] = ()
+    scores: dict[Key, float | None]
+    undecided: dict[str, int] = {}
+    controls: dict[str, tuple[int, int]] = {}
+    failed: int = 0
+    order_decided: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float | None = None
+
+
+class Verdicts(Struct, frozen=True, kw_only=True):
+    """What one judge, or the majority of several, comes to; shares in [0, 1].
+
+    `judge` is without its scores. `accuracy` and `rule` are over the `judged` questions; `low` and `high` over all
+    `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't asked about
+    (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
+    judge's surplus over the rule in each third of the replies by length, the shortest first.
+    """
+
+    judge: Judge
+    total: int
+    judged: int
+    undecided: int
+    no_reply: int
+    not_asked: int
+    accuracy: float | None
+    interval: Interval | None
+    rule: float | None
+    rule_interval: Interval | None
+    low: float
+    high: float
+    table: tuple[tuple[int, int], tuple[int, int]]
+    agreement: Interval | None
+    kappa: Kappa | None
+    difference: Difference | None
+    longer: tuple[float, ...]
+    differ: tuple[Key, ...]
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several."""
+
+    log: str
+    task: str
+    model: str
+    headline: str
+    kind: JudgeKind
+    verdicts: tuple[Verdicts, ...]
+    fleiss: Kappa | None = None
+    pairs: dict[str, Kappa | None] = {}
+    notes: tuple[str, ...] = ()
+
+
+def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
+    """The logs of all judges of this kind beside a run's log."""
+    stem = log.name.removesuffix(LOG_ENDING)
+    found = [log.with_name(f"{stem}{JUDGED_BY}{kind}{LOG_ENDING}"), *log.parent.glob(f"*{LOG_ENDING}")]
+    wanted = f"{stem}{JUDGED_BY}{kind}-"
+    return sorted({each for each in found[:1] if each.exists()} | {e for e in found[1:] if e.name.startswith(wanted)})
+
+
+def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
+    """The log of one judge."""
+    report = report_of(log, kind, config)
+    return report.with_name(report.name.removesuffix(".json") + LOG_ENDING)
+
+
+def beside(log: Path, kind: JudgeKind, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
+    """Read the logs and add them up; the same for any order of the judges. `prices` are by a judge's name."""
+    run = read_run(log)
+    items = [_item(record) for record in run.records]
+    read = sorted((read_judge(each, kind, prices) for each in judges), key=lambda judge: judge.name)
+    shown = read if len(read) < 2 else [*read, majority(read)]
+    kappas, fleiss = {}, None
+    if len(read) > 1:
+        for a, b in combinations(read, 2):
+            both = [(item, _side(a, item), _side(b, item)) for item in items]
+            kappas[f"{a.name} - {b.name}"] = cohens_kappa(
+                [(x, y, item.cluster) for item, x, y in both if x is not None and y is not None]
+            )
+        rated = [([_side(judge, item) for judge in read], item.cluster) for item in items]
+        fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
+    return Beside(
+        log=str(log),
+        task=run.task,
+        model=run.facts.model,
+        headline=run.facts.description.headline,
+        kind=kind,
+        verdicts=tuple(_verdicts(judge, items) for judge in shown),
+        fleiss=fleiss,
+        pairs=kappas,
+        notes=tuple(_notes(run.facts.model, read)),
+    )
+
+
+def majority(judges: Sequence[Judge]) -> Judge:
+    """The score that more than half of all judges give; undecided ones count among all, so a tie is undecided."""
+    keys = dict.fromkeys(key for judge in judges for key in judge.scores)
+    scores: dict[Key, float | None] = {}
+    for key in keys:
+        [(score, votes)] = Counter(judge.scores.get(key) for judge in judges).most_common(1)
+        scores[key] = score if 2 * votes > len(judges) else None
+    undecided = sum(score is None for score in scores.values())
+    return Judge(name=MAJORITY, scores=scores, undecided={"no majority": undecided} if undecided else {})
+
+
+def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> Judge:
+    """One judge's log as it is on disk."""
+    run = read_run(path)
+    name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
+    said: dict[Key, list[tuple[str, Record]]] = {}
+    controls: dict[str, tuple[int, int]] = {}
+    prompt = completion = 0
+    for record in run.records:
+        prompt, completion = prompt + (record.prompt_tokens or 0), completion + (record.completion_tokens or 0)
+        if sort := sort_of(record.variant):
+            passed, n = controls.get(sort, (0, 0))
+            controls[sort] = passed + control_in_record(record), n + 1
+            continue
+        variant, _, order = record.variant.rpartition("/") if kind == "pair" else (record.variant, "", "")
+        said.setdefault((record.question_id, variant), []).append((order, _slim(record)))
+    scores: dict[Key, float | None] = {}
+    undecided: Counter[str] = Counter()
+    turned = 0
+    for key, records in said.items():
+        values = [record.parts.get("judged") for _, record in records]
+        if kind == "pair" and len(records) == len(ORDERS) and None not in values:
+            first, second = (value for value in values if value is not None)
+            turned += first != second
+            scores[key] = first if first == second else 0.5
+        else:
+            scores[key] = values[0] if kind != "pair" else None
+        if scores[key] is None:
+            undecided[next(_why(record) for _, record in records if record.parts.get("judged") is None)] += 1
+    price = prices.get(name)
+    return Judge(
+        name=name,
+        answered_by=tuple(sorted(run.facts.described.get("answered_by", {}))),
+        scores=scores,
+        undecided=dict(sorted(undecided.items())),
+        controls=dict(sorted(controls.items(), key=lambda one: ("right", "wrong", "injected").index(one[0]))),
+        failed=sum(record.status in FAILED for records in said.values() for _, record in records),
+        order_decided=turned,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        dollars=(prompt * price.input + completion * price.output) / 1e6 if price else None,
+    )
+
+
+def _slim(record: Record) -> Record:
+    """What figures need of a record, without its texts."""
+    return Record(question_id="", status=record.status, answer=record.answer, rule=record.rule, parts=record.parts)
+
+
+def _why(record: Record) -> str:
+    return record.answer or (record.status if record.status != "unparsed" else record.rule or record.status)
+
+
+def _item(record: Record) -> Item:
+    said = said_by(record)
+    return Item(
+        (record.question_id, record.variant),
+        record.score,
+        record.status in ANSWERED and bool(said),
+        record.cluster,
+        len(said),
+    )
+
+
+def _side(judge: Judge, item: Item) -> bool | None:
+    score = judge.scores.get(item.key)
+    return None if score is None else score >= RIGHT
+
+
+def _verdicts(judge: Judge, items: Sequence[Item]) -> Verdicts:
+    decided = [(item, score) for item in items if (score := judge.scores.get(item.key)) is not None]
+    known = fsum(score for _, score in decided)
+    asked = [item for item in items if item.key in judge.scores]
+    not_asked = [item for item in items if item.key not in judge.scores and item.replied]
+    undecided, total = len(asked) - len(decided), len(items)
+    outside = fsum(item.rule for item in not_asked)
+    sides = [(item.rule >= RIGHT, score >= RIGHT, item.cluster) for item, score in decided]
+    counts = Counter((rule, side) for rule, side, _ in sides)
+    return Verdicts(
+        judge=replace(judge, scores={}),
+        total=total,
+        judged=len(decided),
+        undecided=undecided,
+        no_reply=sum(not item.replied for item in items),
+        not_asked=len(not_asked),
+        accuracy=known / len(decided) if decided else None,
+        interval=interval(by_cluster((score, item.cluster) for item, score in decided)),
+        rule=fsum(item.rule for item, _ in decided) / len(decided) if decided else None,
+        rule_interval=interval(by_cluster((item.rule, item.cluster) for item, _ in decided)),
+        low=(known + outside) / total if total else 0.0,
+        high=(known + outside + undecided) / total if total else 0.0,
+        table=(
+            (counts[True, True], counts[True, False]),
+            (counts[False, True], counts[False, False]),
+        ),
+        agreement=interval(by_cluster((float(rule == side), cluster) for rule, side, cluster in sides)),
+        kappa=cohens_kappa(sides),
+        difference=difference((score, item.rule, item.cluster) for item, score in decided),
+        longer=_by_length(decided),
+        differ=tuple(item.key for item, score in decided if (item.rule >= RIGHT) != (score >= RIGHT)),
+    )
+
+
+def _by_length(decided: Sequence[tuple[Item, float]]) -> tuple[float, ...]:
+    if len(decided) < 3:
+        return ()
+    ordered = sorted(decided, key=lambda one: (one[0].length, one[0].key))
+    cuts = [len(ordered) * part // 3 for part in range(4)]
+    thirds = [ordered[start:end] for start, end in pairwise(cuts)]
+    return tuple(fsum(score - item.rule for item, score in third) / len(third) for third in thirds)
+
+
+def _notes(model: str, judges: Sequence[Judge]) -> Iterator[str]:
+    for judge in judges:
+        names = judge.answered_by or (judge.name,)
+        own = _FAMILY.search(model.rpartition("/")[2])
+        if own and any(
+            (found := _FAMILY.search(name.rpartition("/")[2])) and found[0].lower() == own[0].lower() for name in names
+        ):
+            yield f"{judge.name} is of the judged model's family: judges prefer their own"
+        if not judge.answered_by:
+            yield f"{judge.name}: the server doesn't say which model answered"
+        elif len(judge.answered_by) > 1:
+            yield f"{judge.name}: replies name several models, {', '.join(judge.answered_by)}"
+        for sort, (passed, n) in judge.controls.items():
+            if passed < 0.9 * n:
+                yield f"{judge.name} gets {n - passed} of {n} controls wrong ({sort}): its verdicts can't be trusted"

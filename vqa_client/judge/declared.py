@@ -1,0 +1,173 @@
+"""Verdicts of another model on a finished run, as a benchmark whose data is the run's record log.
+
+Resume, retries, statuses, cost and several servers are those of any run. A verdict is an answer; a reply without one
+leaves its question undecided, which is in no accuracy: "judged" is the score of what is decided, "at_least" and
+"at_most" take all undecided as wrong and as right.
+"""
+
+import hashlib
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Question, Source
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.files import sha256_of, write_json
+from vqa_client.judge.kinds import NONE, SEVERAL, Judged, read, worth
+from vqa_client.judge.loading import JudgedRun, given_rubric
+from vqa_client.judge.prompt import JUDGE_VERSION
+from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
+from vqa_client.reports.names import safe_name
+from vqa_client.reports.run import Pairs, Run
+from vqa_client.reports.summary import Summary, summarise
+from vqa_client.runs.reopened import run_file_of, settings_of
+from vqa_client.runs.run_file import RunFile
+from vqa_client.scoring.containment import folded
+from vqa_client.scoring.reply import Reply
+from vqa_client.settings.judge import JudgeKind, JudgeSettings
+from vqa_client.task import Walk
+from vqa_client.types import Record
+
+SCORING_VERSION = "1"
+CONTROL = "control/"
+PASSES = 0.9
+"""The share of each sort of control that a judge has to get right."""
+_UNDECIDED = "undecided"
+_EXAMPLES = 2
+
+
+def kind_of(settings: JudgeSettings) -> JudgeKind:
+    """What is asked: as given, as the judged benchmark declares, else `match` where it has choices, else `correct`."""
+    if settings.kind is not None:
+        return settings.kind
+    log = find_logs(settings.results)[0]
+    file = RunFile.read(run_file_of(log))
+    if file is None:
+        raise UsageError(f"{run_file_of(log)} is missing, which says what was asked", hint="put it back beside the log")
+    of_run, entry = settings_of(file)
+    judged = entry.make(of_run)
+    if judged.judge is not None:
+        return judged.judge.asks
+    return "match" if judged.labels else "correct"
+
+
+def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
+    """Where a judge's report of a run is; its log is beside it."""
+    name = f"{kind}-{safe_name(Path(config).stem)}" if config else kind
+    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{name}.json")
+
+
+def _declared(settings: JudgeSettings) -> Benchmark:
+    kind, most = kind_of(settings), settings.scale
+    [log] = find_logs(settings.results)
+    judged_run = cache(partial(JudgedRun, settings, kind))
+
+    def parse(reply: Reply, question: Question) -> Answer:
+        return read(reply, question, kind)
+
+    def decided(reply: Reply, question: Question) -> Answer:
+        answer = reply.without_answer() if reply.status else parse(reply, question)
+        return Answer(text=answer.rule if answer.rule in (NONE, SEVERAL) else answer.text or _UNDECIDED)
+
+    def value(said: str, question: Question) -> float | None:
+        if said == _UNDECIDED:
+            return None
+        if kind in ("match", "extract"):
+            asked = question.row_as(Judged).question
+            return 0.0 if said in (NONE, SEVERAL) else judged_run().value(said, asked)
+        return worth(kind, said, question.variant.rpartition("/")[2], most)
+
+    def bound(of_undecided: float, said: str, question: Question) -> float:
+        found = value(said, question)
+        return of_undecided if found is None else found
+
+    def load(source: Source) -> list[Part]:
+        return [_part(judged_run(), source)]
+
+    return Benchmark(
+        name=settings.benchmark,
+        load=load,
+        parse=parse,
+        metrics=(
+            Metric("at_least", partial(bound, 0.0), "undecided as wrong"),
+            Metric("judged", value, "the score of what is decided", read=decided),
+            Metric("at_most", partial(bound, 1.0), "undecided as right", read=decided),
+        ),
+        measure="share right by the judge, undecided as wrong",
+        prompt=lambda question: question.text,
+        compares_answers=kind != "extract",
+        gate=_gate(settings),
+        names_model=True,
+        identity={
+            "kind": kind,
+            "prompt_version": JUDGE_VERSION,
+            "with_images": settings.with_images,
+            **({"highest_grade": most} if kind == "grade" else {}),
+            **(
+                {"rubric_sha256": hashlib.sha256(rubric.encode()).hexdigest()}
+                if (rubric := given_rubric(settings))
+                else {}
+            ),
+        },
+        scoring={"kind": kind},
+        version=SCORING_VERSION,
+        report_path=lambda part, config: report_of(log, kind, config),
+    )
+
+
+benchmark = _declared
+
+
+def _part(run: JudgedRun, source: Source) -> Part:
+    count, left_out, controls = run.survey()
+    digest = sha256_of(run.log)
+    return Part(
+        name=str(run.run.file.identity.get("task") or ""),
+        loaded=Loaded(
+            questions=Walk(run.questions),
+            count=count,
+            left_out=left_out,
+            data_sha256=digest,
+        ),
+        gate=Loaded(questions=controls, count=len(controls), data_sha256=digest),
+        data_path=run.log,
+        images_dir=run.log.parent if source.settings.with_images else None,
+        identity={"judged": run.identity},
+    )
+
+
+def control_in_record(record: Record) -> bool:
+    """Whether a judge said what a control expects."""
+    return record.answer is not None and folded(record.answer) in map(folded, record.references)
+
+
+def sort_of(variant: str) -> str:
+    """Which sort of control a variant is: right, wrong or injected; "" for a judgement."""
+    return variant.split("/")[1] if variant.startswith(CONTROL) else ""
+
+
+def _gate(settings: JudgeSettings) -> Any:
+    def write(path: Path, run: Run, pairs: Pairs) -> Summary:
+        """The report of the controls alone; raises ServerUnusable where the judge fails them, unless --no_check."""
+        counts: dict[str, list[int]] = {}
+        failed: list[str] = []
+        for _, record in pairs():
+            held = counts.setdefault(sort_of(record.variant), [0, 0])
+            passed = control_in_record(record)
+            held[0] += passed
+            held[1] += 1
+            if not passed and len(failed) < _EXAMPLES:
+                said = record.answer or record.rule or record.status
+                failed.append(f"{record.question_id} ({record.variant}): {said}, not {record.references[0]}")
+        summary = summarise(record for _, record in pairs())
+        write_json(path, {"controls": counts, "failed": failed})
+        told = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())
+        whole = sum(n for _, n in counts.values()) == run.expected
+        if settings.check and whole and any(passed < PASSES * n for passed, n in counts.values()):
+            raise ServerUnusable(
+                f"{run.model} fails the controls ({told}), such as {'; '.join(failed)}: nothing is judged",
+                hint="take another judge; --no_check asks it all the same, and the report shows how often it errs",
+            )
+        return summary
+
+    return write

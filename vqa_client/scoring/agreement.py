@@ -1,0 +1,140 @@
+"""How far two or more raters agree beyond chance, and what a rater's known errors do to a share; plain Python.
+
+Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j_k, marginals a and b, and an agreement
+w(i, j) of two categories (1 where they are the same, else 0; or 1 - ((i - j) / range)^2, quadratic):
+
+    p_o = sum v_k w(i_k, j_k)        p_e = sum a_c b_d w(c, d)        kappa = (p_o - p_e) / (1 - p_e)
+    u_k = (w(i_k, j_k) - p_o) / (1 - p_e) - (1 - p_o) (sum_c b_c w(i_k, c) + sum_c a_c w(c, j_k) - 2 p_e) / (1 - p_e)^2
+    var = G / (G - 1) * sum over G clusters of (sum of their v_k u_k)^2
+
+With each item its own cluster and without G / (G - 1) this is the variance of Fleiss, Cohen and Everitt, Psychological
+Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. Fleiss' kappa (Psychological Bulletin 76,
+1971) has the same form, with the share of agreeing pairs of an item's m raters as p_o and the squared marginals as p_e.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import fsum, sqrt
+
+from msgspec import Struct
+
+from vqa_client.scoring.statistics import t_quantile
+
+Rating = tuple[Hashable, Hashable, str]
+"""An item's category by either rater, and its cluster; "" makes it a cluster of its own."""
+
+
+class Kappa(Struct, frozen=True, kw_only=True):
+    """Agreement beyond chance, at most 1; None where all items are in one category, without bounds where all agree.
+
+    `agreement` is p_o in [0, 1], `sd` the standard error of `value`.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    sd: float = 0.0
+    agreement: float
+    n: int
+    clusters: int
+
+
+def cohens_kappa(
+    ratings: Sequence[Rating], weights: Sequence[float] | None = None, *, quadratic: bool = False
+) -> Kappa | None:
+    """The kappa of two raters; None without items. `quadratic` takes categories that are numbers.
+
+    `weights` say how many items each one stands for; default: one.
+    """
+    if not ratings:
+        return None
+    given = weights or [1.0] * len(ratings)
+    total = fsum(given)
+    shares = [each / total for each in given]
+    alike = _quadratic(ratings) if quadratic else _same
+    a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
+    observed = fsum(v * alike(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
+    of_i = {i: fsum(b[c] * alike(i, c) for c in b) for i in a}
+    of_j = {j: fsum(a[c] * alike(c, j) for c in a) for j in b}
+    chance = fsum(a[i] * of_i[i] for i in a)
+    influences = [
+        (v * _influence(alike(i, j), of_i[i] + of_j[j], observed, chance), cluster)
+        for v, (i, j, cluster) in zip(shares, ratings, strict=True)
+    ]
+    return _kappa(observed, chance, influences)
+
+
+def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | None:
+    """The kappa of several raters, from each item's categories by all of them and its cluster; None without items.
+
+    Raises ValueError where items have different numbers of raters, or one alone.
+    """
+    counted = [(Counter(categories), cluster) for categories, cluster in items]
+    if not counted:
+        return None
+    raters = {counts.total() for counts, _ in counted}
+    m = raters.pop()
+    if raters or m < 2:
+        raise ValueError("each item needs the same number of raters, and at least two")
+    n = len(counted)
+    agreeing = [fsum(k * (k - 1) for k in counts.values()) / (m * (m - 1)) for counts, _ in counted]
+    observed = fsum(agreeing) / n
+    marginal = {c: k / (n * m) for c, k in sum((counts for counts, _ in counted), Counter()).items()}
+    chance = fsum(share * share for share in marginal.values())
+    influences = [
+        (
+            _influence(own, 2 * fsum(marginal[c] * k / m for c, k in counts.items()), observed, chance) / n,
+            cluster,
+        )
+        for own, (counts, cluster) in zip(agreeing, counted, strict=True)
+    ]
+    return _kappa(observed, chance, influences)
+
+
+def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float | None:
+    """The share of right answers behind the share that a judge with known errors calls right, cut to [0, 1].
+
+    None for a judge that hardly tells right from wrong (sensitivity + specificity at most 1.1). Source: Rogan and
+    Gladen, American Journal of Epidemiology 107 (1978).
+    """
+    told = sensitivity + specificity - 1
+    return min(1.0, max(0.0, (positive + specificity - 1) / told)) if told > 0.1 + 1e-12 else None
+
+
+def _same(i: Hashable, j: Hashable) -> float:
+    return float(i == j)
+
+
+def _quadratic(ratings: Sequence[Rating]) -> Callable[[Hashable, Hashable], float]:
+    numbers = [float(str(each)) for i, j, _ in ratings for each in (i, j)]
+    reach = max(numbers) - min(numbers) or 1.0
+    return lambda i, j: 1 - ((float(str(i)) - float(str(j))) / reach) ** 2
+
+
+def _marginal(shares: Sequence[float], categories: Sequence[Hashable]) -> dict[Hashable, float]:
+    found: dict[Hashable, list[float]] = defaultdict(list)
+    for share, category in zip(shares, categories, strict=True):
+        found[category].append(share)
+    return {category: fsum(each) for category, each in found.items()}
+
+
+def _influence(own: float, marginals: float, observed: float, chance: float) -> float:
+    left = 1 - chance
+    return (own - observed) / left - (1 - observed) * (marginals - 2 * chance) / left**2 if left > 1e-12 else 0.0
+
+
+def _kappa(observed: float, chance: float, influences: Sequence[tuple[float, str]]) -> Kappa:
+    by_cluster: dict[object, list[float]] = defaultdict(list)
+    for number, (influence, cluster) in enumerate(influences):
+        by_cluster[cluster or number].append(influence)
+    n, held = len(influences), len(by_cluster)
+    if 1 - chance <= 1e-12:
+        return Kappa(value=None, agreement=observed, n=n, clusters=held)
+    value = (observed - chance) / (1 - chance)
+    squares = fsum(fsum(each) ** 2 for each in by_cluster.values())
+    if held < 2 or squares < 1e-24:
+        return Kappa(value=value, agreement=observed, n=n, clusters=held)
+    sd = sqrt(held / (held - 1) * squares)
+    half = t_quantile(0.95, held - 1) * sd
+    low, high = max(-1.0, value - half), min(1.0, value + half)
+    return Kappa(value=value, low=low, high=high, sd=sd, agreement=observed, n=n, clusters=held)

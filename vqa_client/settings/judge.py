@@ -1,0 +1,135 @@
+"""Settings of `vqa-client judge`: another model's verdicts on the replies of a finished run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.run import SERVER, RunSettings
+from vqa_client.types import STATUSES
+
+JUDGEMENT = Group("Judgement", sort_key=0)
+PEOPLE = Group("People", sort_key=1)
+JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
+ALL, WRONG = "all", "wrong"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings(RunSettings):
+    """Settings of `vqa-client judge`: `results` is a finished run's log or report, or a folder of runs.
+
+    The judged run stays as it is, and needs no server.
+    """
+
+    results: Annotated[Path, Parameter(parse=False)] = Path()
+    judge: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=JUDGEMENT,
+            negative="",
+            help="The judge's settings: a config, as of `run`; once more for each further judge, for a "
+            "majority. Default: the model that the server serves.",
+        ),
+    ] = ()
+    kind: Annotated[
+        JudgeKind | None,
+        Parameter(
+            group=JUDGEMENT,
+            help="match: which choice does a reply commit to? extract: what is its final answer? Both leave the score "
+            "to the rule. correct: does it give the reference answer? grade: how good is it? pair: which of two runs' "
+            "replies is better? Default: as the benchmark declares, else match with choices, else correct.",
+        ),
+    ] = None
+    which: Annotated[
+        str,
+        Parameter(
+            group=JUDGEMENT,
+            help="all; statuses of the run, such as unparsed,ambiguous; or wrong: what the rule scored below 1, which "
+            "can only raise the score.",
+        ),
+    ] = ALL
+    rubric: Annotated[
+        Path | None,
+        Parameter(group=JUDGEMENT, help="A text file that says when a reply is right, or how good it is."),
+    ] = None
+    scale: Annotated[int, Parameter(group=JUDGEMENT, help="The highest grade of --kind grade; the lowest is 0.")] = 10
+    with_images: Annotated[
+        bool, Parameter(group=JUDGEMENT, negative="", help="Show the judge the question's images too.")
+    ] = False
+    other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
+        None
+    )
+    for_people: Annotated[
+        int | None,
+        Parameter(
+            group=PEOPLE,
+            help="Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in equal "
+            "parts from what judge and rule call right and wrong. Asks nothing.",
+        ),
+    ] = None
+    output: Annotated[Path, Parameter(alias="-o", group=PEOPLE, help="Where the sheet of --for_people is written.")] = (
+        Path("labels.csv")
+    )
+    labels: Annotated[
+        Path | None,
+        Parameter(
+            group=PEOPLE,
+            help="The sheet with people's labels: compares the judges that there are with people. Asks nothing.",
+        ),
+    ] = None
+    model_name: Annotated[
+        str | None, Parameter(group=SERVER, help="The name to ask for, where the server has another than the config.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        super(JudgeSettings, self).__post_init__()
+        if isinstance(self.judge, str):  # as people write one in Python
+            object.__setattr__(self, "judge", (self.judge,))
+        unknown = [word for word in self.statuses if word not in STATUSES]
+        if unknown:
+            raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
+        if (self.kind == "pair") != (self.other is not None):
+            raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
+        if self.variations or self.part is not None:
+            raise UsageError(
+                f"{(*self.variations, '--shard')[0]} is of benchmarks", hint="several judges: --judge once for each"
+            )
+
+    @property
+    def statuses(self) -> frozenset[str]:
+        """The statuses whose replies are judged, all for none."""
+        if self.which in (ALL, WRONG):
+            return frozenset()
+        return frozenset(word.strip() for word in self.which.split(",") if word.strip())
+
+    @property
+    def benchmark(self) -> str:
+        """The name by which what is asked is found."""
+        return "judge"
+
+    @property
+    def title(self) -> str:
+        """Which run is judged."""
+        return f"judge {self.results}"
+
+    @property
+    def configs(self) -> tuple[str | None, ...]:
+        """The judges, asked one after the other."""
+        return self.judge or (None,)
+
+    @property
+    def served_name(self) -> str | None:
+        """The name given by hand."""
+        return self.model_name
+
+    @property
+    def name_option(self) -> str:
+        """The option that gives this name."""
+        return "--model_name"
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the judge sees images."""
+        return self.with_images
