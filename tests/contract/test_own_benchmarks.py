@@ -1,4 +1,4 @@
-"""A benchmark of the user's own: the README's file, a package with an entry point, and files that are wrong."""
+"""A benchmark of the user's own: the PAGE's file, a package with an entry point, and files that are wrong."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from vqa_client.errors import UsageError
 from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs/own-benchmark.md"
 OPTIONS = '''
 """Colours."""
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ def benchmark(options: Options) -> Benchmark:
 
 
 def receipts(folder: Path) -> Path:
-    """The README's file, and its data beside it."""
-    code = re.search(r'```python\n("""Receipts.*?)```', README.read_text(encoding="utf-8"), re.DOTALL)
+    """The PAGE's file, and its data beside it."""
+    code = re.search(r'```python\n("""Receipts.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert code
     rows = [{"photo": f"{n}.png", "total": f"{n}2.40", "shop": ("Corner", "Mall")[n % 2]} for n in range(1, 5)]
     (folder / "receipts").mkdir()

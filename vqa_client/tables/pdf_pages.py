@@ -5,7 +5,6 @@ digest, so that a resumed run sends the same bytes without drawing them again.
 """
 
 import hashlib
-import multiprocessing
 import os
 import re
 from collections.abc import Iterator
@@ -13,14 +12,16 @@ from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from threading import RLock
-from typing import Any, NamedTuple
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
-from vqa_client.parallel import Processes
 from vqa_client.shipped import install
 from vqa_client.tables.rows import NumberedRow
+
+if TYPE_CHECKING:
+    from vqa_client.parallel import Processes
 
 POINTS_PER_INCH = 72
 MOST_PIXELS = 80_000_000
@@ -67,33 +68,54 @@ class PdfPages:
         return False
 
 
+class _Run:
+    """Where a run keeps its drawn pages; its processes start with the first page."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self.folder, self._workers, self._starting = folder, workers, Lock()
+        self._processes: Processes[PageJob, bytes] | None = None
+
+    def draw(self, job: PageJob) -> bytes:
+        with self._starting:
+            if self._processes is None:
+                from vqa_client.parallel import Processes  # which most runs do without
+
+                self._processes = Processes(draw, self._workers)
+        return self._processes.submit(job).result()
+
+    def close(self) -> None:
+        if self._processes is not None:
+            self._processes.close()
+
+
 class _Drawing:
     """Draws pages in processes while a run is going on, in this process otherwise."""
 
     def __init__(self) -> None:
-        self._processes: Processes[PageJob, bytes] | None = None
-        self._folder: Path | None = None
+        self._runs: list[_Run] = []
 
     def page(self, job: PageJob) -> bytes:
-        kept = self._folder / _digest(job.path, os.stat(job.path).st_mtime_ns) if self._folder else None
-        name = kept / f"{job.page}@{job.dpi}.png" if kept else None
-        if name is not None and name.is_file():
+        if not self._runs:
+            return draw(job)
+        run = self._runs[-1]
+        name = run.folder / _digest(job.path, os.stat(job.path).st_mtime_ns) / f"{job.page}@{job.dpi}.png"
+        if name.is_file():
             return name.read_bytes()
-        drawn = self._processes.submit(job).result() if self._processes else draw(job)
-        if name is not None:
-            with replacing(name) as file:
-                file.write(drawn)
+        drawn = run.draw(job)
+        with replacing(name) as file:
+            file.write(drawn)
         return drawn
 
     @contextmanager
     def into(self, folder: Path, workers: int) -> Iterator[None]:
-        self._folder = folder
-        self._processes = Processes(draw, workers)
+        """Runs of one process may overlap: the last one that is still going on draws for all."""
+        run = _Run(folder, workers)
+        self._runs.append(run)
         try:
             yield
         finally:
-            self._processes.close()
-            self._processes = self._folder = None
+            self._runs.remove(run)
+            run.close()
 
 
 _DRAWING = _Drawing()
@@ -102,9 +124,6 @@ _DRAWING = _Drawing()
 @contextmanager
 def drawn_pages_in(folder: Path, workers: int) -> Iterator[None]:
     """Meanwhile, draw pages in so many processes, and keep them in a folder, which is made with the first one."""
-    if multiprocessing.current_process().daemon:  # which may not start processes
-        yield
-        return
     with _DRAWING.into(folder, workers):
         yield
 
