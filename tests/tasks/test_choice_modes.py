@@ -13,7 +13,7 @@ QUESTION = Question(id="q", text="Which?", references=("B",), choices=dict(zip("
 def test_text_is_the_default_and_asks_as_before() -> None:
     task = task_of("mc")
     assert task.choosing is None
-    assert task.scoring == {"parser": "robust", "version": "2"}
+    assert task.scoring == {"parser": "robust", "version": "3"}
     assert task.prompt(QUESTION) == "Which?\n\nA. w\nB. x\nC. y\nD. z\n\n"
 
 
