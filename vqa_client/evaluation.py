@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
-from vqa_client.client.session import Session, affordable_workers, named_model, open_session
+from vqa_client.client.session import Session, affordable_workers, model_of, named_model, open_session
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
-from vqa_client.model_config import ModelSettings, load_model
+from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
 from vqa_client.runs.images import prepared_images
@@ -190,7 +190,7 @@ def _planned(
 ) -> list[_Job]:
     """What is to be asked of each model; all is checked before any question is asked."""
     note = _once(note)
-    asked = [(each, config, load_model(config) if config else None) for each in settings for config in each.configs]
+    asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     return [
         _Job(
             name=str(config) if len(settings) == 1 else _name(each, config),

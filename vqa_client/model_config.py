@@ -108,6 +108,13 @@ def parse_model(raw: Any, origin: str) -> ModelSettings:
     return model
 
 
+def names_config(text: str) -> bool:
+    """Whether a text is a config, or was likely meant to be one; else it can only be a model's name at a server."""
+    names = [path.stem for path in shipped("config").glob("*.json")]
+    path = Path(os.path.expanduser(text))
+    return path.suffix == ".json" or path.is_file() or bool(difflib.get_close_matches(text, names, n=1))
+
+
 def _find(config: str) -> Path:
     path = Path(os.path.expanduser(config))
     if path.is_file():

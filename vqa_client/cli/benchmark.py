@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.commands import HELP_FLAGS
+from vqa_client.cli.commands import HELP_FLAGS, SPELLED
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
@@ -61,7 +61,9 @@ def selftest(name: str | None, options: Sequence[str]) -> int:
 
 def settings_command(name: str, kind: type[Settings]) -> App:
     """A command that takes the options of a settings type and returns the settings."""
-    command = App(name=name, help="", help_flags=[], version_flags=[], help_format="plaintext")
+    command = App(
+        name=name, help="", help_flags=[], version_flags=[], help_format="plaintext", default_parameter=SPELLED
+    )
     needs = [
         field for field in fields(cast(Any, kind)) if field.default is MISSING and field.default_factory is MISSING
     ]

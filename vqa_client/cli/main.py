@@ -3,76 +3,197 @@
 import sys
 from collections.abc import Callable
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 
+from vqa_client.cli.commands import SPELLED
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
 from vqa_client.cli.streams import prepare_streams, say
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.shipped import __version__
 
-COMMANDS = {
-    "benchmarks": {
-        "run": "Ask a benchmark by its name, or by the path of a file; NAME --help shows its options.",
-        "list_benchmarks": "List the benchmarks that `run` knows.",
-        "selftest": "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
-        "ask": "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
-        "suite": "Ask several benchmarks one after the other, and put their results into one table.",
-        "mc": "Multiple choice on long documents as page images (LongBench-v2's form).",
-        "niah": "Needle in a haystack: secrets hidden in documents that are shown as page images.",
-        "vqa2": "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
-        "explain": "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
+ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
+COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
+    ASK: {
+        "ask": (
+            "benchmarks",
+            "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
+            "ask questions.csv --images pictures --model my-model",
+        ),
+        "run": (
+            "benchmarks",
+            "Run a benchmark by its name, or by the path of a file; NAME --help shows its options.",
+            "run chartqa --data ChartQA --limit 100",
+        ),
+        "list_benchmarks": ("benchmarks", "List the benchmarks that `run` knows.", "list"),
+        "suite": (
+            "benchmarks",
+            "Run several benchmarks one after the other, and put their results into one table.",
+            "suite smoke --data sets --model my-model",
+        ),
+        "mc": (
+            "benchmarks",
+            "Multiple choice on long documents as page images (LongBench-v2's form).",
+            "mc --data longbench/data.json --images longbench/clean/images --output results",
+        ),
+        "niah": (
+            "benchmarks",
+            "Needle in a haystack: secrets hidden in documents that are shown as page images.",
+            "niah --input niah --output results",
+        ),
+        "vqa2": (
+            "benchmarks",
+            "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
+            "vqa2 --data vqa2 --sample 500 --output results",
+        ),
+        "explain": (
+            "benchmarks",
+            "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
+            "explain --task vqax --data sets --config llava",
+        ),
+        "demo": (
+            "servers",
+            "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
+            "demo",
+        ),
+        "selftest": (
+            "benchmarks",
+            "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
+            "selftest chartqa --data ChartQA",
+        ),
     },
-    "documents": {
-        "render": "Draw documents as page images: a data file's contexts, or the text files of a folder.",
-        "needles": "Hide secrets in documents, and write the questions that ask for them.",
-        "perturb": "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
-        "pages_preview": "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
-        "legibility": "Say how many of the documents' words an OCR reader finds on their pages.",
+    RESULTS: {
+        "compare": (
+            "results",
+            "Compare runs: which is better, how certain, on which questions.",
+            "compare results/a results/b --output comparison",
+        ),
+        "leaderboard": (
+            "results",
+            "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
+            "leaderboard results",
+        ),
+        "report": (
+            "results",
+            "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",
+            "report results --csv --md",
+        ),
+        "view": (
+            "results",
+            "Serve a run's page locally, or an index of the runs in a folder; it follows a running run.",
+            "view results",
+        ),
+        "parse": (
+            "results",
+            "Explain how a reply was parsed.",
+            "parse results --explain QUESTION_ID",
+        ),
+        "judge": (
+            "results",
+            "Ask another model, or people, what a finished run's replies are worth, beside the benchmark's rule.",
+            "judge results --model judge-model",
+        ),
+        "rescore": ("results", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
+        "merge": (
+            "results",
+            "Join the shards of runs in a folder: one log, run file and report each, as of an undivided run.",
+            "merge results",
+        ),
+        "score": (
+            "results",
+            "Score answers from a file, against VQA annotations or as a benchmark does; needs no server.",
+            "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
+        ),
+        "score_explanations": (
+            "results",
+            "Score explanations from a file against human ones; needs no server.",
+            "score-explanations --task vqax --predictions answers.csv --data sets",
+        ),
     },
-    "servers": {
-        "serve": "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
-        "check": "Can a server be trusted? Whether it sees images and keeps answers apart, and what it ignores.",
-        "demo": "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
+    DOCUMENTS: {
+        "render": (
+            "documents",
+            "Render documents to page images: a data file's contexts, or the text files of a folder.",
+            "render --data data.json --output pages",
+        ),
+        "needles": (
+            "documents",
+            "Hide secrets in documents, and write the questions that ask for them.",
+            "needles --data data.json --output niah/data.json",
+        ),
+        "perturb": (
+            "documents",
+            "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
+            "perturb --images pages --output perturbed",
+        ),
+        "pages_preview": (
+            "documents",
+            "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
+            "pages-preview pages perturbed/* --output sheet.png",
+        ),
+        "legibility": (
+            "documents",
+            "Count how many of the documents' words an OCR reader finds on their pages.",
+            "legibility pages --data data.json",
+        ),
     },
-    "results": {
-        "score": "Score answers from a file against VQA annotations, or as a benchmark does; needs no server.",
-        "score_explanations": "Score explanations from a file against those of people; needs no server.",
-        "compare": "Say whether one run is better than another, how surely, and on which questions.",
-        "leaderboard": "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
-        "parse": "Show why an answer of a run was read as it was.",
-        "judge": "Ask another model, or people, what a finished run's replies are worth, beside the benchmark's rule.",
-        "rescore": "Read and score the kept replies of a run as today's parser and scorer do, without asking.",
-        "merge": "Join the shards of runs in a folder: one log, run file and report each, as of an undivided run.",
-        "report": "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",
-        "view": "Serve a run's page on this machine alone; it follows a run that is still going.",
+    SERVERS: {
+        "check": (
+            "servers",
+            "Test a server: does it see images, mix up answers, ignore parameters?",
+            "check --base_url http://localhost:8000/v1",
+        ),
+        "serve": (
+            "servers",
+            "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
+            "serve vllm --config qwen3-vl",
+        ),
     },
 }
-"""Each command's help, by the module of cli/commands that has it; none is imported but the one that is called."""
+"""By group: each command's module in cli/commands, its help and an example; only the one that is called is imported."""
 OWN_HELP = ("run", "selftest", "score")
 """Commands that show a benchmark's own options."""
 ROBUSTNESS = {
     "generate": "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
-    "run": "Run a benchmark clean and under each corruption and level, made just before sending; nothing is written.",
+    "run": "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
     "evaluate": "Judge finished robustness runs together: five metrics, VRE, and each level against the clean images.",
     "plot": "Draw the figures of finished robustness runs, each as PNG and SVG.",
 }
 
+
+def _example(words: str) -> str:
+    return f"Example: vqa-client {words}"
+
+
+_GROUPS = {name: Group(name, sort_key=number) for number, name in enumerate(COMMANDS)}
 app = App(
     name="vqa-client",
     version=__version__,
     help_format="plaintext",
-    help="Ask vision-language models questions about images, and say exactly how good the answers are.",
+    help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
+    "bars.",
+    default_parameter=SPELLED,
 )
-robustness = App(name="robustness", help="Corrupt images on purpose, and say what that does to a model's answers.")
-for _module, _commands in COMMANDS.items():
-    for _name, _help in _commands.items():
-        _shown = "list" if _name == "list_benchmarks" else None
-        _flags = [] if _name in OWN_HELP else ["--help", "-h"]
-        app.command(f"vqa_client.cli.commands.{_module}:{_name}", name=_shown, help=_help, help_flags=_flags)
+robustness = App(
+    name="robustness",
+    group=_GROUPS[RESULTS],
+    help="Measure how corrupted images change a model's answers.",
+    help_epilogue=_example("robustness run --task mc --data data.json --images images --output robust"),
+)
+for _group, _commands in COMMANDS.items():
+    for _name, (_module, _help, _words) in _commands.items():
+        app.command(
+            f"vqa_client.cli.commands.{_module}:{_name}",
+            name="list" if _name == "list_benchmarks" else None,
+            group=_GROUPS[_group],
+            help=_help,
+            help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
+            help_epilogue=_example(_words),
+        )
 for _name, _help in ROBUSTNESS.items():
     _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
     robustness.command(f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags)
 app.command(robustness)
+app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ from vqa_client.client.routes import Routes
 from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
-from vqa_client.model_config import ModelSettings
-from vqa_client.settings.run import RunSettings
+from vqa_client.model_config import ModelSettings, load_model, names_config
+from vqa_client.settings.run import ConfiguredSettings, RunSettings
 
 if TYPE_CHECKING:
     from vqa_client.client.constrained.forms import ChoosingClient
@@ -85,6 +85,15 @@ async def open_session(
             )
             server = _described(found, settings) | _takes(routes, settings)
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
+
+
+def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
+    """The model of one of the settings' configs; what is no config is a model's name where either may be given."""
+    if config is None:
+        return None
+    if isinstance(settings, ConfiguredSettings) and not names_config(config):
+        return _settled(settings, None, config)
+    return load_model(config)
 
 
 def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from vqa_client.client.session import named_model, open_session
+from vqa_client.client.session import model_of, named_model, open_session
 from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.images.pillow import NoDecoder, opened
 from vqa_client.images.steps import sent_size
-from vqa_client.model_config import ModelSettings, Prices, load_model
+from vqa_client.model_config import ModelSettings, Prices
 from vqa_client.pages.estimate import TOKEN_SIDES, tokens
 from vqa_client.records import Key, is_settled
 from vqa_client.reports.log_reader import LogReader
@@ -71,7 +71,7 @@ async def dry_run(settings: RunSettings, corrupted: RobustnessRun | None, note: 
     """
     runs = []
     for config in settings.configs:
-        model = load_model(config) if config else None
+        model = model_of(settings, config)
         plans = make_plans(settings, config, model, note, corrupted=corrupted)
         runs.append(await _of_model(settings, model, plans))
     return runs

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.client.session import model_of
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
-from vqa_client.model_config import load_model
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.reports.report import Report
@@ -93,7 +93,7 @@ def merge_settings(
     """Merge the shards of one command, of which the settings are known; runs without a shard are left out."""
     reports = []
     for config in settings.configs:
-        model = load_model(config) if config else None
+        model = model_of(settings, config)
         for plan in make_plans(settings, config, model, note, corrupted=corrupted):
             if _parts(plan.paths):
                 reports.append(merge(plan, settings, partial=partial, note=note))

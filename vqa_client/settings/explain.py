@@ -51,11 +51,14 @@ class ExplainSettings(ConfiguredSettings):
             help="Ask the first N samples that have an image; None or all: every one.",
         ),
     ] = N_SAMPLES
-    data_root: Annotated[Path, Parameter(group=DATA, help="Folder that holds images/ and nle_data/.")] = Path(".")
+    data_root: Annotated[
+        Path,
+        Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with images/ and nle_data/."),
+    ] = Path(".")
     results_dir: Annotated[
         Path,
         Parameter(
-            alias=("--output", "-o"),
+            name=("--output", "-o", "--results_dir"),
             group=DATA,
             help="Folder for {model}_results/{task}_{split}_eval.csv and accuracy_grid.csv.",
         ),
@@ -82,14 +85,19 @@ class ExplainSettings(ConfiguredSettings):
     ] = "robust"
     csv_safe: Annotated[
         bool,
-        Parameter(group=DATA, negative="", help="Put a ' before cells that a spreadsheet would take for a formula."),
+        Parameter(group=DATA, negative="", help="Prefix cells that a spreadsheet would run as formulas with '."),
     ] = False
     coco_captions: Annotated[
         bool,
         Parameter(group=DATA, negative="", help="Write references and explanations as COCO captions too, for scorers."),
     ] = False
     model: Annotated[
-        str, Parameter(group=SERVER, help="The model's settings: llava, qwen, another shipped config, or a JSON file.")
+        str,
+        Parameter(
+            alias=("--config", "-c"),
+            group=SERVER,
+            help="A config: llava, qwen, another shipped one, or a JSON file; or a model's name at the server.",
+        ),
     ] = "llava"
 
     def __post_init__(self) -> None:

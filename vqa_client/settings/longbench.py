@@ -14,15 +14,23 @@ from vqa_client.settings.run import DATA, OneModelSettings
 class McSettings(ChoiceOptions, OneModelSettings):
     """Settings of `vqa-client mc`: four-choice questions on documents rendered as page images."""
 
-    data_json: Annotated[Path, Parameter(group=DATA, help="Questions in LongBench-v2's form.")]
+    data_json: Annotated[
+        Path, Parameter(name=("--data", "-d", "--data_json"), group=DATA, help="Questions in LongBench-v2's form.")
+    ]
     images_dir: Annotated[
         Path | None,
-        Parameter(group=DATA, help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders."),
+        Parameter(
+            name=("--images", "-i", "--images_dir"),
+            group=DATA,
+            help="Page images {_id}_page_{NNN}.png: a folder of them, or a folder of such folders.",
+        ),
     ] = None
     output: Annotated[Path, Parameter(alias="-o", group=DATA, help="Folder for {folder}_mc_eval.json.")] = Path(
         "results"
     )
-    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
+    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")] = (
+        None
+    )
     text_only: Annotated[
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
     ] = False
@@ -46,19 +54,24 @@ class McSettings(ChoiceOptions, OneModelSettings):
 class NiahSettings(OneModelSettings):
     """Settings of `vqa-client niah`: needles hidden in documents rendered as page images."""
 
-    data: Annotated[Path | None, Parameter(alias="-d", group=DATA, help="Questions in the needle file's form.")] = None
+    data: Annotated[
+        Path | None, Parameter(alias="-d", group=DATA, help="Needle questions (JSON made by `needles`).")
+    ] = None
     images: Annotated[Path | None, Parameter(alias="-i", group=DATA, help="The folder of page images.")] = None
     input: Annotated[
-        Path | None, Parameter(group=DATA, help="Instead of both: a folder with data.json and */images.")
+        Path | None,
+        Parameter(group=DATA, help="A folder with data.json and VARIANT/images, instead of --data and --images."),
     ] = None
     output: Annotated[
         Path, Parameter(alias="-o", group=DATA, help="The report FILE.json; with several image folders, a folder.")
     ] = Path("results")
-    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one a line.")] = None
+    blacklist: Annotated[Path | None, Parameter(group=DATA, help="A file of ids that are left out, one per line.")] = (
+        None
+    )
     text_only: Annotated[
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
     ] = False
-    case_sensitive: Annotated[bool, Parameter(group=DATA, negative="", help="Compare answers with their case.")] = False
+    case_sensitive: Annotated[bool, Parameter(group=DATA, negative="", help="Case-sensitive matching.")] = False
 
     @property
     def shows_images(self) -> bool:

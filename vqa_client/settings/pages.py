@@ -30,12 +30,14 @@ class RenderSettings:
     data_json: Annotated[
         Path | None,
         Parameter(
-            group=DATA, help="Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files."
+            name=("--data", "-d", "--data_json"),
+            group=DATA,
+            help="Documents: a file in LongBench-v2's or the needle form, or a folder of .txt files.",
         ),
     ] = None
     pdf: Annotated[
         Path | None,
-        Parameter(group=DATA, help="In place of --data_json: a folder of PDF files, drawn as they are."),
+        Parameter(group=DATA, help="A folder of PDF files to draw as they are, instead of --data."),
     ] = None
     output: Annotated[
         Path, Parameter(alias="-o", group=DATA, help="Folder for images/{_id}_page_{NNN}.png and metadata.json.")
@@ -84,7 +86,7 @@ class RenderSettings:
     def __post_init__(self) -> None:
         check(self)
         if (self.data_json is None) == (self.pdf is None):
-            raise UsageError("there is nothing to draw, or too much", hint="give --data_json FILE or --pdf FOLDER")
+            raise UsageError("there is nothing to draw, or too much", hint="give --data FILE or --pdf FOLDER")
         for name in ("font_size", "line_height"):
             if not isfinite(getattr(self, name) or 0):
                 raise UsageError(f"--{name} is {getattr(self, name)}; it must be a number of points")

@@ -25,7 +25,9 @@ _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 class NeedlesSettings:
     """Settings of `vqa-client needles`."""
 
-    data_json: Annotated[Path, Parameter(help="Documents in LongBench-v2's form.")]
+    data_json: Annotated[
+        Path, Parameter(name=("--data", "-d", "--data_json"), help="Documents in LongBench-v2's form.")
+    ]
     output: Annotated[
         Path, Parameter(alias="-o", help="The data file of the needle questions, such as niah/data.json.")
     ]
@@ -49,7 +51,11 @@ class PerturbSettings:
         tuple[str, ...], Parameter(alias="-p", consume_multiple=True, negative="", help=PERTURBATIONS)
     ]
     data_json: Annotated[
-        Path | None, Parameter(help=f"{_DOCUMENTS} Needed where pages are drawn anew, and by --legibility.")
+        Path | None,
+        Parameter(
+            name=("--data", "-d", "--data_json"),
+            help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility.",
+        ),
     ] = None
     seed: Annotated[int, Parameter(help="Decides, with a page's name, its noise.")] = SEED
     legibility: Annotated[
@@ -98,7 +104,7 @@ class LegibilitySettings:
             alias="-i", consume_multiple=True, negative="", help="Folders of pages, or a folder of such folders."
         ),
     ]
-    data_json: Annotated[Path, Parameter(help=_DOCUMENTS)]
+    data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"), help=_DOCUMENTS)]
     limit: Annotated[int | None, Parameter(help="Read the first N documents only.")] = None
     workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
     json: Annotated[bool, Parameter(negative="", help="Print JSON, alone on standard output.")] = False

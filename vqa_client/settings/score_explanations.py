@@ -41,7 +41,14 @@ class ScoreExplanationsSettings:
     split: Annotated[
         Literal["train", "val", "test"] | None, Parameter(group=DATA, help="Default: as the predictions' name says.")
     ] = None
-    data_root: Annotated[Path, Parameter(group=DATA, help="Folder that holds nle_data/.")] = Path(".")
+    data_root: Annotated[
+        Path,
+        Parameter(
+            name=("--data", "-d", "--data_root"),
+            group=DATA,
+            help="Folder that holds nle_data/.",
+        ),
+    ] = Path(".")
     vcr_mode: Annotated[
         Literal["free", "q2a", "qa2r", "q2ar"] | None,
         Parameter(group=DATA, help="What VCR was asked for. Default: as the predictions' name says, else free."),

@@ -34,21 +34,31 @@ class Vqa2Settings(ConfiguredSettings):
     seed: Annotated[
         int, Parameter(group=DATA, help="Seed of a draw; --num_questions with 42 draws the published framework's.")
     ] = 42
-    data_dir: Annotated[Path, Parameter(group=DATA, help="Folder with the questions, the annotations and images/.")] = (
-        Path("materials/vqa2")
-    )
+    data_dir: Annotated[
+        Path,
+        Parameter(
+            name=("--data", "-d", "--data_dir"),
+            group=DATA,
+            help="Folder with the questions, the annotations and images/.",
+        ),
+    ] = Path("materials/vqa2")
     questions_file: Annotated[
-        Path | None, Parameter(group=DATA, help="Questions in VQA 2.0's form. Default: those in --data_dir.")
+        Path | None,
+        Parameter(
+            group=DATA,
+            help="Questions in VQA 2.0's form. Default: those in --data.",
+        ),
     ] = None
     annotations_file: Annotated[
         Path | None,
         Parameter(group=DATA, help="Their annotations. Default: those beside the questions; without: no scores."),
     ] = None
     images: Annotated[
-        Path | None, Parameter(group=DATA, help="Folder of the images, or of val2014/. Default: images/ in --data_dir.")
+        Path | None,
+        Parameter(alias="-i", group=DATA, help="Folder of the images, or of val2014/. Default: images/ in --data."),
     ] = None
     results_dir: Annotated[
-        Path, Parameter(alias=("--output", "-o"), group=DATA, help="Folder for vqa2_results_*.json.")
+        Path, Parameter(name=("--output", "-o", "--results_dir"), group=DATA, help="Folder for vqa2_results_*.json.")
     ] = Path("results")
     verbose: Annotated[
         bool, Parameter(group=DATA, negative="", help="Show the single questions and answers, at most 100.")
@@ -56,12 +66,12 @@ class Vqa2Settings(ConfiguredSettings):
     model: Annotated[
         tuple[str, ...],
         Parameter(
-            alias="--models",
+            alias=("--models", "--config", "-c"),
             group=SERVER,
             consume_multiple=True,
             negative="",
             show_default=False,
-            help="Configs of the models that are asked one after the other: names of shipped ones, or JSON files. "
+            help="Configs of one or more models: shipped names or JSON files; or a model's name at the server. "
             "Default: the model that the server serves.",
         ),
     ] = ()
