@@ -1,4 +1,4 @@
-"""Ask vision-language models questions about images, and say exactly how good the answers are."""
+"""Ask vision-language models questions about images, and measure how good the answers are."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,13 @@ __all__ = [
     "Vqa2Settings",
     "__version__",
     "arun",
+    "display",
     "run",
     "vqa_accuracy",
 ]
 
 if TYPE_CHECKING:
+    from vqa_client.cli.progress import display
     from vqa_client.evaluation import arun, run
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
@@ -37,6 +39,7 @@ _PLACES = {
     "Progress": "progress",
     "Report": "reports.report",
     "arun": "evaluation",
+    "display": "cli.progress",
     "run": "evaluation",
     "vqa_accuracy": "scoring.vqa_accuracy",
 }
@@ -51,7 +54,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.scoring")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    found = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    if not _PLACES[name].startswith("settings."):
+        return found
+    return importlib.import_module(f"{__name__}.settings.readable").readable(found)
 
 
 def __dir__() -> list[str]:

@@ -99,10 +99,10 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
         (["mcc"], "mcc"),
         (["niah"], "--data"),
         (["selftest", "niah"], "--data"),
-        (["robustness", "run", "--task", "mc"], "error: --data-json is missing\nhint: "),
-        (["mc", "--input", "x", "-o", "out"], "--data-json is missing, and --input is no option of this command"),
+        (["robustness", "run", "--task", "mc"], "error: --data is missing\nhint: "),
+        (["mc", "--input", "x", "-o", "out"], "--data is missing, and --input is no option of this command"),
         (["niah", "-o", "out", "--prompt_template", "{question}"], "hint: the option is --prompt"),
-        (["niah", "-o", "out", "--max_worker", "50"], "Did you mean --max-workers?"),
+        (["niah", "-o", "out", "--max_worker", "50"], "Did you mean --max_workers?"),
     ],
 )
 def test_a_wrong_command_line_is_one_clear_error_and_exit_code_2(words: list[str], told: str, tmp_path: Path) -> None:

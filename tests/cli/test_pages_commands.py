@@ -71,7 +71,7 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path: Path) -> 
     [
         (("perturb", "-i", "clean", "-o", ".", "-p", "jpg:10"), "hint: did you mean jpeg"),
         (("perturb", "-i", "nowhere", "-o", ".", "-p", "blur"), "error: nowhere"),
-        (("perturb", "-i", "clean", "-o", ".", "-p", "dpi:56"), "draws the text anew"),
+        (("perturb", "-i", "clean", "-o", ".", "-p", "dpi:56"), "draws the text again"),
         (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--legibility"), "with their text"),
         (("perturb", "-i", "clean", "-o", ".", "-p", "blur", "--workers", "0"), "--workers is 0"),
         (("needles", "--data-json", "gone.json", "-o", "n.json"), "gone.json"),

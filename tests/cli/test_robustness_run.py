@@ -19,23 +19,23 @@ def run(*words: object) -> int:
 
 @pytest.mark.parametrize(
     ("task", "option"),
-    [("vqa2", "--num-questions"), ("mc", "--data-json"), ("niah", "--blacklist"), ("actx", "--n-samples")],
+    [("vqa2", "--num_questions"), ("mc", "--data"), ("niah", "--blacklist"), ("actx", "--n_samples")],
 )
 def test_help_shows_the_options_of_the_benchmark_too(
     task: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--task", task, "--help") == 0
     shown = capsys.readouterr().out
-    assert "--corruption-seed" in shown
+    assert "--corruption_seed" in shown
     assert option in shown
-    assert "--base-url" in shown
+    assert "--base_url" in shown
 
 
 def test_help_without_a_benchmark_shows_the_corruptions_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("-h") == 0
     shown = capsys.readouterr().out
     assert "Usage: vqa-client robustness run" in shown
-    assert "--base-url" not in shown
+    assert "--base_url" not in shown
 
 
 def test_a_run_without_a_benchmark_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -275,5 +275,5 @@ def test_the_command_takes_the_benchmarks_own_data_options(
     assert "--circular says what is asked" in capsys.readouterr().err
     assert run_command(["score", "--task", "mc", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert "--data-json" in shown
-    assert "--base-url" not in shown
+    assert "--data_json" in shown
+    assert "--base_url" not in shown

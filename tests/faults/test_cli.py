@@ -172,7 +172,7 @@ async def test_a_models_name_names_no_file_and_is_kept_as_it_is(
     ("arguments", "named"),
     [
         (["mc", "--data_json", "x.json", "-o", "o", "--no-such-option", "1"], "no-such-option"),
-        (["mc", "--data_json", "x.json"], "images_dir"),
+        (["mc", "--data_json", "x.json"], "--images"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "i", "--max_workers", "many"], "max"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "i", "--max_workers", "0"], "max_workers"),
         (["mc", "--data_json", "x.json", "-o", "o", "--images_dir", "nowhere"], "nowhere"),

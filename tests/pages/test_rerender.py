@@ -83,7 +83,7 @@ def test_upscaling_draws_few_dots_and_enlarges_them_to_the_clean_size(clean: Pat
 
 
 def test_drawing_anew_needs_the_text(clean: Path) -> None:
-    with pytest.raises(UsageError, match="dpi:56 draws the text anew"):
+    with pytest.raises(UsageError, match="dpi:56 draws the text again"):
         variants(clean, ("blur", "dpi:56"), None)
 
 

@@ -26,7 +26,7 @@ def perturb(settings: PerturbSettings) -> int:
 
 def _perturb(settings: PerturbSettings) -> int:
     if settings.legibility and settings.data_json is None:
-        raise UsageError("--legibility compares the pages with their text", hint="give the text with --data_json")
+        raise UsageError("--legibility compares the pages with their text", hint="give the text with --data")
     if settings.legibility:
         check_reader()
     wanted = variants(settings.images, settings.perturbation, settings.data_json)

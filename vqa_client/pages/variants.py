@@ -40,7 +40,7 @@ def variants(images: Path, perturbations: tuple[str, ...], documents: Path | Non
     drawn |= {low.folder: low for low in map(_low, enlarged)}
     if drawn and documents is None:
         first = next(each for each in wanted if each.by_rendering or each in enlarged)
-        raise UsageError(f"--perturbation {first.spec} draws the text anew", hint="give the text with --data_json")
+        raise UsageError(f"--perturbation {first.spec} draws the text again", hint="give the text with --data")
     return Variants(
         clean=clean,
         drawn=tuple(drawn.values()),

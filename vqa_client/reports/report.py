@@ -1,9 +1,16 @@
 """What a finished or stopped run comes to, for people and for code."""
 
+import sys
+from html import escape
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
+from vqa_client.errors import UsageError
+from vqa_client.reports.log_reader import LogReader
+from vqa_client.reports.names import percent
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Summary
 from vqa_client.task import Description
@@ -32,6 +39,36 @@ class Report(Struct, frozen=True, kw_only=True):
     description: Description = Description(headline="")
     failures: dict[Status, Failure] = {}
     cut_documents: int = 0
+
+    def to_pandas(self) -> Any:
+        """The records as a DataFrame, a row per question; groups and scores are columns named groups.x and parts.x.
+
+        Raises UsageError without pandas, DataError without a record log.
+        """
+        try:
+            import pandas
+        except ImportError:
+            hint = f"{sys.executable} -m pip install pandas"
+            raise UsageError("to_pandas needs pandas", hint=hint) from None
+        return pandas.json_normalize([msgspec.to_builtins(record) for record in LogReader(self.log)])
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        overall, statuses = self.summary.overall, self.summary.status_counts
+        bounds = overall.interval
+        rows = {
+            "benchmark": " ".join(filter(None, (self.task, self.variant))),
+            "model": self.model,
+            self.description.measure: f"{percent(overall.accuracy)} %"
+            + (f" (95 % interval {percent(bounds.low)}-{percent(bounds.high)})" if bounds else ""),
+            "questions": f"{overall.total:,} of {self.expected:,}",
+            "not simply right or wrong": ", ".join(f"{n:,} {s}" for s, n in statuses.items() if n and s != "ok"),
+            "report": str(self.path),
+        }
+        cells = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows.items() if text
+        )
+        return f"<table>{cells}</table>"
 
     @property
     def incomplete(self) -> bool:

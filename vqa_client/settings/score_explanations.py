@@ -31,8 +31,7 @@ class ScoreExplanationsSettings:
         Parameter(
             alias="-r",
             group=DATA,
-            help="An NLE file or COCO caption annotations. Default: the NLE file of --task and --split below "
-            "--data_root.",
+            help="An NLE file or COCO caption annotations. Default: the NLE file of --task and --split below --data.",
         ),
     ] = None
     task: Annotated[
@@ -44,7 +43,7 @@ class ScoreExplanationsSettings:
     data_root: Annotated[
         Path,
         Parameter(
-            name=("--data", "-d", "--data_root"),
+            name=("--data", "-d", "--data"),
             group=DATA,
             help="Folder that holds nle_data/.",
         ),

@@ -108,7 +108,7 @@ def benchmark(options: McSettings) -> Benchmark:
     return Benchmark(
         name="mc",
         load=Documents(
-            load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images_dir"
+            load=load, settings=options, data=options.data_json, images=options.images_dir, option="--images"
         ),
         prompt=Prompt(DEFAULT_TEMPLATE, frame=longbench.frame(options)),
         parse=choice,

@@ -76,7 +76,7 @@ def source_of(settings: ScoreExplanationsSettings) -> Source:
     if not dataset or not split:
         raise UsageError(
             f"nothing says what {settings.predictions} is compared with",
-            hint="give --task and --split with --data_root, or a file with --references",
+            hint="give --task and --split with --data, or a file with --references",
         )
     path = find_file(dataset, split, settings.data_root)
     return Source(

@@ -41,7 +41,7 @@ _CELL = re.compile(r"\s*(?P<accuracy>\d+(?:\.\d+)?)(?![\w.])[^(]*(?:\((?P<n>\d+)
 _PATIENCE_S: Final = 30.0
 """An update takes milliseconds; what holds the lock for longer has stopped or died on another machine."""
 _POLL_S: Final = 0.05
-_HINT: Final = "make room or allow writing there, or choose another --results_dir"
+_HINT: Final = "make room or allow writing there, or choose another --output"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -250,5 +250,5 @@ def _wait_for(descriptor: int, path: Path) -> None:
             time.sleep(_POLL_S)
         except OSError as error:
             raise UsageError(
-                f"can't lock {path}: {error.strerror}", hint="choose a --results_dir on a local disk"
+                f"can't lock {path}: {error.strerror}", hint="choose an --output on a local disk"
             ) from None

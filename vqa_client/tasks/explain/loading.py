@@ -14,7 +14,7 @@ from vqa_client.tasks.explain.nle_files import NleRow, read_rows
 from vqa_client.types import Question
 from functools import partial, cached_property
 
-_LAYOUT = "below --data_root lie images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
+_LAYOUT = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 _NO_IMAGE = "no_image"
 
 

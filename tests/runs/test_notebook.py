@@ -1,0 +1,35 @@
+"""What a notebook shows: the public names, readable help, a report as a table and as a DataFrame."""
+
+import pydoc
+from pathlib import Path
+
+import pytest
+
+import vqa_client
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+from tests.runs.sample import Sample
+
+
+def test_tab_shows_what_is_public_and_help_each_option_in_words() -> None:
+    assert dir(vqa_client) == sorted(vqa_client.__all__)
+    shown = pydoc.render_doc(vqa_client.McSettings, renderer=pydoc.plaintext)
+    assert "Annotated" not in shown.partition("Method resolution order")[0]
+    assert "max_workers: Requests in flight at once." in shown
+    assert len(shown) < 20_000
+
+
+async def test_a_report_is_a_table_of_its_numbers_and_a_frame_of_its_records(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    of = Sample(tmp_path, 4)
+    (report,) = await vqa_client.arun(of.settings(fault_server(oracle(of.replies())).base_url))
+    shown = report._repr_html_()
+    assert "<th>model</th><td>tiny-vlm</td>" in shown
+    assert "100.0 % (95 % interval" in shown
+    frame = report.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["question_id"]) == of.ids
+    assert frame["parts.robust"].mean() == 1.0
+    assert set(frame["groups.difficulty"]) == {"easy", "hard"}
