@@ -13,7 +13,6 @@ from vqa_client.reports.report import Report
 
 MOST_RECORDS = 20_000
 """A page of more takes seconds to make and is slow to open: `vqa-client report` makes it on request."""
-THUMBNAILS = 200
 
 
 def write_pages(reports: Sequence[Report]) -> None:
@@ -30,7 +29,7 @@ def write_pages(reports: Sequence[Report]) -> None:
             run = read_run(log)
             path = run.beside(".html")
             try:
-                write_page(path, run, overview(run), html_images=THUMBNAILS)
+                write_page(path, run, overview(run))
             except NotOurs as error:  # the run is done all the same
                 say(f"no page: {safe(str(error))}")
             else:

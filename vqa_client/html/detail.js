@@ -19,14 +19,27 @@ function links(row) {
   return element("div", { className: "stepper" }, step(-1, "↑", "Previous question"), step(1, "↓", "Next question"), link);
 }
 
-function picture(at) {
+// A link to the whole image, which opens over the page; with a modifier key the browser opens its file.
+function opening(href, at, all, ...content) {
+  const link = element("a", { href: href || "#", target: "_blank", rel: "noopener noreferrer", title: "Read the whole image" }, ...content);
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    openImage(all, all.indexOf(at));
+  });
+  return link;
+}
+
+function picture(at, all) {
   const [name, sha256, size, width, height, transforms, href, source, note] = data.images[at];
   const made = element("li");
-  if (source) {
-    const image = element("img", { src: source, alt: `image ${plain(name)}`, decoding: "async" });
-    made.append(href ? element("a", { href, target: "_blank", rel: "noopener noreferrer", title: "Open the whole image" }, image) : image);
+  if (source || href) {
+    const image = element("img", { loading: "lazy", src: source || href, alt: `image ${plain(name)}`, decoding: "async" });
+    const link = opening(href, at, all, image);
+    image.addEventListener("error", () => link.replaceWith("the file isn't at its place"));
+    made.append(link);
   }
-  const title = href ? element("a", { href, target: "_blank", rel: "noopener noreferrer" }, shown(name)) : shown(name);
+  const title = href ? opening(href, at, all, shown(name)) : shown(name);
   const facts = [width ? `${width} × ${height}` : "", `${number(Math.ceil(size / 1024))} KB`].filter(Boolean).join(", ");
   made.append(title, ` ${facts} `, element("span", { className: "digest", title: sha256 }, sha256.slice(0, 12)));
   if (transforms.length) made.append(element("div", {}, "sent after: ", shown(transforms.join(", "))));
@@ -34,16 +47,39 @@ function picture(at) {
   return made;
 }
 
+// The pages of a question in reading size, over the page; arrows turn them.
+let opened = [], openedAt = 0;
+
+function openImage(all, at) {
+  opened = all;
+  openedAt = Math.max(0, Math.min(at, all.length - 1));
+  const [name, , , , , , href, source] = data.images[opened[openedAt]];
+  const image = element("img", { src: href || source, alt: `image ${plain(name)}` });
+  if (href && source) image.addEventListener("error", () => { image.src = source; }, { once: true });
+  $("sheet").replaceChildren(image);
+  $("image-title").replaceChildren(shown(name), ` · ${openedAt + 1} of ${opened.length}`);
+  if (!$("lightbox").open) $("lightbox").showModal();
+  $("sheet").scrollTop = 0;
+}
+
+const TURNS = { ArrowRight: 1, ArrowLeft: -1, j: 1, k: -1 };
+
+function onImageKey(event) {
+  if (event.key in TURNS) { event.preventDefault(); openImage(opened, openedAt + TURNS[event.key]); }
+  if (event.key === "z") $("lightbox").classList.toggle("wide-image");
+}
+
 const MOST_PICTURES = 24;
 
 function pictures(row) {
   const all = value(row, "images");
   if (!all.length) return [];
-  const list = element("ul", { className: "pictures" }, ...all.slice(0, MOST_PICTURES).map(picture));
+  const one = (at) => picture(at, all);
+  const list = element("ul", { className: all.length > 3 ? "pictures many" : "pictures" }, ...all.slice(0, MOST_PICTURES).map(one));
   const found = section(all.length === 1 ? "Image" : `${all.length} images`, list);
   if (all.length > MOST_PICTURES) {
     const more = element("button", { type: "button", className: "more" }, `Show ${all.length - MOST_PICTURES} more`);
-    more.addEventListener("click", () => { list.append(...all.slice(MOST_PICTURES).map(picture)); more.remove(); });
+    more.addEventListener("click", () => { list.append(...all.slice(MOST_PICTURES).map(one)); more.remove(); });
     found.push(more);
   }
   if (value(row, "cut_pages")) found.push(element("p", { className: "aside" }, `${value(row, "cut_pages")} further pages were not shown (--max_pages).`));

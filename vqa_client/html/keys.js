@@ -17,7 +17,7 @@ const KEYS = {
   "/": ["find text", () => { $("questions").scrollIntoView(); $("find").focus({ preventScroll: true }); $("find").select(); }],
   w: ["only wrong ones, or all", () => toggled("outcome", "wrong")],
   r: ["fold or unfold the reasoning", () => { const one = $("detail").querySelector(".reasoning"); if (one) one.open = !one.open; }],
-  i: ["open the first image", () => $("detail").querySelector(".pictures a")?.click()],
+  i: ["read the images: ← → turn, z fits the width", () => $("detail").querySelector(".pictures a")?.click()],
   c: ["clear all filters", () => clearFilters()],
   "?": ["these keys", () => $("help").showModal()],
 };
@@ -30,7 +30,7 @@ function clearFilters() {
 }
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open || $("lightbox").open) return;
   const typing = event.target.closest?.("input[type=search], select, textarea");
   if (event.key === "Escape" && typing) { event.target.blur(); $("list").focus({ preventScroll: true }); return; }
   if (event.key === "Enter" && event.target === $("find")) { event.preventDefault(); $("list").focus({ preventScroll: true }); return; }

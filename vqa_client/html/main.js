@@ -50,6 +50,8 @@ $("find").addEventListener("input", () => { clearTimeout(typing); typing = setTi
 $("filters").addEventListener("submit", (event) => event.preventDefault());
 $("clear").addEventListener("click", clearFilters);
 $("help-button").addEventListener("click", () => $("help").showModal());
+$("lightbox").addEventListener("keydown", onImageKey);
+for (const [id, by] of [["image-before", -1], ["image-after", 1]]) $(id).addEventListener("click", () => openImage(opened, openedAt + by));
 $("list").addEventListener("scroll", drawRows, { passive: true });
 addEventListener("resize", drawRows);
 addEventListener("hashchange", () => onAddress());

@@ -13,7 +13,7 @@ from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.limits import limits
-from vqa_client.html.shown_images import EmbeddedImages, Show
+from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import flat
@@ -34,13 +34,13 @@ _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
 
-def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: int) -> None:
-    """Replace the page of a run; at most `html_images` small pictures stand in it.
+def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: str = "thumbs") -> None:
+    """Replace the page of a run; `html_images` is a key of KEPT.
 
     Raises UsageError where it can't be written, NotOurs where another file or a link is in its place.
     """
     with replacing(path, OURS) as file:
-        file.write(page(run, found, EmbeddedImages(run, path.parent, html_images)))
+        file.write(page(run, found, EmbeddedImages(run, path.parent, KEPT[html_images])))
 
 
 def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> bytes:
@@ -109,8 +109,8 @@ def number(value: float) -> str:
 
 
 def policy(*, live: bool) -> str:
-    """What the page may load and run: its own script and style, known by their digests, and nothing else."""
-    pictures = "data: 'self'" if live else "data:"
+    """What the page may load and run: its own script and style, known by their digests, and images of this disk."""
+    pictures = "data: 'self'" if live else "data: file:"
     asks = "; connect-src 'self'" if live else ""
     style, script = _digest(_style()), _digest(_script())
     return (

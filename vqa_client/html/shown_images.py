@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.html.image_files import ImageFiles, is_unchanged
-from vqa_client.html.thumbnails import as_data_url, thumbnail
+from vqa_client.html.thumbnails import SIDE_PIXELS, as_data_url, thumbnail
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.tables.inside import split_name
 from vqa_client.types import SentImage
@@ -31,13 +31,30 @@ class Shown(Struct, frozen=True, kw_only=True):
 Show = Callable[[SentImage], Shown]
 
 
-class EmbeddedImages:
-    """Pictures inside the page, of at most `most` images; files are linked relative to the page's folder."""
+class Kept(Struct, frozen=True, kw_only=True):
+    """How many pictures a page has inside it, and their longest side in pixels, where a question has many and few."""
 
-    def __init__(self, run: LoggedRun, folder: Path, most: int) -> None:
+    most: int
+    of_many: int = 0
+    of_few: int = 0
+
+
+KEPT = {
+    "thumbs": Kept(most=40, of_many=220, of_few=SIDE_PIXELS),
+    "full": Kept(most=2_000, of_many=1_400, of_few=1_400),
+    "none": Kept(most=0),
+}
+"""By --html_images. A thumbnail of a dense page takes 10 ms: more than some 40 would cost more than the rest."""
+FEW = 3
+
+
+class EmbeddedImages:
+    """Pictures inside the page, as KEPT says; others are linked relative to the page's folder and shown from there."""
+
+    def __init__(self, run: LoggedRun, folder: Path, kept: Kept) -> None:
         self._files = ImageFiles(run)
         self._folder = folder.resolve()
-        self._chosen = set(chosen(run, most)) if self._files.places else set()
+        self._sides = chosen(run, kept) if self._files.places else {}
 
     def __call__(self, image: SentImage) -> Shown:
         """What is shown of an image."""
@@ -45,9 +62,9 @@ class EmbeddedImages:
         if path is None:
             return Shown(note=NOT_FOUND)
         href = link_to(path, self._folder)
-        if image not in self._chosen:
-            return Shown(href=href, note=NOT_ASKED)
-        return _pictured(path, href, image)
+        if image not in self._sides:
+            return Shown(href=href, note="" if href else NOT_ASKED)
+        return _pictured(path, href, image, self._sides[image])
 
 
 def link_to(path: Path, folder: Path) -> str:
@@ -55,13 +72,13 @@ def link_to(path: Path, folder: Path) -> str:
     return "" if split_name(str(path))[1] else quote(os.path.relpath(path.resolve(), folder))
 
 
-def _pictured(path: Path, href: str, image: SentImage) -> Shown:
+def _pictured(path: Path, href: str, image: SentImage, side_pixels: int) -> Shown:
     try:
         if not is_unchanged(path, image):
             return Shown(href=href, note=CHANGED)
     except (OSError, ValueError, DataError):
         return Shown(note=NOT_FOUND)
-    picture = thumbnail(path)
+    picture = thumbnail(path, side_pixels)
     return Shown(href=href, picture=as_data_url(picture)) if picture else Shown(href=href, note=CANT_SHOW)
 
 
@@ -89,11 +106,14 @@ class ServedImages:
         return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 
-def chosen(run: LoggedRun, most: int) -> list[SentImage]:
-    """The images that are pictured: first pages before second ones, those of wrong answers first."""
+def chosen(run: LoggedRun, kept: Kept) -> dict[SentImage, int]:
+    """The images that are pictured, and their sides: first pages before second ones, those of wrong answers first."""
     best: dict[SentImage, tuple[int, bool, int]] = {}
+    sides: dict[SentImage, int] = {}
     for number, record in enumerate(run.records):
         for page, image in enumerate(record.images):
             rank = page, record.score >= 1.0, number
             best[image] = min(rank, best.get(image, rank))
-    return sorted(best, key=best.__getitem__)[:most]
+            side = kept.of_few if len(record.images) <= FEW else kept.of_many
+            sides[image] = max(side, sides.get(image, 0))
+    return {image: sides[image] for image in sorted(best, key=best.__getitem__)[: kept.most]}

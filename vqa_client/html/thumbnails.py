@@ -13,8 +13,8 @@ MOST_PIXELS = 120_000_000
 """Larger images are not decoded: a picture of a few kilobytes may unfold to gigabytes."""
 
 
-def thumbnail(path: Path) -> bytes | None:
-    """A WebP of at most `SIDE_PIXELS` a side; None for a file that can't be shown."""
+def thumbnail(path: Path, side_pixels: int = SIDE_PIXELS) -> bytes | None:
+    """A WebP of at most `side_pixels` a side; None for a file that can't be shown."""
     from PIL import Image, ImageOps
 
     try:
@@ -23,9 +23,9 @@ def thumbnail(path: Path) -> bytes | None:
             with open_image(str(path)) as file, Image.open(file) as image:
                 if image.width * image.height > MOST_PIXELS:
                     return None
-                image.draft("RGB", (2 * SIDE_PIXELS, 2 * SIDE_PIXELS))
+                image.draft("RGB", (side_pixels, side_pixels))
                 small = ImageOps.exif_transpose(image)
-                small.thumbnail((SIDE_PIXELS, SIDE_PIXELS))
+                small.thumbnail((side_pixels, side_pixels), reducing_gap=1.5)
                 return _webp(small)
     except Exception:  # what a decoder raises for broken files is of every kind, and a report lacks only a picture
         return None
@@ -42,5 +42,5 @@ def _webp(image: object) -> bytes:
     assert isinstance(image, Image.Image)
     plain = image if image.mode in ("RGB", "RGBA") else image.convert("RGBA" if "transparency" in image.info else "RGB")
     file = io.BytesIO()
-    plain.save(file, "WEBP", quality=_QUALITY, method=4)
+    plain.save(file, "WEBP", quality=_QUALITY, method=2)
     return file.getvalue()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -40,9 +40,10 @@ class ReportSettings:
     md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = field(
         default=False, kw_only=True
     )
-    html_images: Annotated[int, Parameter(group=FORMS, help="Small pictures in the page, of at most N images.")] = (
-        field(default=200, kw_only=True)
-    )
+    html_images: Annotated[
+        Literal["thumbs", "full", "none"],
+        Parameter(group=FORMS, help="Pictures inside the page: small ones, ones to read, or none."),
+    ] = field(default="thumbs", kw_only=True)
     csv_safe: Annotated[
         bool,
         Parameter(group=FORMS, negative="", help="Put a ' before cells that a spreadsheet would take for a formula."),
@@ -52,8 +53,6 @@ class ReportSettings:
         check(self)
         if not self.runs:
             raise UsageError("report needs a run", hint=f"name one: {RUN_HELP}")
-        if self.html_images < 0:
-            raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
 
 
 @dataclass(frozen=True, slots=True)
