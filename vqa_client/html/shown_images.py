@@ -40,11 +40,11 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 KEPT = {
-    "thumbs": Kept(most=40, of_many=220, of_few=SIDE_PIXELS),
+    "thumbs": Kept(most=30, of_many=220, of_few=SIDE_PIXELS),
     "full": Kept(most=2_000, of_many=1_400, of_few=1_400),
     "none": Kept(most=0),
 }
-"""By --html_images. A thumbnail of a dense page takes 10 ms: more than some 40 would cost more than the rest."""
+"""By --html_images. A thumbnail of a dense page takes 10 ms: more than some 30 would cost more than the rest."""
 FEW = 3
 
 
