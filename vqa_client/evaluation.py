@@ -22,6 +22,7 @@ from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
+from vqa_client.runs.budget import Budget, minutes_at_most
 from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
@@ -64,6 +65,7 @@ class _Given(Struct, frozen=True, kw_only=True):
     progress: Progress
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
+    budget: Budget
 
 
 class _Job(Struct, frozen=True, kw_only=True):
@@ -146,8 +148,12 @@ async def arun_several(
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
         await in_daemon_thread(partial(_move_aside, fresh))
-    given = _Given(corrupted=corrupted, progress=progress, stop=stop, transport=transport)
-    reports, errors = await _one_after_the_other(given, jobs)
+    budget = Budget(settings[0].max_cost, progress.note)
+    for job in jobs:
+        budget.of_model(job.config)
+    given = _Given(corrupted=corrupted, progress=progress, stop=stop, transport=transport, budget=budget)
+    with minutes_at_most(settings[0].max_minutes, stop, progress.note):
+        reports, errors = await _one_after_the_other(given, jobs)
     if corrupted is None:
         for each in affordable:
             of_this = [job for job in jobs if job.settings is each]
@@ -235,6 +241,7 @@ def _addressed(job: _Job) -> RunSettings:
 
 async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
     settings = _addressed(job)
+    given.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
     with (
         drawn_pages_in(drawn, usable_cpus()),
@@ -248,6 +255,7 @@ async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
             progress=given.progress,
             stop=given.stop,
             breaker=Breaker(settings.breaker_after),
+            budget=given.budget,
         )
         return await _run_all(job.plans, stage)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -50,9 +51,10 @@ async def _attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress
     try:
         return await working
     except (Interrupted, asyncio.CancelledError) as error:
-        if not caught:
+        if not caught and not isinstance(error, Interrupted):
             raise
-        raise Stopped(caught[0], error if isinstance(error, Interrupted) else Interrupted([])) from None
+        by = caught[0] if caught else int(signal.SIGINT)  # or the run's own limit did what Ctrl-C does
+        raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted([])) from None
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)

@@ -5,13 +5,13 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from vqa_client.cli.exits import EXIT_SERVER, EXIT_USAGE
+from vqa_client.cli.exits import EXIT_SERVER, EXIT_USAGE, SIGNALS
 from vqa_client.cli.progress import PROGRESS_FD
 from vqa_client.cli.tally import Tally
 from vqa_client.cpus import CPU_COUNT, usable_cpus
@@ -24,8 +24,9 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings
 
-DIVIDED = ("--processes", "--max-workers")
-"""Options that each process gets as its own."""
+SHARED = ("rpm", "tpm", "max_cost")
+"""Settings of which each process gets an equal part."""
+STOPPED = frozenset(128 + number for number in SIGNALS)
 STARTS = 2
 """A process that a signal killed is started once more."""
 
@@ -41,9 +42,13 @@ async def in_processes(
     count, workers = settings[0].process_count, settings[0].max_workers
     shards = [Shard(number, count) for number in range(1, count + 1)]
     shown = _Shown(progress, shards)
-    each_workers = [max(1, workers // count + (shard.number <= workers % count)) for shard in shards]
+    options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
+    shares = [
+        {"shard": shard, "max_workers": max(1, workers // count + (shard.number <= workers % count)), **options}
+        for shard in shards
+    ]
     ended = await asyncio.gather(
-        *(_asked(shard, most, shown, stop) for shard, most in zip(shards, each_workers, strict=True))
+        *(_asked(shard, given, shown, stop) for shard, given in zip(shards, shares, strict=True))
     )
     errors = {f"shard {shard}": error for shard, error in zip(shards, ended, strict=True) if error is not None}
     for error in errors.values():
@@ -51,17 +56,19 @@ async def in_processes(
             raise error
     merging = [partial(merge_settings, each, corrupted, partial=True, note=shown.note) for each in settings]
     reports = [report for merge in merging for report in await in_daemon_thread(merge)]
-    if stop.is_set():
+    if stop.is_set() or (errors and all(isinstance(error, Interrupted) for error in errors.values())):
         raise Interrupted(reports)
     if errors and any(report.incomplete for report in reports):
         raise ModelsFailed(errors, reports)
     return reports
 
 
-async def _asked(shard: Shard, workers: int, shown: "_Shown", stop: asyncio.Event) -> VqaClientError | None:
+async def _asked(
+    shard: Shard, options: Mapping[str, object], shown: "_Shown", stop: asyncio.Event
+) -> VqaClientError | None:
     """Run one process to its end, once more where a signal killed it; what it ended with."""
     for start in range(1, STARTS + 1):
-        code, said = await _one_process(shard, workers, shown, stop)
+        code, said = await _one_process(shard, options, shown, stop)
         if code >= 0 or stop.is_set():
             break
         name = signal.Signals(-code).name
@@ -72,6 +79,8 @@ async def _asked(shard: Shard, workers: int, shown: "_Shown", stop: asyncio.Even
         return None
     if code < 0 or code in (EXIT_USAGE, EXIT_SERVER):
         return _error(said, UsageError if code == EXIT_USAGE else ServerUnusable)
+    if code in STOPPED:
+        return Interrupted([])
     if said.strip():
         shown.note(said.strip())
     return None if code in (0, 1) else ServerUnusable(f"its process ended with exit code {code}")
@@ -97,10 +106,14 @@ def _error(said: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
     return kind("\n".join(errors) or said.strip() or "its process ended early", hint="; ".join(hints))
 
 
-async def _one_process(shard: Shard, workers: int, shown: "_Shown", stop: asyncio.Event) -> tuple[int, str]:
+async def _one_process(
+    shard: Shard, options: Mapping[str, object], shown: "_Shown", stop: asyncio.Event
+) -> tuple[int, str]:
     """The exit code of one process, and its standard error; it is ended with this task."""
     reading, writing = os.pipe()
-    words = [*without(sys.argv[1:], DIVIDED), "--shard", str(shard), "--max_workers", str(workers)]
+    words = without(sys.argv[1:], ("--processes", *(f"--{name.replace('_', '-')}" for name in options)))
+    for name, value in options.items():
+        words += [f"--{name}", str(value)]
     cpus = str(max(1, usable_cpus() // shard.of))
     try:
         process = await asyncio.create_subprocess_exec(

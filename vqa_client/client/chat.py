@@ -172,15 +172,19 @@ class _Asking:
     async def complete(self) -> Completion:
         routes, first = self._chat.routes, False
         while True:
-            route = routes.ready(self._request) or await routes.take(self._request, first=first)
-            self._took_s = 0.0
+            tokens, outcome = await routes.allowance.enter(self._request), None
             try:
-                outcome = await self._outcome(route, self._chat.template)
-                if isinstance(outcome, Completion):
-                    return outcome
-                step = self._decided(route, outcome)
+                route = routes.ready(self._request) or await routes.take(self._request, first=first)
+                self._took_s = 0.0
+                try:
+                    outcome = await self._outcome(route, self._chat.template)
+                    if isinstance(outcome, Completion):
+                        return outcome
+                    step = self._decided(route, outcome)
+                finally:
+                    route.window.leave()
             finally:
-                route.window.leave()
+                routes.allowance.leave(tokens, outcome)
             if step.wait_s:
                 routes.repeating += 1
                 try:
@@ -261,6 +265,8 @@ class _Asking:
 
     def _answer(self, route: Route, response: Response) -> Completion:
         status, headers = response.status_code, response.headers
+        if len(self._chat.routes.all) == 1:
+            self._chat.routes.allowance.heard(headers)
         location = route.endpoint.redirected_to(response) if 300 <= status < 400 else ""
         try:
             completion = read_reply(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import httpx2
 
+from vqa_client.client.allowance import Allowance
 from vqa_client.client.batching import BatchGate
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import Outage, Pause, Window
@@ -67,7 +68,8 @@ class Routes:
     """All servers of a run.
 
     `repeating` counts the questions that wait to be sent again, `outage` is waited for where none is left, `on_lost`
-    hears of one that is drained, and `check` is of the first one, where several were looked at for being alike.
+    hears of one that is drained, and `check` is of the first one, where several were looked at for being alike;
+    `allowance` is for all together.
     """
 
     def __init__(self, routes: Sequence[Route], *, outage: Outage) -> None:
@@ -76,6 +78,7 @@ class Routes:
         self.outage = outage
         self.on_lost: Callable[[Route, str], None] | None = None
         self.check: ShortCheck | None = None
+        self.allowance = Allowance()
         self._only = self.all[0] if len(self.all) == 1 else None
         self._homes: dict[str, Route] = {}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from msgspec import Struct
 
+from vqa_client.client.allowance import Allowance
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
@@ -75,6 +76,7 @@ async def open_session(
     async with open_servers(settings, transport=transport, named=named, note=note) as found:
         model = _served_model(settings, model, found, note)
         async with open_routes(found, model, settings, encode=encode, note=note) as routes:
+            routes.allowance = Allowance(settings.rpm, settings.tpm, model.max_tokens)
             chat = ChatClient(
                 routes,
                 model,

@@ -126,7 +126,9 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
         _always("Lower --max_workers or raise --timeout: the server is slower than its questions wait"),
     ),
     "rate limit": (
-        lambda start, found: f"{found.paused:.1f} of {start.workers.most:,} workers sat out the server's pauses",
+        lambda start, found: (
+            f"{found.paused:.1f} of {start.workers.most:,} workers waited for a rate limit or in a pause"
+        ),
         _always("A higher limit helps; with fewer --max_workers fewer requests are refused"),
     ),
     "upload": (

@@ -59,9 +59,12 @@ class Pace:
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
         self._states["idle"] += max(0, self._most - self._taken)
-        repeating = min(self._taken - at_server, routes.repeating)
+        elsewhere = self._taken - at_server
+        repeating = min(elsewhere, routes.repeating)
+        limited = min(elsewhere - repeating, routes.allowance.waiting)
         self._states["repeating"] += repeating
-        self._states["paused" if paused else "preparing"] += self._taken - at_server - repeating
+        self._states["paused"] += limited
+        self._states["paused" if paused else "preparing"] += elsewhere - repeating - limited
         self._states["sending"] += sending
         self._states["at_server"] += at_server - sending
         self._looks += 1

@@ -20,6 +20,7 @@ from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one, first_pages
+from vqa_client.runs.budget import Budget
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan
@@ -50,6 +51,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     progress: Progress
     stop: asyncio.Event
     breaker: Breaker
+    budget: Budget
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
@@ -232,6 +234,7 @@ async def _ask(
     async def answer(question: Question) -> Record:
         stage.progress.asking()
         figures.pace.asking()
+        stage.budget.asking()
         return await answer_one(question, line)
 
     def keep(record: Record) -> None:
@@ -240,6 +243,7 @@ async def _ask(
         rejected_again = record.status == "rejected" and _was_rejected(log, record)
         log.append(record)
         figures.add(record)
+        stage.budget.finished(record)
         stage.progress.finished(record)
         limit = stage.breaker.limit
         if not rejected_again and stage.breaker.note(record.status):
@@ -253,6 +257,8 @@ async def _ask(
             await answer_all(_waiting(plan, log, stage), answer, keep, workers=workers, stop=stage.stop)
             for task in beside:
                 task.cancel()
+            if stage.budget.over:
+                stage.stop.set()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
 
@@ -275,6 +281,8 @@ def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
     """The questions without an answer that holds, in order; a list of them would grow with the run."""
     again = stage.settings.asked_again
     for question in plan.loaded.questions:
+        if stage.budget.over:
+            return
         if not log.is_done((question.id, question.variant), again):
             yield question
 

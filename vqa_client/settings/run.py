@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Self
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.divided import DividedSettings, check_divided
+from vqa_client.settings.budget import BudgetSettings
+from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
 from vqa_client.settings.validation import check
 from vqa_client.types import FAILED, STATUSES, Status
@@ -33,7 +34,7 @@ def _checked_by_default() -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunSettings(RequestOptions, DividedSettings):
+class RunSettings(RequestOptions, BudgetSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
 
     base_url: Annotated[

@@ -1,0 +1,126 @@
+"""Requests and tokens a minute, and what a server's headers say of its own limits."""
+
+import asyncio
+import math
+
+import pytest
+
+from vqa_client.client.allowance import Allowance, Bucket, seconds
+from vqa_client.types import Completion, Image, Request
+
+pytestmark = pytest.mark.anyio
+
+
+class Clock:
+    """A time that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    async def sleep(self, wait_s: float) -> None:
+        self.slept.append(round(wait_s, 6))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("vqa_client.client.allowance.time", clock)
+    monkeypatch.setattr(asyncio, "sleep", clock.sleep)
+    return clock
+
+
+def asks(text: str = "x" * 40, *images: Image) -> Request:
+    return Request(content=(*images, text))
+
+
+def replied(prompt: int, reply: int) -> Completion:
+    return Completion(text="A", prompt_tokens=prompt, completion_tokens=reply)
+
+
+def test_a_bucket_gives_a_second_at_once_and_then_its_rate(clock: Clock) -> None:
+    bucket = Bucket(2.0)
+    assert [round(bucket.take(1), 6) for _ in range(6)] == [0, 0, 0, 0.5, 1.0, 1.5]
+    clock.now_s += 60
+    assert [round(bucket.take(1), 6) for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_a_request_larger_than_the_bucket_passes_and_others_wait_for_it(clock: Clock) -> None:
+    bucket = Bucket(10.0)
+    assert bucket.take(600) == 0
+    assert bucket.take(1) == pytest.approx(59)
+    bucket.settle(-300)
+    assert bucket.take(1) == pytest.approx(29.1)
+
+
+def test_no_minute_has_more_than_the_limit_and_a_second_of_it(clock: Clock) -> None:
+    bucket = Bucket(5.0)
+    sent = [clock.now_s + bucket.take(1) for _ in range(700)]
+    most = max(sum(first <= each < first + 60 for each in sent) for first in sent)
+    assert most <= 5 * 61 + 1
+
+
+async def test_requests_wait_for_rpm_in_turn(clock: Clock) -> None:
+    allowance = Allowance(120, None, 16)
+    for _ in range(5):
+        await allowance.enter(asks())
+    assert clock.slept == [0.5, 1.0]
+    assert allowance.waiting == 0
+
+
+async def test_tokens_are_estimated_before_and_settled_by_usage(clock: Clock) -> None:
+    allowance = Allowance(None, 60_000, 500)
+    picture = Image(name="a", sha256="", size_bytes=1, width=280, height=280, mime="image/png")
+    tokens = await allowance.enter(asks("x" * 40, picture))
+    assert tokens == 10 + 100 + 500
+    allowance.leave(tokens, replied(4_000, 10))  # the prompt was longer, the reply shorter
+    tokens = await allowance.enter(asks())
+    assert tokens == 10 + 10
+    assert clock.slept == [3.01]  # 4,010 tokens at 1,000 a second, one second's worth of which was there
+
+
+async def test_what_was_never_sent_is_not_counted(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def cancelled(wait_s: float) -> None:
+        raise asyncio.CancelledError
+
+    allowance = Allowance(None, None, 16)
+    allowance.heard({"x-ratelimit-remaining-requests": "1", "x-ratelimit-limit-requests": "60"})
+    monkeypatch.setattr(asyncio, "sleep", cancelled)
+    assert await allowance.enter(asks()) == 26
+    with pytest.raises(asyncio.CancelledError):
+        await allowance.enter(asks())
+    allowance.heard({"x-ratelimit-remaining-requests": "2", "x-ratelimit-limit-requests": "60"})
+    assert await allowance.enter(asks()) == 26  # one of two is on its way
+
+
+HEARD = [
+    ({}, [0, 0, 0]),
+    ({"remaining-requests": "100", "limit-requests": "600"}, [0, 0, 0]),
+    ({"remaining-requests": "0", "limit-requests": "60"}, [1, 2, 3]),
+    ({"remaining-requests": "1", "limit-requests": "61", "reset-requests": "30s"}, [0, 0.5, 1]),
+    ({"remaining-requests": "1", "limit-requests": "1441", "reset-requests": "24h0m0s"}, [0, 60, 120]),
+    ({"remaining-tokens": "26", "limit-tokens": "6000"}, [0, 0.26, 0.52]),
+    ({"remaining-requests": "none", "limit-requests": "60"}, [0, 0, 0]),
+    ({"remaining-requests": "0"}, [0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize(("headers", "waits"), HEARD)
+async def test_a_servers_headers_set_the_pace(headers: dict[str, str], waits: list[float], clock: Clock) -> None:
+    allowance = Allowance(None, None, 16)
+    allowance.heard({f"x-ratelimit-{name}": value for name, value in headers.items()})
+    for _ in waits:
+        await allowance.enter(asks())
+    assert clock.slept == [wait for wait in waits if wait]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("6m0s", 360.0), ("20ms", 0.02), ("1.5s", 1.5), ("2h3m", 7380.0), ("12", 12.0), ("soon", None), ("", None)],
+)
+def test_times_of_headers(text: str, found: float | None) -> None:
+    assert seconds(text) == found
+    assert seconds(text) != math.inf

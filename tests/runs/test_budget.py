@@ -1,0 +1,73 @@
+"""Runs that keep to a rate, a cost and a time, stop in order where these are used up, and resume."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer, delay, oracle
+from tests.faults.commands import ran
+from tests.faults.questions import Notes, Questions
+from vqa_client.errors import UsageError
+from vqa_client.evaluation import Interrupted, arun
+
+
+async def test_requests_keep_to_rpm(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 40)
+    server = fault_server(oracle(of.replies()))
+    started_s = time.monotonic()
+    await of.ask(server, rpm=1200.0)
+    assert time.monotonic() - started_s > 0.95  # 20 at once, and 20 a second
+    start = of.run_file()["sessions"][0]
+    assert start["workers"]["paused"] > start["workers"]["preparing"]
+
+
+async def test_a_run_stops_before_it_costs_too_much_and_resumes(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 60)
+    server = fault_server((delay(0.01), answer("A")))
+    config = of.config(prices={"input": 1.0, "output": 1000.0})
+    settings = of.settings(server.base_url, config=config, max_workers=2, max_cost=0.02)
+    with pytest.raises(Interrupted) as caught:
+        await arun(settings, progress=(notes := Notes()))
+    [report] = caught.value.reports
+    tokens = [(each["prompt_tokens"], each["completion_tokens"]) for each in of.records()]
+    spent = sum(prompt + 1000 * reply for prompt, reply in tokens) / 1e6
+    assert (report.incomplete, 0.01 < spent <= 0.02) == (True, True)
+    assert len(server.chats) == len(of.records())  # what was in flight has ended
+    assert notes.about("--max_cost $0.02")
+    before = len(server.chats)
+    with pytest.raises(Interrupted):
+        await arun(settings)
+    assert len(server.chats) > before
+    await of.ask(server, config=config)
+    assert len(server.chats) == 60
+
+
+async def test_a_cost_needs_prices(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 2)
+    with pytest.raises(UsageError, match="--max_cost needs the model's prices") as caught:
+        await of.ask("http://127.0.0.1:9/v1", max_cost=1.0)
+    assert '"prices"' in caught.value.hint
+
+
+async def test_a_server_that_counts_no_tokens_has_no_cost(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 9)
+    server = fault_server(answer("A", usage=None))
+    config = of.config(prices={"input": 1.0, "output": 1.0})
+    with pytest.raises(Interrupted):
+        await arun(of.settings(server.base_url, config=config, max_workers=1, max_cost=5), progress=(notes := Notes()))
+    assert (len(server.chats), len(notes.about("doesn't say how many tokens"))) == (1, 1)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_run_stops_after_its_minutes_as_ctrl_c_does(
+    processes: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 60)
+    server = fault_server((delay(0.3), answer("A")))
+    done = ran(of.arguments(server.base_url, "--max_workers", "2", "--max_minutes", "0.02", "--processes", processes))
+    assert (done.code, done.is_clean()) == (130, True), done.text
+    assert "--max_minutes 0.02 are over" in done.err
+    assert "to go on: vqa-client mc" in done.err
+    assert 0 < len(of.report()["results"]) < 60

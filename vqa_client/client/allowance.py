@@ -1,0 +1,133 @@
+"""How many requests and tokens a minute may be sent, by --rpm and --tpm and by what the server says is left."""
+
+import asyncio
+import math
+import re
+import time
+from collections.abc import Mapping
+
+from vqa_client.types import Completion, Image, Request
+
+BURST_S = 1.0
+"""What was not used may be sent at once, but only that of a second: servers count in windows that short."""
+BYTES_A_TOKEN = 4
+PIXELS_A_TOKEN = 28 * 28
+UNKNOWN_IMAGE_TOKENS = 1_000
+REQUESTS, TOKENS = "requests", "tokens"
+_SPAN = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
+_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Bucket:
+    """A token bucket, kept as the time since when it fills.
+
+    Whoever takes waits until it is not in debt, so that a request may be larger than the bucket and those behind it
+    wait for the rest; or, where it is taken `whole`, until all of the amount is there.
+    """
+
+    def __init__(self, a_second: float, *, whole: bool = False) -> None:
+        self._a_second, self._burst_s, self._whole = a_second, BURST_S, whole
+        self._free_s = -math.inf
+
+    def take(self, amount: float) -> float:
+        """Take so much; gives the seconds to wait before it may be sent."""
+        now_s = time.monotonic()
+        self._free_s = max(self._free_s, now_s - self._burst_s)
+        debt_s = self._free_s - now_s
+        self._free_s += amount / self._a_second
+        return max(0.0, self._free_s - now_s if self._whole else debt_s)
+
+    def settle(self, more: float) -> None:
+        """Correct what was taken: by `more`, which is negative where it was too much."""
+        self._free_s += more / self._a_second
+
+    def set(self, left: float, limit: float, a_second: float) -> None:
+        """Set it to what is `left` of `limit`, and to how fast it fills."""
+        self._a_second, self._burst_s = a_second, limit / a_second
+        self._free_s = time.monotonic() - left / a_second
+
+
+class Allowance:
+    """All workers' buckets: those that were asked for, and the server's own as its replies describe them.
+
+    `waiting` counts the workers that wait for one.
+    """
+
+    def __init__(self, rpm: float | None = None, tpm: float | None = None, max_tokens: int = 1) -> None:
+        self._given = {REQUESTS: Bucket(rpm / 60) if rpm else None, TOKENS: Bucket(tpm / 60) if tpm else None}
+        self._said: dict[str, Bucket] = {}
+        self._max_tokens = max_tokens
+        self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)
+        self._replies = self._reply_tokens = 0
+        self.waiting = 0
+
+    async def enter(self, request: Request) -> float:
+        """Wait until the request may be sent; gives its tokens as estimated, for `leave`."""
+        if not (any(self._given.values()) or self._said):
+            self._out[REQUESTS] += 1
+            return 0.0
+        tokens = self._estimated(request)
+        amounts = {REQUESTS: 1.0, TOKENS: tokens}
+        buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items() if each]
+        wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
+        for name, amount in amounts.items():
+            self._out[name] += amount
+        if wait_s:
+            self.waiting += 1
+            try:
+                await asyncio.sleep(wait_s)
+            except asyncio.CancelledError:
+                self.leave(tokens, None)
+                raise
+            finally:
+                self.waiting -= 1
+        return tokens
+
+    def leave(self, tokens: float, outcome: object) -> None:
+        """The request has ended: settle what it was estimated at by what the server counted."""
+        self._out[REQUESTS] -= 1
+        self._out[TOKENS] -= tokens
+        if not isinstance(outcome, Completion) or outcome.prompt_tokens is None:
+            return
+        reply = outcome.completion_tokens or 0
+        self._replies += 1
+        self._reply_tokens += reply
+        if tokens and (bucket := self._given[TOKENS]):
+            bucket.settle(outcome.prompt_tokens + reply - tokens)
+
+    def heard(self, headers: Mapping[str, str]) -> None:
+        """Take over what a reply's x-ratelimit headers say, less what is on its way and not counted there yet."""
+        for name in (REQUESTS, TOKENS):
+            left, limit = (_number(headers.get(f"x-ratelimit-{word}-{name}")) for word in ("remaining", "limit"))
+            if left is None or not limit:
+                continue
+            reset_s = seconds(headers.get(f"x-ratelimit-reset-{name}", ""))
+            a_second = (limit - left) / reset_s if reset_s and left < limit else limit / 60
+            self._said.setdefault(name, Bucket(a_second, whole=True)).set(left - self._out[name], limit, a_second)
+
+    def _estimated(self, request: Request) -> float:
+        """Tokens of prompt, images and reply; a reply is taken to be as long as those before it were on average."""
+        reply = self._reply_tokens / self._replies if self._replies else self._max_tokens
+        return reply + sum(map(_tokens, request.parts()))
+
+
+def _tokens(part: str | Image) -> float:
+    if isinstance(part, str):
+        return len(part.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN
+    return part.width * part.height / PIXELS_A_TOKEN or UNKNOWN_IMAGE_TOKENS
+
+
+def seconds(text: str) -> float | None:
+    """A time such as "6m0s" or "20ms", or a number of seconds; None for anything else."""
+    spans = _SPAN.findall(text)
+    if spans and "".join(number + unit for number, unit in spans) == text:
+        return sum(float(number) * _SECONDS[unit] for number, unit in spans if number.count(".") < 2)
+    return _number(text)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if 0 <= value < math.inf else None

@@ -1,0 +1,42 @@
+"""How fast a run may ask, and what it may cost."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Group, Parameter
+
+from vqa_client.settings.divided import DividedSettings
+
+LIMITS = Group("Limits", sort_key=6)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetSettings(DividedSettings):
+    """What every benchmark command takes to keep to a hosted server's limits and to people's."""
+
+    rpm: Annotated[
+        float | None,
+        Parameter(
+            group=LIMITS,
+            help="Requests a minute at most. Default: as a server's x-ratelimit headers say, else no limit.",
+        ),
+    ] = None
+    tpm: Annotated[
+        float | None,
+        Parameter(
+            group=LIMITS,
+            help="Tokens a minute at most, of prompts and replies: estimated before, settled by what the server "
+            "counts. Default: as --rpm.",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        Parameter(
+            group=LIMITS,
+            help="Ask no more once this start has spent so many dollars, by the config's prices; the same command "
+            "resumes.",
+        ),
+    ] = None
+    max_minutes: Annotated[
+        float | None, Parameter(group=LIMITS, help="Stop in order after so many minutes; the same command resumes.")
+    ] = None
