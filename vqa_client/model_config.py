@@ -57,8 +57,8 @@ class ModelSettings(BaseModel):
     """What is sent with every request; a temperature of None is not sent, so the server's default holds.
 
     `thinking` is sent in the form that the server was found to take. `base_url` is where the model is served, unless
-    the command says otherwise; `serve` how it is started there; `prices` are for `--dry_run` and
-    `--max_cost`.
+    the command says otherwise; `serve` how it is started there; `prices` are for `--dry_run`, `--max_cost` and the
+    page.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())

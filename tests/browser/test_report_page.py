@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.browser.conftest import Opened, report_of
-from tests.html.samples import HOSTILE, corrupted, failed, hostile, mixed, needles, record, write_run
+from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from tests.html.test_shown_images import put, run_of
 from vqa_client.html.serving import ReportServer
 
@@ -257,3 +257,65 @@ def test_on_paper_there_are_the_numbers_and_a_table_of_questions(report: Opened)
 def test_a_narrow_page_does_not_scroll_sideways(report: Opened) -> None:
     report.page.set_viewport_size({"width": 390, "height": 800})
     assert report.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+MARKDOWN = (
+    "Let me see: B?\n\n# So\n- **bold** and `code`\n- $\\frac{1}{2} \\times x^2$\n\n<b>no</b> the answer is **A**"
+)
+
+
+def test_a_reply_shows_what_was_read_and_can_be_drawn(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, [record(output=MARKDOWN)])))
+    reply = opened.page.locator("#detail .reply")
+    assert reply.text_content() == MARKDOWN
+    assert reply.locator("mark.read").all_text_contents() == ["A"]
+    assert "rule answer" in str(reply.locator("mark.read").get_attribute("title"))
+    opened.page.get_by_role("button", name="Draw its Markdown").click()
+    assert reply.locator("b").all_text_contents() == ["So", "bold", "A"]
+    assert reply.locator(".math").inner_text().replace("\n", "") == "(1)/(2) × x2"
+    assert "<b>no</b>" in reply.inner_text()
+    assert opened.wrong == []
+
+
+def test_the_answer_has_the_text_of_its_choice(opened: Opened, tmp_path: Path) -> None:
+    opened.page.goto(report_of(write_run(tmp_path, [record(right=False)])))
+    assert opened.page.locator("#detail .answers dd").all_inner_texts()[:2] == ["A. Ada", "B. Bee"]
+
+
+def test_a_cell_of_the_confusion_shows_its_questions(report: Opened) -> None:
+    report.page.locator("#summary .heat a").nth(1).click()
+    report.until_count("20 of 100")
+    assert report.page.get_by_label("any right choice").input_value() == "B"
+
+
+def test_the_request_is_given_as_curl_without_a_key(opened: Opened, tmp_path: Path) -> None:
+    run = facts(settings={"base_url": "http://host/v1"})
+    opened.page.goto(report_of(write_run(tmp_path, [record(prompt="What's it?")], run=run)))
+    command = opened.page.locator("#detail details pre").last.text_content() or ""
+    assert command.startswith("curl 'http://host/v1/chat/completions'")
+    assert "$API_KEY" in command
+    assert "What'\\''s it?" in command
+
+
+def test_the_filtered_questions_are_downloaded_and_none_is_a_formula(opened: Opened, tmp_path: Path) -> None:
+    records = [record(1, output="=1+1"), record(2, right=False, output='say "no"')]
+    opened.page.goto(report_of(write_run(tmp_path, records)))
+    with opened.page.expect_download() as found:
+        opened.page.get_by_role("button", name="Download").click()
+    text = found.value.path().read_text()
+    assert '"\'=1+1"' in text
+    assert '"say ""no"""' in text
+
+
+def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path: Path) -> None:
+    images = [put(tmp_path / f"pages/{name}.png", side=1200 + n) for n, name in enumerate("abcd")]
+    run = facts(images_dir=str(tmp_path / "pages"))
+    opened.page.goto(report_of(write_run(tmp_path, [record(images=tuple(images))], run=run)))
+    opened.page.keyboard.press("i")
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.locator("#image-title").inner_text() == "b.png · 2 of 4"
+    opened.page.wait_for_timeout(200)
+    assert opened.page.evaluate("document.querySelector('#sheet img').naturalWidth") >= 1200
+    opened.page.keyboard.press("Escape")
+    assert not opened.page.locator("#lightbox").is_visible()
+    assert opened.wrong == []

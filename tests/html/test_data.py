@@ -7,11 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.html.samples import hostile, mixed, record, write_run
+from tests.html.samples import facts, hostile, mixed, record, write_run
 from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
 from vqa_client.html.shown_images import Shown
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
+from vqa_client.reports.totals import spent
 from vqa_client.types import Record
 
 
@@ -75,3 +76,10 @@ def test_a_short_text_is_itself_and_a_long_one_keeps_its_ends(text: str, limit: 
         half = limit // 2
         assert shown.startswith(text[:half])
         assert shown.endswith(text[len(text) - half :])
+
+
+def test_dollars_are_said_where_the_config_has_prices(tmp_path: Path) -> None:
+    run = facts(prices={"input": 2.0, "output": 10.0})
+    html = write_run(tmp_path, [record(1), record(2)], run=run)
+    found = read_run(html)
+    assert spent(found, overview(found)) == "900 prompt tokens and 6 reply tokens per question · $0.0037 in all"

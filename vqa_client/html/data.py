@@ -34,6 +34,7 @@ def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
         "strings": block.strings,
         "images": block.images,
         "rows": rows,
+        "request": _request(run),
     }
     return encode(content).replace(b"<", b"\\u003c")
 
@@ -132,6 +133,18 @@ class _Block:
         if error is None:
             return None
         return [self._long(error.message), error.http_status, self._long(error.body), self._long(error.hint)]
+
+
+def _request(run: LoggedRun) -> dict[str, Any] | None:
+    """The address, and the fields that all requests have; None where the run file names no server."""
+    given, model = run.facts.settings.get("base_url"), run.facts.model_settings
+    url = next(iter(given), None) if isinstance(given, list | tuple) else given
+    if not isinstance(url, str) or not model:
+        return None
+    sent = {name: model.get(name) for name in ("max_tokens", "temperature", "presence_penalty")}
+    extra = model.get("extra_body")
+    body = {"model": run.facts.model, **{name: value for name, value in sent.items() if value is not None}}
+    return {"url": f"{url.rstrip('/')}/chat/completions", "body": body | (extra if isinstance(extra, dict) else {})}
 
 
 def _rounded(value: float | None) -> float | None:

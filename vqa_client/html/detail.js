@@ -169,12 +169,12 @@ function sheet(row, find = "") {
     element("p", { className: "aside" }, element("span", { className: `badge is-${kind}` }, said), shown(text(row, "variant") ? `  ·  ${text(row, "variant")}` : "")),
     reading(row),
     ...failure(row),
-    ...(output === null ? [] : section("Reply", output ? foreign(output, find, "reply") : element("p", { className: "aside" }, "empty"))),
+    ...(output === null ? [] : output ? reply(row, output, find) : section("Reply", element("p", { className: "aside" }, "empty"))),
     ...(reasoning ? [element("details", { className: "reasoning more" }, element("summary", {}, `Reasoning, ${number(reasoning.length)} characters`), foreign(reasoning, find))] : []),
     ...(system ? section("System message", foreign(system.trimEnd(), find)) : []),
     ...(shots.length ? section("Worked examples before it", element("p", {}, shown(shots.join("  ·  ")))) : []),
     ...(prompt ? section("Prompt", foreign(prompt.trimEnd(), find)) : []),
-    ...pictures(row), ...scores(row), ...siblings(row), ...cost(row),
+    ...pictures(row), ...scores(row), ...siblings(row), ...cost(row), ...curl(row),
   ];
 }
 

@@ -48,6 +48,7 @@ onAddress({ first: true });
 let typing = 0;
 $("find").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => set("find", $("find").value), TYPING_MS); });
 $("filters").addEventListener("submit", (event) => event.preventDefault());
+$("download").addEventListener("click", download);
 $("clear").addEventListener("click", clearFilters);
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("lightbox").addEventListener("keydown", onImageKey);

@@ -18,12 +18,12 @@ from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import flat
 from vqa_client.reports.overview import Overview
-from vqa_client.reports.totals import totals
+from vqa_client.reports.totals import spent, totals
 from vqa_client.shipped import __version__, install
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 
-SCRIPTS = ("data.js", "filters.js", "list.js", "detail.js", "keys.js", "live.js", "main.js")
+SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")
 OURS = (
     rb'(?i)<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*'
@@ -156,6 +156,7 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "histograms": histograms(found),
         "totals": totals(run, found),
         "limits": limits(run, found),
+        "spent": spent(run, found),
         "settings": _settings(run),
         "fingerprint": fingerprint(run),
         "version": __version__,

@@ -27,6 +27,22 @@ def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
+def spent(run: LoggedRun, found: Overview) -> str:
+    """Tokens for each question and, where the config has prices, dollars in all; "" where neither is known."""
+    prompt, reply = found.whole.prompt_tokens, found.whole.completion_tokens
+    parts = [
+        f"{of.total / of.n:,.0f} {name} tokens"
+        for name, of in (("prompt", prompt), ("reply", reply))
+        if of.n and of.total
+    ]
+    words = [f"{' and '.join(parts)} per question"] if parts else []
+    prices = run.facts.described.get("prices")
+    if isinstance(prices, dict) and prompt.n:
+        dollars = (prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
+        words.append(f"${dollars:,.2f} in all" if dollars >= 0.01 else f"${dollars:.4f} in all")
+    return " · ".join(words)
+
+
 def _size(size_bytes: int) -> str:
     unit, name = next((each for each in _UNITS if size_bytes >= each[0]), _UNITS[-1])
     return f"{size_bytes / unit:,.1f} {name}"
