@@ -16,7 +16,7 @@ BENCHMARK = '''
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Form, Judge, Metric, Question, best_of, choice, short_answer, tables
+from vqa_client.benchmark import Benchmark, Form, Judge, Metric, Question, MEAN, Total, choice, short_answer, tables
 
 
 class Row(Struct):
@@ -46,6 +46,7 @@ BENCHMARK = Benchmark(
     prompt="{question}",
     parse=read,
     metrics=(Metric("exact", lambda said, question: float(said in question.references)),),
+    totals=(Total("of_all", MEAN),),
     judge=JUDGE,
 )
 '''
@@ -53,7 +54,10 @@ _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{6})>>>\n(.*?)\n<<<end \2>>>", re.DOTAL
 
 
 class Run:
-    """A run of `len(replies)` questions `q0`..., the reference of question n being "city n", or a choice."""
+    """A run of `len(replies)` questions `q0`..., the reference of question n being "city n", or a choice.
+
+    Without replies there is only the benchmark, which `judge` is declared in.
+    """
 
     def __init__(self, root: Path, replies: list[str], *, choices: bool = False, judge: str = "None") -> None:
         self.root, self.log = root, root / "out" / "capitals.records.jsonl"
@@ -68,20 +72,15 @@ class Run:
             | ({"options": [f"town {n}{letter}" for letter in "abcd"]} if choices else {})
             for n in range(len(replies))
         ]
-        self._lines("rows.jsonl", rows)
-        self._lines("answers.jsonl", [{"question_id": f"q{n}", "answer": said} for n, said in enumerate(replies)])
-        score = [
-            "score",
-            "--task",
-            str(root / "capitals.py"),
-            "-p",
-            str(root / "answers.jsonl"),
-            "--model",
-            "secret-model",
-        ]
-        assert run_command([*score, "--data", str(root), "-o", str(root / "out")]) in (0, 1)
+        self.lines("rows.jsonl", rows)
+        self.lines("answers.jsonl", [{"question_id": f"q{n}", "answer": said} for n, said in enumerate(replies)])
+        if replies:
+            score = ["score", "--task", str(root / "capitals.py"), "-p", str(root / "answers.jsonl")]
+            score += ["--model", "secret-model", "--data", str(root), "-o", str(root / "out")]
+            assert run_command(score) in (0, 1)
 
-    def _lines(self, name: str, rows: list[dict[str, Any]]) -> None:
+    def lines(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Write a file of rows."""
         (self.root / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def judged(self, base_url: str, *more: str, check: bool = True) -> int:

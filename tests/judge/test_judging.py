@@ -234,7 +234,29 @@ def test_a_benchmark_says_what_a_judge_is_asked(tmp_path: Path, fault_server: St
     server = fault_server(answer(honest))
     assert run.judged(server.base_url) == 0
     assert run.found("grade")["kind"] == "grade"
+    assert run.found("grade")["verdicts"][0]["totals"]["of_all"]["value"] == 0.25
     assert all(material(chat.prompt)["rubric"] == "Only capitals count." for chat in server.chats)
+
+
+def test_a_run_is_judged_right_after_it_and_says_before_it_that_its_scores_need_a_judge(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, [], judge="Judge('correct')")
+    run.lines(
+        "rows.jsonl",
+        [{"id": f"q{n}", "text": f"What is the capital of land {n}?", "answer": f"city {n}"} for n in range(4)],
+    )
+    server = fault_server(lambda received: answer(honest) if "<<<" in received.prompt else "It is city 1")
+    asked = ["run", str(run.root / "capitals.py"), "--data", str(tmp_path), "-o", str(tmp_path / "new"), "--check"]
+    asked += ["--base_url", server.base_url, "--no-html"]
+    assert run_command([*asked, "--limit", "0"]) == 0
+    assert "published scores are of a judge (correct)" in capsys.readouterr().err
+    assert run_command([*asked, "--judge", run.config("one", server.base_url)]) == 0
+    shown = capsys.readouterr()
+    assert "published scores" not in shown.err
+    assert "right 4/4" in shown.out
+    found = json.loads((tmp_path / "new" / "capitals.judged-correct.json").read_text())
+    assert [each["accuracy"] for each in found["verdicts"]] == [0.25]
 
 
 def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(

@@ -29,7 +29,12 @@ def run(name: str | None, options: Sequence[str]) -> int:
         return EXIT_OK
     from vqa_client.cli.evaluate import evaluate
 
-    return evaluate(settings)
+    code, judges = evaluate(settings), isinstance(settings, BenchmarkSettings) and settings.judge
+    if not judges or settings.dry_run or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
+        return code
+    from vqa_client.cli.judge import judge_after
+
+    return judge_after(cast(BenchmarkSettings, settings)) or code
 
 
 def list_benchmarks() -> int:

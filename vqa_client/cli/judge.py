@@ -28,15 +28,28 @@ from vqa_client.model_config import load_model
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.reports.names import percent, safe_name
 from vqa_client.scoring.agreement import Kappa
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
+from vqa_client.tasks import registry
 
 MOST_DIFFER = 10
 """Questions on which judge and rule differ that a terminal shows; the report file has all."""
 
 
-def judge(settings: JudgeSettings) -> int:
-    """Ask, unless people are what is asked about; 1 where judges gave no reply to some questions."""
-    runs = [replace(settings, results=log) for log in judged_logs(settings.results)]
+def judge_after(run: BenchmarkSettings) -> int:
+    """Ask the judges of `run --judge` about the run that has just ended, each where its config says."""
+    same = ("api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed")
+    given = {name: getattr(run, name) for name in same}
+    benchmark = registry.find(run.benchmark).make(run).name
+    return judge(JudgeSettings(results=run.output, judge=run.judge, **given), benchmark)
+
+
+def judge(settings: JudgeSettings, benchmark: str = "") -> int:
+    """Ask, unless people are what is asked about; 1 where judges gave no reply to some questions.
+
+    With `benchmark` only its runs are judged, and --json leaves what comes to the report files.
+    """
+    runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(each, kind=kind_of(each)) for each in runs]
     if settings.for_people is not None or settings.labels is not None:
         if len(runs) > 1:
@@ -55,10 +68,10 @@ def judge(settings: JudgeSettings) -> int:
     except ModelsFailed:
         _show(runs)
         raise
-    return _show(runs)
+    return _show(runs, emits=not (benchmark and settings.json))
 
 
-def _show(runs: Sequence[JudgeSettings]) -> int:
+def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     """Print and write what all judges of this command come to, run by run."""
     found = []
     for each in runs:
@@ -67,11 +80,11 @@ def _show(runs: Sequence[JudgeSettings]) -> int:
         named = {safe_name(Path(config).stem): load_model(config).prices for config in each.configs if config}
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
-            found.append(beside(each.results, each.kind, there, prices))
+            found.append(beside(JudgedRun(each, each.kind), there, prices))
             write_json(_report_path(each), to_builtins(found[-1]))
             if not each.json:
                 emit(as_text(found[-1], _report_path(each)))
-    if runs[0].json:
+    if runs[0].json and emits:
         emit_json(found)
     failed = any(verdicts.judge.failed for each in found for verdicts in each.verdicts)
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
@@ -119,6 +132,8 @@ def as_text(found: Beside, report: Path) -> str:
         if verdicts.judged:
             console.print(_accuracies(verdicts, found.headline))
             console.print(_table(verdicts))
+            for name, figure in verdicts.totals.items():
+                console.print(safe(f"{name.replace('_', ' ')} by the judge: {_figure(figure)} %"))
             for line in _agreement(verdicts):
                 console.print(safe(line), soft_wrap=True)
     for name, kappa in found.pairs.items():

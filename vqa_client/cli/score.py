@@ -51,7 +51,11 @@ def _parts(kind: type[RunSettings]) -> tuple[list[Field[Any]], list[Field[Any]]]
     """The fields that say what the answers are, and those of the benchmark's own that say what its data is."""
     own = list(fields(AnswersSettings))
     others = {each.name for each in (*own, *fields(OneModelSettings), *fields(ConfiguredSettings))}
-    return own, [each for each in fields(kind) if each.init and each.name not in others and each.name != "benchmark"]
+    return own, [
+        each
+        for each in fields(kind)
+        if each.init and each.name not in others and each.name not in ("benchmark", "judge")
+    ]
 
 
 def _answers_and_data(kind: type[RunSettings]) -> type[Any]:

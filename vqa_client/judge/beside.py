@@ -10,8 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.aggregates import Figure, Running, Scored
 from vqa_client.judge.declared import control_in_record, report_of, sort_of
-from vqa_client.judge.loading import ORDERS, said_by
+from vqa_client.judge.loading import ORDERS, JudgedRun, said_by
 from vqa_client.model_config import Prices
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING
 from vqa_client.reports.logged_run import read_run
@@ -63,7 +64,8 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     `judge` is without its scores. `accuracy` and `rule` are over the `judged` questions; `low` and `high` over all
     `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't asked about
     (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
-    judge's surplus over the rule in each third of the replies by length, the shortest first.
+    judge's surplus over the rule in each third of the replies by length, the shortest first. `totals` are the
+    benchmark's own, by the judge's scores, where it declares a judge.
     """
 
     judge: Judge
@@ -84,6 +86,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     difference: Difference | None
     longer: tuple[float, ...]
     differ: tuple[Key, ...]
+    totals: dict[str, Figure] = {}
 
 
 class Beside(Struct, frozen=True, kw_only=True):
@@ -114,12 +117,22 @@ def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
     return report.with_name(report.name.removesuffix(".json") + LOG_ENDING)
 
 
-def beside(log: Path, kind: JudgeKind, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
+def beside(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
     """Read the logs and add them up; the same for any order of the judges. `prices` are by a judge's name."""
-    run = read_run(log)
-    items = [_item(record) for record in run.records]
+    kind, benchmark = run.kind, run.run.benchmark
     read = sorted((read_judge(each, kind, prices) for each in judges), key=lambda judge: judge.name)
     shown = read if len(read) < 2 else [*read, majority(read)]
+    own = [total for total in benchmark.totals if not total.on] if benchmark.judge else []
+    totals = [{total.name: Running(total.value) for total in own} for _ in shown]
+    items = []
+    for question, record in run.all_records():
+        items.append(_item(record))
+        for judge, running in zip(shown, totals, strict=True):
+            score = judge.scores.get(items[-1].key, None if items[-1].replied else 0.0)
+            if score is not None:
+                scored = Scored(question=question, record=record, answer=record.answer, score=score)
+                for each in running.values():
+                    each.add(scored)
     kappas, fleiss = {}, None
     if len(read) > 1:
         for a, b in combinations(read, 2):
@@ -129,16 +142,20 @@ def beside(log: Path, kind: JudgeKind, judges: Sequence[Path], prices: Mapping[s
             )
         rated = [([_side(judge, item) for judge in read], item.cluster) for item in items]
         fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
+    model = run.run.file.model().model_name
     return Beside(
-        log=str(log),
-        task=run.task,
-        model=run.facts.model,
-        headline=run.facts.description.headline,
+        log=str(run.log),
+        task=benchmark.name,
+        model=model,
+        headline=benchmark.headline_metric.name,
         kind=kind,
-        verdicts=tuple(_verdicts(judge, items) for judge in shown),
+        verdicts=tuple(
+            replace(_verdicts(judge, items), totals={name: each.figure() for name, each in running.items()})
+            for judge, running in zip(shown, totals, strict=True)
+        ),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(run.facts.model, read)),
+        notes=tuple(_notes(model, read)),
     )
 
 

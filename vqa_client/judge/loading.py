@@ -11,7 +11,8 @@ from vqa_client.judge.prompt import prompt_for
 from vqa_client.log_lines import run_name
 from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs
 from vqa_client.runner import judge
-from vqa_client.runs.reopened import Reopened, asked_as, reopen
+from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of
+from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import Completion, Question, Record
@@ -201,9 +202,11 @@ def said_by(record: Record) -> str:
     return reply.visible if reply.source == "content" else ""
 
 
-def judged_logs(place: Path) -> list[Path]:
-    """The logs of the runs at a place, without those of judges; raises UsageError where it is a judge's own."""
+def judged_logs(place: Path, benchmark: str = "") -> list[Path]:
+    """The logs of the runs at a place, or of one benchmark's; raises UsageError where it is a judge's own."""
     logs = [log for log in find_logs(place) if JUDGED_BY not in log.name]
+    if benchmark:
+        logs = [log for log in logs if (file := RunFile.read(run_file_of(log))) and file.identity["task"] == benchmark]
     if not logs:
         raise UsageError(f"{place} is a judge's own log", hint="give the log of the run that it judged")
     return logs

@@ -1,10 +1,9 @@
 """How far two or more raters agree beyond chance, and what a rater's known errors do to a share; plain Python.
 
-Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j_k, marginals a and b, and an agreement
-w(i, j) of two categories (1 where they are the same, else 0; or 1 - ((i - j) / range)^2, quadratic):
+Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j_k, and marginals a and b:
 
-    p_o = sum v_k w(i_k, j_k)        p_e = sum a_c b_d w(c, d)        kappa = (p_o - p_e) / (1 - p_e)
-    u_k = (w(i_k, j_k) - p_o) / (1 - p_e) - (1 - p_o) (sum_c b_c w(i_k, c) + sum_c a_c w(c, j_k) - 2 p_e) / (1 - p_e)^2
+    p_o = sum of v_k where i_k = j_k        p_e = sum of a_c b_c        kappa = (p_o - p_e) / (1 - p_e)
+    u_k = ([i_k = j_k] - p_o) / (1 - p_e) - (1 - p_o) (b_i + a_j - 2 p_e) / (1 - p_e)^2
     var = G / (G - 1) * sum over G clusters of (sum of their v_k u_k)^2
 
 With each item its own cluster and without G / (G - 1) this is the variance of Fleiss, Cohen and Everitt, Psychological
@@ -13,7 +12,7 @@ Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. F
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
 
 from msgspec import Struct
@@ -39,26 +38,18 @@ class Kappa(Struct, frozen=True, kw_only=True):
     clusters: int
 
 
-def cohens_kappa(
-    ratings: Sequence[Rating], weights: Sequence[float] | None = None, *, quadratic: bool = False
-) -> Kappa | None:
-    """The kappa of two raters; None without items. `quadratic` takes categories that are numbers.
-
-    `weights` say how many items each one stands for; default: one.
-    """
+def cohens_kappa(ratings: Sequence[Rating], weights: Sequence[float] | None = None) -> Kappa | None:
+    """The kappa of two raters; None without items. `weights` say how many items each one stands for; default: one."""
     if not ratings:
         return None
     given = weights or [1.0] * len(ratings)
     total = fsum(given)
     shares = [each / total for each in given]
-    alike = _quadratic(ratings) if quadratic else _same
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
-    observed = fsum(v * alike(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
-    of_i = {i: fsum(b[c] * alike(i, c) for c in b) for i in a}
-    of_j = {j: fsum(a[c] * alike(c, j) for c in a) for j in b}
-    chance = fsum(a[i] * of_i[i] for i in a)
+    observed = fsum(v for v, (i, j, _) in zip(shares, ratings, strict=True) if i == j)
+    chance = fsum(share * b.get(category, 0.0) for category, share in a.items())
     influences = [
-        (v * _influence(alike(i, j), of_i[i] + of_j[j], observed, chance), cluster)
+        (v * _influence(float(i == j), b.get(i, 0.0) + a.get(j, 0.0), observed, chance), cluster)
         for v, (i, j, cluster) in zip(shares, ratings, strict=True)
     ]
     return _kappa(observed, chance, influences)
@@ -99,16 +90,6 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
     """
     told = sensitivity + specificity - 1
     return min(1.0, max(0.0, (positive + specificity - 1) / told)) if told > 0.1 + 1e-12 else None
-
-
-def _same(i: Hashable, j: Hashable) -> float:
-    return float(i == j)
-
-
-def _quadratic(ratings: Sequence[Rating]) -> Callable[[Hashable, Hashable], float]:
-    numbers = [float(str(each)) for i, j, _ in ratings for each in (i, j)]
-    reach = max(numbers) - min(numbers) or 1.0
-    return lambda i, j: 1 - ((float(str(i)) - float(str(j))) / reach) ** 2
 
 
 def _marginal(shares: Sequence[float], categories: Sequence[Hashable]) -> dict[Hashable, float]:

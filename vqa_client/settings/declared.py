@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import ASKED, DATA, IMAGES, OneModelSettings, RunSettings
+from vqa_client.settings.run import ASKED, DATA, IMAGES, JUDGE, OneModelSettings, RunSettings
 from vqa_client.types import ChoiceMode
 
 ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
@@ -94,12 +94,26 @@ class BenchmarkSettings(OneModelSettings):
         Parameter(group=DATA, negative="", help="Also write the file that the benchmark's test server takes."),
     ] = False
 
+    judge: Annotated[
+        tuple[str, ...],
+        Parameter(
+            group=JUDGE,
+            negative="",
+            help="The config of a model that judges the replies after the run, asked where its base_url says; once "
+            "more for each further judge. See `vqa-client judge`.",
+        ),
+    ] = ()
+
     yes: Annotated[
         bool, Parameter(group=DATA, negative="", help="Fetch data that --data hf://owner/name names without asking.")
     ] = False
 
     def __post_init__(self) -> None:
         super(BenchmarkSettings, self).__post_init__()
+        if isinstance(self.judge, str):  # as people write one in Python
+            object.__setattr__(self, "judge", (self.judge,))
+        if self.judge and (self.variations or self.part is not None):
+            raise UsageError("--judge judges a whole run, asked once", hint="vqa-client judge RESULTS judges it later")
         if self.shots_from and not self.shots:
             raise UsageError(
                 "--shots_from says where worked examples are from, and none are asked for", hint="--shots N"

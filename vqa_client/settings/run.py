@@ -19,6 +19,7 @@ SERVER = Group("Server", sort_key=1)
 RUN = Group("Run", sort_key=3)
 ASKED = Group("Questions", sort_key=4)
 IMAGES = Group("Images", sort_key=5)
+JUDGE = Group("Judge", sort_key=6)
 DRY = Group("Dry run", sort_key=7)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Metric, Picture, Place
-from vqa_client.benchmark import Question, Total, best_of, only, short_answer, tables
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Join, Judge, Metric, Picture
+from vqa_client.benchmark import Place, Question, Total, best_of, only, short_answer, tables
 from vqa_client.scoring.published import charxiv as kinds
 
 
@@ -82,9 +82,9 @@ BENCHMARK = Benchmark(
     prompt="{question}",
     parse=short_answer,
     metrics=(Metric("exact", best_of(kinds.same), "the same words or number; published scores are of a judge"),),
-    totals=(
-        Total("descriptive", of_half("descriptive"), "of the descriptive questions"),
-        Total("reasoning", of_half("reasoning"), "of the reasoning questions"),
+    totals=tuple(Total(half, of_half(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
+    judge=Judge(
+        "correct", "Numbers may be rounded as the chart's axis lets them be read; names may be spelled otherwise."
     ),
     breakdowns=("half", "category", "question", "answer_type", "source", "subject", "subplots", "year"),
 )

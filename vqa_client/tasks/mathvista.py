@@ -1,7 +1,6 @@
 """MathVista: mathematics in charts, figures and photographs, with choices or a number as the answer.
 
-Data: testmini.json beside images/, the hub's Parquet, or VLMEvalKit's MathVista_MINI.tsv, which has no precision, and
-hints in its questions that are taken off. A row:
+Data: testmini.json beside images/, the hub's Parquet, or VLMEvalKit's MathVista_MINI.tsv, without precision. A row:
 
     "1": {"pid": "1", "question": "What is the slope?", "image": "images/1.jpg", "choices": null, "unit": null,
           "precision": 1.0, "answer": "1.2", "question_type": "free_form", "answer_type": "float", "metadata": {...}}
@@ -11,8 +10,8 @@ Published: accuracy after a model has extracted answers (Lu et al., ICLR 2024); 
 
 from collections.abc import Callable
 
-from vqa_client.benchmark import Answer, Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt
-from vqa_client.benchmark import Question, choice, tables, verbatim
+from vqa_client.benchmark import Answer, Benchmark, Beside, Columns, Form, Home, Judge, Metric, Picture, Place
+from vqa_client.benchmark import Prompt, Question, choice, tables, verbatim
 from vqa_client.prompt import choices_text
 from vqa_client.scoring.maths import right_choice_or_maths
 from vqa_client.scoring.numbers import number, numbers
@@ -85,6 +84,7 @@ BENCHMARK = Benchmark(
         Metric("published", by(rules.right), "the published rules; they leave sentences to a model", read=verbatim),
         Metric("vlmevalkit", by(rules.vlmevalkit), "the rules of VLMEvalKit, before it asks a model", read=verbatim),
     ),
+    judge=Judge("extract"),
     ideal_reply=lambda question: question.row_as(Row).answer,
     breakdowns=rules.KINDS,
 )

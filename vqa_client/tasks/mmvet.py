@@ -14,11 +14,10 @@ import re
 from msgspec import Struct
 
 from vqa_client.aggregates import Aggregate
-from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question
-from vqa_client.benchmark import Total, only, tables, whole_reply
+from vqa_client.benchmark import Benchmark, Beside, Form, Home, Judge, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Total, only, tables, whole_reply
 from vqa_client.scoring.containment import folded
 
-SAYS = "how much of the reference is in the reply; published scores need a judge"
 REASONED = "First please perform reasoning, and think step by step to provide best answer to the following question: "
 LMMS_EVAL = Prompt(REASONED + "\n\n{question}", max_tokens=1024)
 CAPABILITIES = {
@@ -81,10 +80,11 @@ BENCHMARK = Benchmark(
     ),
     prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
     parse=whole_reply,
-    metrics=(Metric("contains", contains, SAYS),),
+    metrics=(Metric("contains", contains, "how much of the reference is in the reply; published scores need a judge"),),
     measure="share of the reference in the reply (the published score needs a judge)",
     totals=tuple(Total(name, of(name), f"of the questions that take {says}") for name, says in CAPABILITIES.items()),
     ideal_reply=lambda question: question.references[0].replace("<AND>", " and "),
     breakdowns=("capability", "combination"),
     compares_answers=False,
+    judge=Judge("grade", "Parts of a reference that are joined by <AND> all count, each for its share."),
 )
