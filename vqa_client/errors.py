@@ -22,6 +22,10 @@ class UsageError(VqaClientError):
     """A setting, a config file or a command line that can't be used."""
 
 
+class Busy(UsageError):
+    """A record log that another run is writing."""
+
+
 class NotOurs(UsageError):
     """A file that stays as it is, since this program has not made it."""
 

@@ -139,8 +139,8 @@ async def arun_several(
     """
     if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
-    if any(each.process_count > 1 for each in settings):
-        raise UsageError("--processes is of the command line", hint="shard='1/4' in each process, then merge")
+    if any(each.process_count > 1 or each.turns for each in settings):
+        raise UsageError("--processes and next/N are of the command line", hint="shard='1/4' here, then merge")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {each.max_workers: affordable_workers(each.max_workers, progress.note) for each in settings}
     affordable = [dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings]

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.errors import UNDECODABLE, Busy, UsageError
 from vqa_client.files import replacing
 from vqa_client.log_lines import Error, Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.numbering import Numbering
@@ -358,7 +358,7 @@ def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise UsageError(
+        raise Busy(
             f"{path} is being written by another run", hint="wait for it to end, or give another --output"
         ) from None
     except OSError as error:

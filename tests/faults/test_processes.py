@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,8 @@ from tests.fakes.received import Received
 from tests.fakes.words import answer, delay, question_id
 from tests.faults.commands import ran, running, wait_until
 from tests.faults.questions import Questions
-from tests.faults.test_killed_runs import reply, whole_lines
+from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
+from tests.kept_runs import lay_out
 from vqa_client.cli.processes import without
 
 SHARDS, WORKERS, ROUNDS, SEED = 3, 3, 6, 7
@@ -154,6 +156,48 @@ def test_processes_end_with_the_one_that_started_them(tmp_path: Path, fault_serv
     assert len(below) == 2
     assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
     assert len(server.chats) < 400
+
+
+def test_a_killed_workers_shard_is_taken_over(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 24)
+    server = fault_server((delay(0.05), answer(reply)), keep_bodies=False)
+    arguments = of.arguments(server.base_url, "--shard", "next/4", "--max_workers", "2")
+    with running(arguments) as dies:
+        assert wait_until(lambda: answered(of, 4) > 1)
+        with running(arguments) as lives:
+            assert wait_until(lambda: len([log for n in range(4) if (log := log_of(of, n + 1, 4)).exists()]) > 1)
+            dies.process.kill()
+            done = lives.finished()
+    assert (done.code, done.is_clean()) == (0, True), done.text
+    assert len(server.chats) <= 24 + 2
+    assert of.report_path().read_bytes() == whole_report(of, server.base_url)
+
+
+OF_DATA = {
+    "vqa2": (("--num_questions", "0", "--data_dir"), VQA2_TIMES),
+    "explain": (("--task", "vqax", "--n_samples", "all", "--data_root"), EXPLAIN_TIMES),
+}
+
+
+@pytest.mark.parametrize("name", OF_DATA)
+def test_reports_with_times_are_the_undivided_runs_in_all_else(
+    name: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    lay_out(tmp_path / "none", tmp_path)
+    server = fault_server(answer("yes because it is"), keep_bodies=False)
+    words, fields = OF_DATA[name]
+    found = []
+    for count in ("1", "2"):
+        place = [str(tmp_path / "data" / name), "--no_check", "--no-html", "-o", str(tmp_path / count)]
+        done = ran([name, *words, *place, "--base_url", server.base_url, "--processes", count])
+        assert (done.code, done.is_clean()) == (0, True), done.text
+        reports = [path for path in (tmp_path / count).rglob("*.*") if path.suffix in (".json", ".csv")]
+        kept = {re.sub(r"_\d{8}_\d{6}", "", path.name): timeless(path, fields) for path in reports}
+        found.append({file: content for file, content in kept.items() if not file.endswith(".run.json")})
+    assert found[0] == found[1]
+    merged = ran(["merge", str(tmp_path / "2")])
+    assert (merged.code, merged.is_clean()) == (0, True), merged.text
+    assert f"{name} ·" in merged.out.replace("vqax", "explain")
 
 
 def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Runs in parts: which questions a shard asks, and that merged ones make the undivided run, byte for byte."""
 
+import asyncio
 import json
 import random
 from collections.abc import Sequence
@@ -10,18 +11,35 @@ import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, error, oracle
+from tests.fakes.words import answer, delay, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
+from vqa_client.cli.tally import Tally
+from vqa_client.cli.turns import in_turns
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError
-from vqa_client.evaluation import arun
+from vqa_client.evaluation import Interrupted, arun
+from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import find_logs
+from vqa_client.reports.start import time_of
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.rescored import rescore
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import read_shard
+
+
+class Heard(Tally):
+    """Keeps what is said while it waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        if "other workers" in text:
+            self.said.append(text)
+
 
 TIMES = {"latency_s", "crc"}
 """What of a record is of the moment."""
@@ -108,6 +126,25 @@ def test_a_shard_is_named_or_found_in_a_schedulers_variables(
     text: str, environment: dict[str, str], shard: str
 ) -> None:
     assert str(read_shard(text, environment)) == shard
+
+
+def session(second: int, wall_s: float, **of: Any) -> dict[str, Any]:
+    return {"started": f"2026-11-29T01:00:{second:02d}+00:00", "wall_s": wall_s, **of}
+
+
+SPANS = [
+    ([session(0, 10.5), session(10, 2.0)], 12.5),
+    ([session(0, 10.0, shard=[1, 2]), session(2, 10.0, shard=[2, 2])], 12.0),
+    ([session(0, 10.0, shard=[1, 2]), session(30, 5.0, shard=[2, 2])], 15.0),
+    ([session(0, 20.0, shard=[1, 2]), session(5, 5.0, shard=[2, 2])], 20.0),
+    ([{"questions": 3}, session(0, 1.0, shard=[1, 1])], 1.0),
+    ([], 0.0),
+]
+
+
+@pytest.mark.parametrize(("sessions", "seconds"), SPANS)
+def test_the_time_of_shards_that_ran_at_once_counts_once(sessions: list[dict[str, Any]], seconds: float) -> None:
+    assert time_of(sessions) == pytest.approx(seconds)
 
 
 WRONG = [
@@ -295,8 +332,41 @@ async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_
 
 
 async def test_processes_are_of_the_command_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--processes"):
-        await arun(Sample(tmp_path, 2).settings("http://127.0.0.1:9/v1", processes="2"))
+    of = Sample(tmp_path, 2)
+    for given in ({"processes": "2"}, {"shard": "next/4"}):
+        with pytest.raises(UsageError, match="--processes"):
+            await arun(of.settings("http://127.0.0.1:9/v1", **given))
+
+
+async def test_workers_share_shards_and_each_question_is_asked_once(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.cli.turns.POLL_S", 0.05)
+    of = Sample(tmp_path, 17)
+    server = fault_server((delay(0.02), oracle(of.replies())))
+    await arun(of.settings(server.base_url, output=tmp_path / "whole"))
+    settings = of.settings(server.base_url, shard="next/5", max_workers=2)
+    both = await asyncio.gather(*(in_turns([settings], None, Tally(), asyncio.Event()) for _ in range(2)))
+    assert len(server.chats) == 2 * 17
+    for [report] in both:
+        assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
+
+
+async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies()))
+    stop = asyncio.Event()
+    of.output.mkdir()
+    with RecordLog(of.output / "clean_mc_eval.shard-1-of-2.records.jsonl"):
+        working = asyncio.ensure_future(
+            in_turns([of.settings(server.base_url, shard="next/2")], None, (tally := Heard()), stop)
+        )
+        while not tally.said:
+            await asyncio.sleep(0.01)
+        stop.set()
+        with pytest.raises(Interrupted):
+            await working
+    assert tally.said[-1].startswith("1 shards are with other workers")
 
 
 async def test_a_disputed_answer_is_counted_once(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -59,6 +59,10 @@ async def asked(
         from vqa_client.cli.processes import in_processes
 
         return await in_processes(settings, corrupted, progress, stop)
+    if settings[0].turns:
+        from vqa_client.cli.turns import in_turns
+
+        return await in_turns(settings, corrupted, progress, stop)
     if (part := settings[0].part) is not None and not isinstance(progress, PipedDisplay):
         here = settings[0].max_workers
         progress.note(

@@ -1,6 +1,7 @@
 """A start of a run as its rules see it: where the workers were, the client's processor, and the servers' figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -77,6 +78,19 @@ class Start(Struct, frozen=True, kw_only=True):
     def of_servers(self, name: str) -> float:
         """A figure of all servers together."""
         return sum(float(getattr(server, name)) for server in self.server_metrics)
+
+
+def time_of(sessions: Sequence[Mapping[str, Any]]) -> float:
+    """Seconds in which a run was at work: the sum over its starts, those of shards that overlap counted once."""
+    timed = [each for each in sessions if isinstance(each.get("wall_s"), int | float)]
+    if not any("shard" in each for each in timed):
+        return float(sum(each["wall_s"] for each in timed))
+    begins = ((datetime.fromisoformat(each["started"]).timestamp(), each["wall_s"]) for each in timed)
+    total_s, end_s = 0.0, 0.0
+    for begin_s, wall_s in sorted(begins):
+        total_s += max(0.0, begin_s + wall_s - max(begin_s, end_s))
+        end_s = max(end_s, begin_s + wall_s)
+    return total_s
 
 
 def read_start(session: Mapping[str, Any]) -> Start | None:

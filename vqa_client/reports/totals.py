@@ -2,13 +2,14 @@
 
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, quantile
+from vqa_client.reports.start import time_of
 
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 
 def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
     """Times, tokens and megabytes; what the log doesn't say is left out."""
-    sessions, wall_s, asked = run.facts.sessions, run.facts.total("wall_s"), run.facts.total("questions")
+    sessions, wall_s, asked = run.facts.sessions, time_of(run.facts.sessions), run.facts.total("questions")
     prompt, reply = found.whole.prompt_tokens, found.whole.completion_tokens
     median, p95 = quantile(found.latencies_s, 0.5), quantile(found.latencies_s, 0.95)
     rows = [

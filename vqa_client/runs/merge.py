@@ -141,6 +141,12 @@ def merge(plan: Plan, settings: RunSettings, *, partial: bool, note: Note, tidy:
     return report
 
 
+def is_finished(paths: RunPaths) -> bool:
+    """Whether a shard has a record for each of its questions."""
+    file = RunFile.read(paths.run)
+    return file is not None and paths.log.exists() and len(LogReader(paths.log)) >= file.described["expected"]
+
+
 def _parts(paths: RunPaths) -> list[_Part]:
     found = []
     for shard, each in paths.shards():

@@ -12,7 +12,7 @@ from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
 
 DIVIDED = Group("Several processes or machines", sort_key=6)
-AUTO = "auto"
+AUTO, NEXT = "auto", "next"
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 _COUNTED = {
     "JOB_COMPLETION_INDEX": "",
@@ -51,7 +51,8 @@ class DividedSettings:
             group=DIVIDED,
             show_default=False,
             help="K/N: ask the Kth of N parts alone, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
-            "from an indexed Kubernetes job.",
+            "from an indexed Kubernetes job; next/N: one free part after the other, beside other processes with this "
+            "--output, then merge.",
         ),
     ] = ""
     ok_with_failures: Annotated[
@@ -68,6 +69,12 @@ class DividedSettings:
         return Shard(*map(int, found.groups())) if found else None
 
     @property
+    def turns(self) -> int:
+        """How many parts there are, where one free part after the other is asked; else 0."""
+        word, _, of = self.shard.partition("/")
+        return int(of) if word == NEXT else 0
+
+    @property
     def process_count(self) -> int:
         """How many processes ask."""
         return usable_cpus() if self.processes == AUTO else int(self.processes)
@@ -81,6 +88,11 @@ def check_divided(settings: DividedSettings) -> None:
         return
     if settings.processes != "1":
         raise UsageError("--processes and --shard can't be combined", hint="--max_workers is for each shard")
+    word, _, of = settings.shard.partition("/")
+    if word == NEXT:
+        if not (of.isdecimal() and int(of)):
+            raise UsageError(f"--shard is {settings.shard!r}", hint="next/N, such as next/64")
+        return
     shard = read_shard(settings.shard, os.environ)
     object.__setattr__(settings, "shard", str(shard))
 
@@ -93,7 +105,7 @@ def read_shard(text: str, environment: Mapping[str, str]) -> Shard:
     elif found := _SHARD.fullmatch(text):
         shard, said = Shard(*map(int, found.groups())), ""
     else:
-        raise UsageError(f"--shard is {text!r}", hint="K/N such as 3/64, auto, or auto/N")
+        raise UsageError(f"--shard is {text!r}", hint="K/N such as 3/64, auto, auto/N or next/N")
     if not 1 <= shard.number <= shard.of:
         raise UsageError(f"--shard {text} is part {shard.number} of {shard.of}{said}", hint="K goes from 1 to N")
     return shard

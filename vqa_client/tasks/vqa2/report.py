@@ -16,6 +16,7 @@ from vqa_client.shipped import __version__
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
+from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.vqa2 import VERSION
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
@@ -134,10 +135,9 @@ def _metadata(setup: Setup, run: Run) -> dict[str, Any]:
 
 
 def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
-    wall_s = [session["wall_s"] for session in run.sessions if session.get("wall_s") is not None]
     return {
         "model_id": run.model,
-        "test_time": sum(wall_s) if wall_s else None,
+        "test_time": time_of(run.sessions) or None,
         "total_questions": summary.overall.total,
         "correct_answers": summary.correct,
         "accuracy": summary.simple_accuracy,
