@@ -319,3 +319,27 @@ def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path
     opened.page.keyboard.press("Escape")
     assert not opened.page.locator("#lightbox").is_visible()
     assert opened.wrong == []
+
+
+def test_the_index_of_runs_sorts_and_filters(opened: Opened, tmp_path: Path) -> None:
+    for name, right in (("a", False), ("b", True)):
+        write_run(tmp_path / name, [record(n, right=right) for n in range(3)], name=name)
+    with ReportServer(tmp_path, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            opened.page.goto(server.address)
+            folders = opened.page.locator("tbody tr:visible td:last-child")
+            assert folders.all_inner_texts() == ["a", "b"]
+            for _ in range(2):
+                opened.page.locator("thead button").nth(2).click()
+            assert folders.all_inner_texts() == ["b", "a"]
+            opened.page.locator("#find").fill("100.0")
+            assert folders.all_inner_texts() == ["b"]
+            opened.page.get_by_role("link").first.click()
+            assert opened.chosen == "q0"
+            assert opened.wrong == []
+        finally:
+            opened.page.goto("about:blank")
+            server.shutdown()
+            thread.join()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import socket
 import threading
 import time
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 
 from tests.faults.commands import wait_until
-from tests.html.samples import record, write_run
+from tests.html.samples import facts, failed, record, write_run
 from tests.html.test_shown_images import put
 from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import MOST_WAITING, ReportServer
@@ -34,7 +35,7 @@ def test_one_run_is_shown_at_once_and_several_by_a_list(tmp_path: Path) -> None:
     assert Viewer(tmp_path).answer("").location == "0/"
     write_run(tmp_path / "b", [record()], name="b")
     listed = Viewer(tmp_path).answer("").body.decode()
-    assert listed.count(">1 question<") == 2
+    assert listed.count('<td data-sort="1">1</td>') == 2
     assert listed.count("20.7&#8202;–&#8202;100.0") == 2
     assert '<a href="1/">' in listed
 
@@ -196,3 +197,16 @@ def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> 
     port = server.server_address[1]
     with pytest.raises(UsageError, match=f"--port {port} can't be used"):
         ReportServer(tmp_path, port)
+
+
+def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
+    run = facts(expected=4, settings={"limit": 2, "repeat": 2, "blind": False}, prices={"input": 100, "output": 0})
+    repeats = [record(n, variant=f"repeat/{at}", right=at == 1) for n in (1, 2) for at in (1, 2)]
+    write_run(tmp_path / "x/repeated", repeats, run=run)
+    write_run(tmp_path / "x/other", [failed(1)], run=facts(expected=3))
+    listed = re.sub(r"<[^>]+>|\s+", " ", Viewer(tmp_path).answer("").body.decode().partition("<tbody>")[2])
+    said = " ".join(listed.split())
+    assert "1 1 of 3, 1 failed" in said
+    assert "mc clean org/model-7b 50.0" in said
+    assert "4 complete --limit 2, --repeat 2 2026-11-28 03:45" in said
+    assert "$0.36 in all x/repeated" in said

@@ -30,6 +30,14 @@ OURS = (
     rb'<meta http-equiv="Content-Security-Policy" content="default-src '
 )
 """How every page of this program begins, whatever its version."""
+OPTIONS: dict[str, object] = {
+    **dict.fromkeys(
+        ("limit", "sample", "pages", "corruptions", "levels", "thinking", "prompt_form", "split", "config")
+    ),
+    **dict.fromkeys(("blind", "circular", "shuffle_choices", "text_only"), False),
+    **{"repeat": 1, "choice_mode": "text"},
+}
+"""Options that tell runs apart in an index, with their usual values."""
 _HERE = Path(__file__).parent
 _UNSEEN = unseen(lines=False)
 
@@ -52,8 +60,36 @@ def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> 
 
 def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     """The page that leads to the pages of several runs, which lie below their numbers."""
-    rows = [(number, run, figures.overall(found)[0]) for number, (run, found) in enumerate(runs)]
-    return str(environment().get_template("index.html.j2").render(place=place, runs=rows, **frame())).encode()
+    rows = [_index_row(place, number, run, found) for number, (run, found) in enumerate(runs)]
+    template, script = environment().get_template("index.html.j2"), _markup(_index_script())
+    return str(template.render(place=place, runs=rows, script=script, **frame())).encode()
+
+
+def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dict[str, Any]:
+    lead = asked(run, found).lead if found.variants else ()
+    failed = sum(n for status, n in found.whole.status_counts.items() if status not in ANSWERED)
+    n, expected, sessions = len(run.records), run.facts.expected, run.facts.sessions
+    states = [
+        f"{n:,} of {expected:,}" if expected and n < expected else "complete" if expected else "",
+        f"{failed:,} failed" if failed else "",
+    ]
+    given = run.facts.settings
+    options = [
+        f"--{name} {given[name]}" for name, usual in OPTIONS.items() if given.get(name) not in (None, "", [], usual)
+    ]
+    folder = run.log.parent
+    return {
+        "number": number,
+        "title": run.title.replace(f" · {run.of_words}", "") if lead else run.title,
+        "model": run.facts.model or run.stem,
+        "figure": (*lead, *figures.overall(found))[0],
+        "n": n,
+        "state": ", ".join(filter(None, states)),
+        "options": ", ".join(options).replace(" True", ""),
+        "started": str(sessions[0].get("started", ""))[:16].replace("T", " ") if sessions else "",
+        "spent": spent(run, found),
+        "folder": str(folder.relative_to(place)) if folder.is_relative_to(place) else str(folder),
+    }
 
 
 def frame() -> dict[str, Any]:
@@ -112,9 +148,9 @@ def policy(*, live: bool) -> str:
     """What the page may load and run: its own script and style, known by their digests, and images of this disk."""
     pictures = "data: 'self'" if live else "data: file:"
     asks = "; connect-src 'self'" if live else ""
-    style, script = _digest(_style()), _digest(_script())
+    style, script, index = _digest(_style()), _digest(_script()), _digest(_index_script())
     return (
-        f"default-src 'none'; script-src '{script}'; style-src '{style}'; img-src {pictures}{asks}; "
+        f"default-src 'none'; script-src '{script}' '{index}'; style-src '{style}'; img-src {pictures}{asks}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -197,6 +233,11 @@ def _style() -> str:
 def _script() -> str:
     parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\nconst UNSEEN = {unseen_in_javascript()};\n{parts}}})();\n'
+
+
+@cache
+def _index_script() -> str:
+    return f'(() => {{\n"use strict";\n{(_HERE / "index.js").read_text(encoding="utf-8")}}})();\n'
 
 
 def _digest(text: str) -> str:
