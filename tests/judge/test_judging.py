@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.samples import write_sample
 from tests.fakes.completions import COUNTED
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
@@ -257,6 +258,32 @@ def test_a_run_is_judged_right_after_it_and_says_before_it_that_its_scores_need_
     assert "right 4/4" in shown.out
     found = json.loads((tmp_path / "new" / "capitals.judged-correct.json").read_text())
     assert [each["accuracy"] for each in found["verdicts"]] == [0.25]
+
+
+def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    runs = [Run(tmp_path / name, RIGHT_AND_WRONG[:4]) for name in ("one", "two")]
+    good = runs[0].config("good", fault_server(answer(honest)).base_url)
+    bad = runs[0].config("bad", fault_server("VERDICT: correct").base_url)
+    given = ["judge", str(tmp_path), "--judge", good, "--check"]
+    assert run_command(given) == 0
+    assert run_command([*given, "--judge", bad]) == 3
+    for run in runs:
+        assert [each["judge"]["name"] for each in run.found("correct")["verdicts"]] == ["bad", "good", "majority"]
+        assert counts(run.found("correct"), 1) == (4, 0, 0)
+        assert counts(run.found("correct"), 2) == (0, 4, 0)  # a judge that judged nothing is still one of two
+
+
+def test_a_judge_sees_the_images_on_request(tmp_path: Path, fault_server: StartsServers) -> None:
+    write_sample("chartqa", tmp_path)
+    out = str(tmp_path / "out")
+    asked = ["run", "chartqa", "--data", str(tmp_path), "-o", out, "--no-html"]
+    assert run_command([*asked, "--base_url", fault_server("3").base_url]) == 0
+    for more, images in (([], 0), (["--with_images", "--fresh"], 1)):
+        server = fault_server(answer(honest))
+        assert run_command(["judge", out, "--base_url", server.base_url, "--no-check", *more]) == 0
+        assert {len(chat.images) for chat in server.chats} == {images}
 
 
 def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(

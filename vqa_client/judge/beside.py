@@ -19,12 +19,14 @@ from vqa_client.reports.logged_run import read_run
 from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa
 from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.statistics import Interval, interval
-from vqa_client.settings.judge import JudgeKind
-from vqa_client.types import ANSWERED, FAILED, Record
+from vqa_client.settings.judge import WRONG, JudgeKind
+from vqa_client.types import FAILED, Record
 
 MAJORITY = "majority"
 RIGHT = 0.5
 """The least score that counts as right in tables of right and wrong."""
+LEAST_BY_LENGTH = 30
+"""Questions below which scores by length are noise."""
 _FAMILY = re.compile(r"[A-Za-z]+")
 Key = tuple[str, str]
 
@@ -105,10 +107,9 @@ class Beside(Struct, frozen=True, kw_only=True):
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     """The logs of all judges of this kind beside a run's log."""
-    stem = log.name.removesuffix(LOG_ENDING)
-    found = [log.with_name(f"{stem}{JUDGED_BY}{kind}{LOG_ENDING}"), *log.parent.glob(f"*{LOG_ENDING}")]
-    wanted = f"{stem}{JUDGED_BY}{kind}-"
-    return sorted({each for each in found[:1] if each.exists()} | {e for e in found[1:] if e.name.startswith(wanted)})
+    begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
+    logs = log.parent.glob(f"*{LOG_ENDING}")
+    return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
 
 
 def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
@@ -155,7 +156,7 @@ def beside(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices] 
         ),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, read)),
+        notes=tuple(_notes(model, read, run.settings.which)),
     )
 
 
@@ -224,13 +225,8 @@ def _why(record: Record) -> str:
 
 def _item(record: Record) -> Item:
     said = said_by(record)
-    return Item(
-        (record.question_id, record.variant),
-        record.score,
-        record.status in ANSWERED and bool(said),
-        record.cluster,
-        len(said),
-    )
+    replied = bool(said) or record.score > 0  # what a server put into its field of thoughts is left to the rule
+    return Item((record.question_id, record.variant), record.score, replied, record.cluster, len(said))
 
 
 def _side(judge: Judge, item: Item) -> bool | None:
@@ -273,7 +269,7 @@ def _verdicts(judge: Judge, items: Sequence[Item]) -> Verdicts:
 
 
 def _by_length(decided: Sequence[tuple[Item, float]]) -> tuple[float, ...]:
-    if len(decided) < 3:
+    if len(decided) < LEAST_BY_LENGTH:
         return ()
     ordered = sorted(decided, key=lambda one: (one[0].length, one[0].key))
     cuts = [len(ordered) * part // 3 for part in range(4)]
@@ -281,7 +277,9 @@ def _by_length(decided: Sequence[tuple[Item, float]]) -> tuple[float, ...]:
     return tuple(fsum(score - item.rule for item, score in third) / len(third) for third in thirds)
 
 
-def _notes(model: str, judges: Sequence[Judge]) -> Iterator[str]:
+def _notes(model: str, judges: Sequence[Judge], which: str) -> Iterator[str]:
+    if which == WRONG:
+        yield "only what the rule calls wrong was judged: that can raise the score and never lower it"
     for judge in judges:
         names = judge.answered_by or (judge.name,)
         own = _FAMILY.search(model.rpartition("/")[2])

@@ -57,13 +57,14 @@ def prompt_for(
     ]
     number = fence_number([text for _, text in shown])
     fenced = [f"<<<{name} {number}>>>\n{text}\n<<<end {number}>>>" for name, text in shown if text]
-    forms = " | ".join(f"VERDICT: {label}" for label in labels) or "VERDICT: and the answer | VERDICT: none"
+    exactly = f"is exactly one of: {' | '.join(f'VERDICT: {label}' for label in labels)}"
+    form = exactly if labels else "begins with VERDICT: and has the answer after it, or none"
     return "\n\n".join(
         [
             _TASKS[kind].replace("{most}", str(most)),
             _ORDERS.replace("{number}", number),
             *fenced,
-            f"{_ENDS[kind]} End with a line that is exactly one of: {forms}",
+            f"{_ENDS[kind]} End with a line that {form}",
         ]
     )
 
