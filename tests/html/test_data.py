@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.html.samples import facts, hostile, mixed, record, write_run
 from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
@@ -13,7 +14,7 @@ from vqa_client.html.shown_images import Shown
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 from vqa_client.reports.totals import spent
-from vqa_client.types import Record
+from vqa_client.types import Record, SentImage
 
 
 def block_of(tmp_path: Path, records: list[Record]) -> tuple[bytes, dict[str, Any]]:
@@ -83,3 +84,20 @@ def test_dollars_are_said_where_the_config_has_prices(tmp_path: Path) -> None:
     html = write_run(tmp_path, [record(1), record(2)], run=run)
     found = read_run(html)
     assert spent(found, overview(found)) == "900 prompt tokens and 6 reply tokens per question · $0.0037 in all"
+
+
+def test_the_needle_is_the_line_that_has_the_answer_and_words_of_the_question(tmp_path: Path) -> None:
+    lines = [
+        {"page": "a_page_001.png", "text": "The 42 boats.", "bbox": [1, 2, 3, 4]},
+        {"page": "a_page_002.png", "text": "The code of harbour seven is 42.", "bbox": [10, 20, 90, 30]},
+        {"page": "b_page_001.png", "text": "The code of harbour seven is 42.", "bbox": [5, 5, 5, 5]},
+    ]
+    (tmp_path / "pages/images").mkdir(parents=True)
+    (tmp_path / "pages/line_bbox.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    images = tuple(SentImage(name=f"a_page_00{n}.png", sha256="0" * 64, size_bytes=9) for n in (1, 2))
+    asked = record(prompt="What is the code of harbour seven ?", references=("42",), images=images)
+    asked = replace(asked, groups={"needle_depth": "0-20%"})
+    run = facts(images_dir=str(tmp_path / "pages/images"))
+    found = read_run(write_run(tmp_path, [asked, replace(asked, question_id="q2", references=("43",))], run=run))
+    block = json.loads(data_block(found, overview(found), lambda image: Shown()))
+    assert [row[block["columns"].index("needle")] for row in block["rows"]] == [[1, 10, 20, 90, 30], None]

@@ -4,26 +4,33 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vqa_client.files import encode
+from vqa_client.html.image_files import ImageFiles
+from vqa_client.html.needle_lines import NeedleLines
 from vqa_client.html.shown_images import Show
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.order import choices_in
 from vqa_client.types import ANSWERED, Record, SentImage
 
+DEPTH = "needle_depth"
+"""The group that questions about needles have."""
 TEXT_BUDGET = 48_000_000
 """Characters of prompts and replies in one page; beyond it the longest are shown by their ends."""
 LONGEST_TEXT = 60_000
 COLUMNS = (
     *("id", "variant", "status", "score", "prompt", "output", "reasoning", "finish", "answer", "rationale", "rule"),
     *("rivals", "source", "references", "parts", "groups", "cluster", "images", "cut_pages", "error", "prompt_tokens"),
-    *("completion_tokens", "latency_s", "attempts", "request_bytes", "system", "shots", "choices"),
+    *("completion_tokens", "latency_s", "attempts", "request_bytes", "system", "shots", "choices", "needle"),
 )
 
 
 def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
     """The block, in which no "<" stands: nothing in it can end the element that it stands in."""
     limit = text_limit(found.text_lengths)
-    block = _Block(found, show, limit)
+    needles = None
+    if DEPTH in found.fields and (places := ImageFiles(run).places):
+        needles = NeedleLines(places, (image.name for record in run.records for image in record.images))
+    block = _Block(found, show, limit, needles)
     rows = [block.row(record) for record in run.records]
     content = {
         "columns": COLUMNS,
@@ -61,11 +68,11 @@ def shortened(text: str, limit: int) -> str:
 
 
 class _Block:
-    def __init__(self, found: Overview, show: Show, limit: int) -> None:
+    def __init__(self, found: Overview, show: Show, limit: int, needles: NeedleLines | None) -> None:
         self.strings: list[str] = []
         self.images: list[list[Any]] = []
         self.letters: set[str] = set()
-        self._found, self._show, self._limit = found, show, limit
+        self._found, self._show, self._limit, self._needles = found, show, limit, needles
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
 
@@ -95,6 +102,7 @@ class _Block:
             self._long(record.system or None),
             self._texts(record.shots or ()),
             self._texts(self._choices(record)),
+            self._needles.place(record) if self._needles else None,
         ]
 
     def _choices(self, record: Record) -> Iterable[str]:

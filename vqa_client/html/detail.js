@@ -35,13 +35,14 @@ function picture(at, all) {
   const made = element("li");
   if (source || href) {
     const image = element("img", { loading: "lazy", src: source || href, alt: `image ${plain(name)}`, decoding: "async" });
-    const link = opening(href, at, all, image);
+    const link = opening(href, at, all, marked(at, image));
     image.addEventListener("error", () => link.replaceWith("the file isn't at its place"));
     made.append(link);
   }
   const title = href ? opening(href, at, all, shown(name)) : shown(name);
   const facts = [width ? `${width} × ${height}` : "", `${number(Math.ceil(size / 1024))} KB`].filter(Boolean).join(", ");
   made.append(title, ` ${facts} `, element("span", { className: "digest", title: sha256 }, sha256.slice(0, 12)));
+  if (needle?.at === at) made.append(element("div", { className: "strong" }, "has the needle"));
   if (transforms.length) made.append(element("div", {}, "sent after: ", shown(transforms.join(", "))));
   if (note) made.append(element("div", {}, note));
   return made;
@@ -56,7 +57,7 @@ function openImage(all, at) {
   const [name, , , , , , href, source] = data.images[opened[openedAt]];
   const image = element("img", { src: href || source, alt: `image ${plain(name)}` });
   if (href && source) image.addEventListener("error", () => { image.src = source; }, { once: true });
-  $("sheet").replaceChildren(image);
+  $("sheet").replaceChildren(marked(opened[openedAt], image));
   $("image-title").replaceChildren(shown(name), ` · ${openedAt + 1} of ${opened.length}`);
   if (!$("lightbox").open) $("lightbox").showModal();
   $("sheet").scrollTop = 0;
@@ -71,8 +72,23 @@ function onImageKey(event) {
 
 const MOST_PICTURES = 24;
 
+// The needle's line on its page, in shares of the page; only of pages that were sent as they were rendered.
+let needle = null;
+
+function marked(at, image) {
+  const [, , , width, height, transforms] = data.images[at];
+  if (!needle || needle.at !== at || !width || !height || transforms.length) return image;
+  const [left, top, right, bottom] = needle.box, line = element("span", { className: "needle-line", title: "the needle" });
+  const shares = { left: left / width, top: top / height, width: (right - left) / width, height: (bottom - top) / height };
+  for (const [side, share] of Object.entries(shares)) line.style[side] = `${100 * share}%`;
+  return element("span", { className: "needle-page" }, image, line);
+}
+
 function pictures(row) {
-  const all = value(row, "images");
+  let all = value(row, "images");
+  const [place, ...box] = value(row, "needle") ?? [];
+  needle = box.length ? { at: all[place], box } : null;
+  if (needle) all = [needle.at, ...all.filter((_, number) => number !== place)];
   if (!all.length) return [];
   const one = (at) => picture(at, all);
   const list = element("ul", { className: all.length > 3 ? "pictures many" : "pictures" }, ...all.slice(0, MOST_PICTURES).map(one));
