@@ -73,15 +73,15 @@ SPOILED: list[tuple[str, Spoil, list[str], str, bytes]] = [
         "two in a line, then garbage",
         lambda one: [one[0], one[1] + one[2], b"garbage \xff", one[3]],
         ["0", "1", "2", "3"],
-        "1 unreadable line (3) set aside in run.records.damaged.txt; what is missing is asked again; "
-        "1 line (2) had several records each: all are kept",
+        "1 unreadable line (3) set aside in run.records.damaged.txt; missing questions are asked again; "
+        "1 line (2) had several records each, and all remain",
         b"line 3: garbage \xff\n",
     ),
     (
         "two in a line of an older log, with blanks",
         lambda one: [b'{"question_id": "a", "status": "ok"} {"status": "ok", "question_id": "b"}', one[3]],
         ["a", "b", "3"],
-        "1 line (1) had several records each: all are kept",
+        "1 line (1) had several records each, and all remain",
         b"",
     ),
     (

@@ -272,7 +272,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         if not form:
             return self
         if form not in self.prompt_forms:
-            known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has one prompt alone"
+            known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has only one prompt"
             raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
         return replace(self, prompt=self.prompt_forms[form], form=form)
 

@@ -43,7 +43,7 @@ class Interrupted(VqaClientError):
     """The run was asked to stop; what was done so far is on disk, and `reports` say how far it came."""
 
     def __init__(self, reports: list[Report]) -> None:
-        super().__init__("stopped", hint="the same command goes on where this one stopped")
+        super().__init__("stopped", hint="run the same command again to resume")
         self.reports = reports
 
 
@@ -53,7 +53,7 @@ class ModelsFailed(ServerUnusable):
     def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report]) -> None:
         said = "; ".join(f"{config}: {error}" for config, error in errors.items())
         hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
-        super().__init__(f"not asked to the end: {said}", hint="; ".join(hints))
+        super().__init__(f"not completed: {said}", hint="; ".join(hints))
         self.errors = errors
         self.reports = reports
 

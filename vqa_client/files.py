@@ -47,7 +47,7 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
     try:
         target = Path(os.path.realpath(path)) if ours is None else _own(Path(path), ours)
         if target.exists() and not target.is_file():
-            raise UsageError(f"can't write {os.fspath(path)}: it is no file", hint="name a file that may be replaced")
+            raise UsageError(f"can't write {os.fspath(path)}: it is not a file", hint="name a replaceable file")
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _swept:
             _swept.add(target.parent)

@@ -48,7 +48,7 @@ def _holds(state: int) -> bool:
 
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
-    """Whether a record need not be asked again: it was answered, or has failed for good, and not as `again` says."""
+    """Whether a record need not be asked again: it was answered, or has failed permanently, and not as `again` says."""
     return record.status not in again and _holds(_state(_head_of(record)))
 
 
@@ -197,7 +197,7 @@ class RecordLog:
             raise _unwritable(self.path, error) from error
         try:
             if not stat.S_ISREG(os.fstat(self._fd).st_mode):  # a pipe would be waited for without end
-                raise UsageError(f"{self.path} is no file", hint="move it away, or give another --output")
+                raise UsageError(f"{self.path} is not a file", hint="move it away, or give another --output")
             _lock(self._fd, self.path)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(self._fd), os.stat(self.path)):
@@ -254,10 +254,10 @@ class RecordLog:
         said = []
         if rests:
             aside = _set_aside(self.path, rests)
-            said.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is asked again")
+            said.append(f"{_lines('unreadable line', rests)} set aside in {aside.name}; what is missing is re-asked")
         if len(rests) < len(damaged):
             several = [(line, rest) for line, rest in damaged if not rest]
-            said.append(f"{_lines('line', several)} had several records each: all are kept")
+            said.append(f"{_lines('line', several)} had several records each, and all remain")
         with _reading(self.path), replacing(self.path) as file:
             for _, text, _ in records_in(self.path, lambda line, rest: None):
                 file.write(text.rstrip() + b"\n")
@@ -385,5 +385,5 @@ def _unreadable(path: Path, error: OSError) -> UsageError:
 def _unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(
         f"{path} can't be written: {error.strerror or error}",
-        hint="make room or choose another --output; the same command goes on where this run stopped",
+        hint="make room or choose another --output, then run the same command again",
     )

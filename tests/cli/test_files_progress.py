@@ -66,7 +66,7 @@ def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
     assert resumable(work) == code
     assert cleaned == [number]
     assert signal.getsignal(number) is before
-    assert capsys.readouterr().err.endswith("stopped; to go on: vqa-client render -o x\n")
+    assert capsys.readouterr().err.endswith("stopped. Resume with: vqa-client render -o x\n")
 
 
 def test_work_that_ends_by_itself_gives_its_own_code() -> None:

@@ -138,7 +138,7 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) 
         finally:
             run.kill()
     assert (run.returncode, told, "Traceback" in complaint) == (130, "", False)
-    assert "stopped; to go on: vqa-client perturb" in complaint
+    assert "stopped. Resume with: vqa-client perturb" in complaint
     made = {path for path in output.rglob("*") if path.is_file()}
     assert {path.suffix for path in made} == {".png"}
     assert not [path for path in made if path.name.startswith(".")]

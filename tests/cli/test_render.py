@@ -149,7 +149,7 @@ def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, c
     running.send_signal(number)
     _, said = running.communicate(timeout=30)
     assert running.returncode == code
-    assert said.splitlines()[-1] == f"stopped; to go on: vqa-client {' '.join(words)}"
+    assert said.splitlines()[-1] == f"stopped. Resume with: vqa-client {' '.join(words)}"
     made = len(list((output / "images").glob("*.png")))
     assert 0 < made < 40
     assert not list(output.rglob("*.tmp"))

@@ -1,4 +1,4 @@
-"""Asking until it is answered or has failed for good, over a transport that plays the server."""
+"""Asking until it is answered or has failed permanently, over a transport that plays the server."""
 
 import asyncio
 import json

@@ -76,7 +76,7 @@ async def test_a_server_that_dies_and_comes_back_loses_no_question_and_costs_non
     notes = Notes(30, dying.stop)
     try:
         running = asyncio.create_task(run(of, [staying, dying], notes, max_retries=0))
-        while not notes.about("gets no more questions"):
+        while not notes.about("is out"):
             await asyncio.sleep(0.01)
         again.append(FaultServer(script, port=dying.port).start())
         report = await running
@@ -97,7 +97,7 @@ async def test_a_question_that_a_dying_server_had_is_asked_elsewhere_at_no_charg
 ) -> None:
     of, notes = sample(tmp_path, 2), Notes()
     dying = FaultServer(when(is_question, hang(), (connection_close(), "red"))).start()
-    staying = fault_server(slow_until(lambda: bool(notes.about("gets no more questions")), knowing(of)))
+    staying = fault_server(slow_until(lambda: bool(notes.about("is out")), knowing(of)))
     running = asyncio.create_task(run(of, [dying, staying], notes, max_workers=2, max_retries=0))
     while not asked(dying):
         await asyncio.sleep(0.01)
@@ -114,7 +114,7 @@ async def test_a_dead_server_at_the_start_is_done_without(tmp_path: Path, fault_
     notes = Notes()
     report = await run(of, [dead, fault_server(knowing(of))], notes, wait_for_server=0.2)
     assert report.summary.overall.correct == 8
-    assert notes.about("gets no more questions", dead.base_url)
+    assert notes.about("is out", dead.base_url)
 
 
 async def test_where_all_die_the_run_stops_and_goes_on_later(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_a_server_that_comes_back_as_another_one_gets_nothing(
     notes = Notes(10, dying.stop)
     staying = fault_server(slow_until(lambda: bool(notes.about("gets no questions", "99")), knowing(of)))
     running = asyncio.create_task(run(of, [staying, dying], notes, max_workers=4))
-    while not notes.about("gets no more questions"):
+    while not notes.about("is out"):
         await asyncio.sleep(0.01)
     with FaultServer(knowing(of), port=dying.port, max_model_len=99) as other:
         report = await running

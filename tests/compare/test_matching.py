@@ -42,7 +42,7 @@ def test_two_variants_are_set_against_each_other_by_id(tmp_path: Path) -> None:
     a, b = ([record("1", variant=variant), record("2", variant=variant)] for variant in ("clean", "jpeg"))
     found, said = matched(tmp_path, a, b)
     assert [pair.key for pair in found.pairs] == [("1", "clean"), ("2", "clean")]
-    assert "matched by question id alone: org/one is 'clean', org/two is 'jpeg'" in said
+    assert "matched only by question id: org/one is 'clean', org/two is 'jpeg'" in said
 
 
 def test_other_data_is_refused_with_what_differs(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_folder_of_runs_over_several_variants_is_one_side(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"task": "mc"}, "holds runs of mc, vqa2"),
+        ({"task": "mc"}, "contains runs of mc, vqa2"),
         ({"model": "org/two"}, "several runs of the same questions, such as 1"),
     ],
 )

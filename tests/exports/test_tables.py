@@ -123,7 +123,7 @@ def test_of_several_variants_the_summary_tells_the_headlines_and_what_became_of_
 
 def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path: Path) -> None:
     lines = list(markdown(*of_variants(tmp_path)))
-    assert "Figures are of clean images; all 16 variants stand in a table below." in lines
+    assert "Figures are of clean images; all 16 variants are in a table below." in lines
     assert "| variant | accuracy | 95 % interval | n | failed |" in lines
     (snow,) = (line for line in lines if line.startswith("| snow/1 |"))
     assert snow.endswith("| 6 | 1 |")

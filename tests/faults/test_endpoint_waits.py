@@ -94,7 +94,7 @@ async def test_a_wish_beyond_all_patience_stops_the_run_and_loses_nothing(
     limited = fault_server(first_n(3, answer("B"), then=retry_after(status, "4000")))
     with pytest.raises(ServerUnusable, match="asks for a pause of 4,000 s") as stopped:
         await of.ask(limited, max_workers=1)
-    assert stopped.value.hint == "the same command goes on after that time"
+    assert stopped.value.hint == "run the same command again after that time"
     assert [record["status"] for record in of.outcomes().values()] == ["ok"] * 3
     assert len(await of.ask(fault_server(answer("B")))) == 6
 

@@ -67,7 +67,7 @@ def test_the_gain_of_images_is_paired(tmp_path: Path) -> None:
     assert of.gaps[0].difference is not None
     assert (of.gaps[0].label, of.gaps[0].difference.value, of.gaps[0].difference.n) == ("all", 0.75, 8)
     assert [gap.label for gap in of.gaps[1:]] == ["difficulty easy", "difficulty hard"]
-    assert of.notes == ("1 question asked only one way yet, left out of these figures.",)
+    assert of.notes == ("1 question only asked one way so far, left out of these figures.",)
     assert "+75.0" in said(html_of(tmp_path / "page", records))
 
 

@@ -61,5 +61,5 @@ def test_a_file_that_is_not_in_utf_8_is_named_with_the_place(tmp_path: Path) -> 
 
 
 def test_a_folder_without_text_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no \.txt file"):
+    with pytest.raises(DataError, match=r"contains no \.txt file"):
         read_documents(tmp_path)

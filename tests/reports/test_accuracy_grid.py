@@ -267,7 +267,7 @@ def test_a_lock_that_is_never_given_back_ends_in_an_error(tmp_path: Path, monkey
     monkeypatch.setattr(accuracy_grid, "_PATIENCE_S", 0.1)
     with (tmp_path / ".accuracy_grid.lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(UsageError, match=r"another process has kept .*locked") as caught:
+        with pytest.raises(UsageError, match=r"another process has locked .* for") as caught:
             update(tmp_path, entry(0.5, 10))
     assert "asks nothing again" in caught.value.hint
     assert not (tmp_path / "accuracy_grid.csv").exists()

@@ -29,7 +29,7 @@ class Notes(Progress):
 
 
 def combined(of: Split) -> Path:
-    """The one report whose name holds no model."""
+    """The one report whose name contains no model."""
     (path,) = of.results.glob("vqa2_results_coco_*.json")
     return path
 
@@ -141,7 +141,7 @@ def test_the_command_compares_models_in_one_table_and_ends_with_3_where_one_was_
     done = command(*of.arguments(None, "--verbose", "--wait_for_server", "0", "--model", *models))
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
-    assert f"error: not asked to the end: {models[1]}: no answer from {NOBODY}" in done.stderr
+    assert f"error: not completed: {models[1]}: no answer from {NOBODY}" in done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["good", "4/4", "100.0", "100.0"] in [row[:4] for row in rows]
     assert ["bad", "0/4", "0.0", "10.0"] in [row[:4] for row in rows]

@@ -59,8 +59,8 @@ def test_several_annotations_of_one_question_are_counted_and_the_last_counts(tmp
     ("content", "message"),
     [
         ("", "is empty"),
-        ('{"annotations": []}', "holds no question"),
-        ("{}", "holds no question"),
+        ('{"annotations": []}', "contains no question"),
+        ("{}", "contains no question"),
         ('{"annotations": [{"answers": []}]}', "item 0 has no question_id"),
         ('{"annotations": [{"question_id": 1}', "a.json"),
         ('{"question_id": 1, "answers": []}\n{"question_id"', "line 2"),

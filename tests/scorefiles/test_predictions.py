@@ -87,7 +87,7 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
     ("name", "content", "message"),
     [
         ("r.json", "", "r.json is empty"),
-        ("r.json", "[]", "r.json holds no prediction"),
+        ("r.json", "[]", "r.json contains no prediction"),
         ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has not an answer"),
         ("r.json", '[{"answer": "a"}]', "item 0 has not an id"),
         ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id"),
@@ -96,7 +96,7 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
         ("r.csv", "question,reply\n1,a\n", "has the columns question, reply"),
         ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns"),
         ("r.csv", "question_id,answer\n,yes\n", "row 2 has not an id"),
-        ("r.csv", "question_id,answer\n", "holds no prediction"),
+        ("r.csv", "question_id,answer\n", "contains no prediction"),
     ],
 )
 def test_a_file_of_another_form_is_refused_by_what_is_wrong(

@@ -77,7 +77,7 @@ def test_weights_that_mean_nothing_are_refused(weights):
 
 
 def test_per_cent_are_refused():
-    with pytest.raises(UsageError, match="is no error rate"):
+    with pytest.raises(UsageError, match="is not an error rate"):
         vre({"a": {"snow": [28.7, 32.0]}})
 
 

@@ -113,7 +113,7 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
 
 
 @pytest.mark.parametrize(
-    ("forms", "way_out"), [({"lmms_eval": Prompt()}, "it has lmms_eval"), ({}, "it has one prompt alone")]
+    ("forms", "way_out"), [({"lmms_eval": Prompt()}, "it has lmms_eval"), ({}, "it has only one prompt")]
 )
 def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
     with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:

@@ -12,7 +12,7 @@ def usage_error(error: CycloptsError) -> UsageError:
     """One line, and the way out where there is one to tell."""
     if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument is not None:
         unknown = [token for token in error.unused_tokens or () if token.startswith("--")]
-        more = f", and {unknown[0]} is no option of this command" if unknown else ""
+        more = f", and {unknown[0]} is not an option of this command" if unknown else ""
         return UsageError(f"{error.argument.name} is missing{more}", hint="--help lists all options")
     text = str(error).strip()
     if isinstance(error, UnknownOptionError):

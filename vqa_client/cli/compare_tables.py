@@ -84,7 +84,7 @@ def _tests(of: Comparison) -> list[str]:
     if of.p_method != EXACT:
         lines.insert(0, f"{of.p_method}: {p_text(of.p)} ({sign_flip_in_words(of)})")
     if of.minimum_detectable is not None:
-        lines.append(f"smallest difference found 4 times in 5: {100 * of.minimum_detectable:.1f} points")
+        lines.append(f"minimum detectable difference (80 % power): {100 * of.minimum_detectable:.1f} points")
     return lines
 
 

@@ -28,7 +28,7 @@ from vqa_client.shipped import install, shipped
 
 WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"
 SHAPES_WORKERS = 16
-"""mlx-vlm on two cores does some ten questions a second, and a question's time runs while it waits there."""
+"""mlx-vlm on two cores does some ten questions per second, and a question's time runs while it waits there."""
 TABLES: dict[str, Tables] = {
     "niah": as_tables,
     "mc": as_tables,
@@ -48,7 +48,7 @@ def demo(settings: DemoSettings) -> int:
             reports += found
     except Stopped as stopped:
         _show(stopped.interrupted.reports)
-        say(f"stopped; to go on: {resume_command(sys.argv)}")
+        say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return stopped.code
     if local.missing():
         say(WITHOUT_SHAPES)
@@ -67,7 +67,7 @@ async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.
 
 
 async def _shapes_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:
-    progress.note("starting the tiny VLM on mlx-vlm's server: a real model, which knows coloured shapes alone")
+    progress.note("starting the tiny VLM on mlx-vlm's server: a real but tiny model that only knows coloured shapes")
     async with local.start(progress.note) as server:
         return await _asked(_shapes(settings, server.base_url), progress, stop)
 

@@ -96,7 +96,7 @@ def _total(planned: Sequence[tuple[DryRun, Expected]], settings: RunSettings) ->
 
 def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
     if run.context_length is None:
-        yield "  no server says how long a prompt may be: --context_length TOKENS tells what doesn't fit"
+        yield "  no server states its context window: --context_length TOKENS finds what doesn't fit"
         return
     length = f"{run.context_length:,} tokens ({run.said_by})"
     if not expected.overflows:
@@ -109,7 +109,7 @@ def _too_long(run: DryRun, expected: Expected) -> Iterator[str]:
 
 def _time(requests: int, rate: float | None) -> str:
     if rate is None:
-        return "  --rate QUESTIONS_PER_SECOND tells the time"
+        return "  --rate QUESTIONS_PER_SECOND estimates the time"
     return f"  {duration(requests / rate)} at {rate:g} questions/s"
 
 

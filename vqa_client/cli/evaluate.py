@@ -35,7 +35,7 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
         reports = attended(lambda stop: asked([settings], corrupted, progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, as_json=settings.json, tables=tables)
-        say(f"stopped; to go on: {resume_command(sys.argv)}")
+        say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return stopped.code
     except ModelsFailed as failed:
         show(failed.reports, as_json=settings.json, tables=tables)
@@ -47,7 +47,7 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
         return EXIT_OK
     if code == EXIT_SERVER:
-        say(f"error: no question at all got a reply: {_statuses(reports)}")
+        say(f"error: no question got a reply: {_statuses(reports)}")
     return code
 
 

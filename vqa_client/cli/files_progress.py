@@ -45,7 +45,7 @@ def resumable(work: Callable[[], int]) -> int:
     except _Signalled as signalled:
         from vqa_client.cli.resume_command import resume_command  # 60 ms that most runs don't need
 
-        say(f"stopped; to go on: {resume_command(sys.argv)}")
+        say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return signalled.code
     finally:
         for number, action in before.items():

@@ -53,7 +53,7 @@ def judge(settings: JudgeSettings, benchmark: str = "") -> int:
     runs = [replace(each, kind=kind_of(each)) for each in runs]
     if settings.for_people is not None or settings.labels is not None:
         if len(runs) > 1:
-            raise UsageError(f"{settings.results} holds {len(runs)} runs", hint="name the one that people judge")
+            raise UsageError(f"{settings.results} contains {len(runs)} runs", hint="name the one that people judge")
         return _by_people(runs[0])
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
@@ -218,7 +218,7 @@ def _people_text(found: Sequence[AgainstPeople]) -> str:
             _figure(each.accuracy),
         )
     console.print(table)
-    console.print("accuracy: the judge's, corrected for its errors (Rogan and Gladen); - where it hardly tells any")
+    console.print("accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown")
     if found[0].people is not None:
         console.print(f"kappa of two people: {_kappa(found[0].people)}")
     return printed(console)

@@ -41,9 +41,9 @@ def as_table(board: Leaderboard) -> str:
     """A row per benchmark and a column per model where models are few, the notes below."""
     console = new_console()
     console.print(
-        "headline in %, 95 % interval, n; a failed question counts as wrong; ranks share a place unless tests"
+        "headline in %, 95 % interval, n; questions without a reply count as wrong; ranks share a place unless tests"
     )
-    console.print("over the same questions tell two models apart (Holm-adjusted p below 0.05)")
+    console.print("over the same questions separate two models (Holm-adjusted p below 0.05)")
     table = new_table("benchmark", *(safe(model) for model in board.models))
     for column in board.columns:
         cells = [column.cells.get(model) for model in board.models]

@@ -45,7 +45,7 @@ def _lines(found: Explained) -> Iterator[str]:
         yield from _choice(found, found.choice)
     if record.first_token:
         yield from _weighed(record.first_token, record.probabilities or {})
-    yield f"kept in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
+    yield f"in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
     yield from (f"    {line}" for line in found.why)
     yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{_parts(record.parts)}"
     yield f"right answer: {_list(record.references)}"
@@ -71,7 +71,7 @@ def _choice(found: Explained, view: ChoiceView) -> Iterator[str]:
     yield "rules, in the order of reading; the first that finds something decides:"
     yield from (f"    {_rule(rule)}" for rule in view.rules)
     if view.mentioned:
-        yield f"labels that stand in the reply undeclared: {', '.join(view.mentioned)}"
+        yield f"labels in the reply that nothing declares: {', '.join(view.mentioned)}"
     yield "parsers: " + ", ".join(
         f"{name} {letter or '-'}{_by(rule, ())}" for name, (letter, rule) in view.parsers.items()
     )

@@ -44,7 +44,7 @@ def _perturb(settings: PerturbSettings) -> int:
 def _would_make(wanted: Variants, settings: PerturbSettings) -> Iterator[str]:
     for each in wanted.drawn:
         expected = _laid_out(wanted, each, settings)
-        told = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn anew"
+        told = f"{count(expected.pages, 'page')} of {count(expected.documents, 'document')} to be drawn again"
         yield _expected(settings.output / each.folder, told, expected)
     damaged = (*wanted.damaged, *wanted.enlarged)
     for each, form in zip(damaged, estimate_forms(wanted.clean, damaged, seed=settings.seed), strict=True):

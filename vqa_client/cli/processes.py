@@ -73,7 +73,7 @@ async def _asked(
             break
         name = signal.Signals(-code).name
         shown.note(f"shard {shard}: {name} killed its process{'; it is started again' if start < STARTS else ''}")
-        said = f"error: killed by {name}, {STARTS} times\nhint: the same command resumes"
+        said = f"error: killed by {name}, {STARTS} times\nhint: run the same command again to resume"
     shown.left(shard)
     if stop.is_set():
         return None

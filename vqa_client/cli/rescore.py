@@ -74,12 +74,12 @@ def _remarks(found: Rescored) -> Iterator[str]:
         yield f"{count(found.failed, 'question')} without a reply: nothing to read again"
     if found.not_in_data:
         missing = count(len(found.not_in_data), "question")
-        yield f"{missing} not in the data file any more, kept as they are, such as {found.not_in_data[0]}"
+        yield f"{missing} no longer in the data file, left as they are, such as {found.not_in_data[0]}"
     if found.scoring_old != found.scoring_new:
         yield f"scored by {found.scoring_new}, before by {found.scoring_old}"
     if found.data_changed:
         yield "the data file is another one than when the run was made or last scored"
     if found.written:
-        yield "written into the log; the run's own command makes its report anew, without asking what is answered"
+        yield "written into the log; the run's own command makes its report again and repeats no answered question"
     elif found.changes:
         yield "nothing is written: --write puts the new readings into the log"

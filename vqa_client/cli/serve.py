@@ -112,4 +112,4 @@ async def _stay(launch: Launch, start_timeout_s: float, started: Callable[[Serve
         emit(f"{server.base_url}\n")
         while (how := server.ended()) is None:
             await asyncio.sleep(LOOK_S)
-    raise ServerUnusable(f"{launch.name} {how}", hint="see what it printed last; a run goes on where it was stopped")
+    raise ServerUnusable(f"{launch.name} {how}", hint="see what it printed last; an interrupted run resumes")

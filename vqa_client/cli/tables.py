@@ -71,7 +71,7 @@ def as_tables(reports: Sequence[Report]) -> str:
     first = reports[0]
     console.print(f"{first.task} · {safe(first.model)}", style="bold")
     measure = in_per_cent(first.description.measure)
-    console.print(f"{measure}; a failed question counts as wrong{_methods(reports)}")
+    console.print(f"{measure}; questions without a reply count as wrong{_methods(reports)}")
     console.print(_overview(reports))
     for report in reports:
         if isinstance(report.summary, DeclaredSummary) and report.summary.totals:
@@ -207,7 +207,7 @@ def remarks(report: Report) -> list[str]:
     said += filter(None, [gap_words(summary.parts, report.description.headline)])
     if (mass := summary.parts.get("mass")) and (mean := mass.answered.value) is not None and mean < MASS_LOW:
         share = f"only {percent(mean)} % of the first token's probability falls on letters"
-        said.append(f"{share}; the prompt should ask for the letter alone")
+        said.append(f"{share}; the prompt should ask for only the letter")
     if report.cut_documents:
         said.append(f"{count(report.cut_documents, 'document')} shown in part (--max_pages)")
     if report.limit is not None:
@@ -215,7 +215,7 @@ def remarks(report: Report) -> list[str]:
     if report.sample is not None:
         said.append(_drawn(report.sample))
     if report.incomplete:
-        said.append(f"{count(report.expected - summary.overall.total, 'question')} not asked yet")
+        said.append(f"{count(report.expected - summary.overall.total, 'question')} not yet asked")
     return [f"{safe(report.variant or report.task)}: {remark}" for remark in said]
 
 
@@ -231,7 +231,7 @@ def _example(report: Report, status: Status, number: int) -> str:
         return ""
     words = safe(" ".join(failure.message.split()))
     shown = words if len(words) <= EXAMPLE_CHARACTERS else words[:EXAMPLE_CHARACTERS] + " ..."
-    return f"{': ' if number == 1 else ', the first one: '}{shown}" + (f" ({failure.hint})" if failure.hint else "")
+    return f"{': ' if number == 1 else ', e.g. '}{shown}" + (f" ({failure.hint})" if failure.hint else "")
 
 
 @cache

@@ -70,13 +70,13 @@ def of_blind(report: Report) -> Iterator[Any]:
         for value, of in values.items() if len(values) > 1 else ():
             table.add_row(f"{field.replace('_', ' ')} {safe(value)}", *_pairing(of))
     yield table
-    yield f"right without images, of those right with them: {percent(found.kept.value)} % of {found.kept.n:,}"
+    yield f"of the questions right with images, also right without: {percent(found.kept.value)} % of {found.kept.n:,}"
     if found.same:
-        yield f"answered alike both ways: {percent(found.same.value)} % of {found.same.n:,}"
+        yield f"same answer with and without images: {percent(found.same.value)} % of {found.same.n:,}"
     if found.chance is not None:
         yield f"guessing among the choices is right in {percent(found.chance)} %"
     if found.unfinished:
-        yield f"{count(found.unfinished, 'question')} asked one way only yet, left out above"
+        yield f"{count(found.unfinished, 'question')} only asked one way so far, not shown above"
 
 
 def _pairing(of: Pairing) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def as_vqa2_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
     summaries = [_summary(report) for report in ranked]
     console.print(f"vqa2 · {summaries[0].overall.total:,} questions", style="bold")
     console.print(f"accuracy and {FRAMEWORK} in %: the published framework's scores, against the most frequent answer")
-    console.print("a failed question counts as wrong")
+    console.print("questions without a reply count as wrong")
     console.print(_published(summaries))
     console.print("in % of the questions of a kind, by the published accuracy")
     for table in _by_kind(summaries):

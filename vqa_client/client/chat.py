@@ -137,7 +137,7 @@ class ChatClient:
         if dialect == self.template.dialect:
             return True
         self.template = RequestTemplate(self.model, dialect, self._encode)
-        self.note(f"the server wants another form of request: {'; '.join(dialect.described())} (recorded)")
+        self.note(f"the server needs a different request format: {'; '.join(dialect.described())} (recorded)")
         return True
 
     def switch_thinking(self, kind: str) -> None:
@@ -198,7 +198,7 @@ class _Asking:
         routes, before = self._chat.routes, self._tried
         self._tried, step = next_step(before, outcome, self._took_s, self._chat.limits, self._chat.chance)
         if isinstance(step, Stop):
-            hint = "the same command goes on after that time"
+            hint = "run the same command again after that time"
             raise ServerUnusable(f"{routes.name(route)} {step.message}", hint=hint)
         if isinstance(step, Move):
             if step.drain:

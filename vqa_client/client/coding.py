@@ -70,7 +70,7 @@ def _unpacked(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
     if len(names) > 1:
         raise httpx2.RemoteProtocolError(f"the reply is packed {len(names)} times over: {', '.join(names)[:40]!r}")
     if names[0] not in _WINDOW_BITS:
-        raise httpx2.RemoteProtocolError(f"the reply comes in a coding that nobody asked for: {names[0][:40]!r}")
+        raise httpx2.RemoteProtocolError(f"the reply comes in a coding that was not requested: {names[0][:40]!r}")
     window_bits = _WINDOW_BITS[names[0]]
     try:
         try:

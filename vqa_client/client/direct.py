@@ -130,7 +130,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                     continue
                 since_yield += len(pending) + len(piece)
                 connection.write(pending, piece)
-                pending, piece = bytearray(), b""  # whoever waits for the socket holds no more than it does
+                pending, piece = bytearray(), b""  # whoever waits for the socket contains no more than it does
                 if connection.full:
                     await place.lend_while(connection.drained())
                     since_yield = 0

@@ -154,7 +154,7 @@ def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = 
     }
     if key := (api_key or "").strip():  # files and mounted secrets end with a line feed
         if not key.isascii() or not key.isprintable():
-            raise UsageError("the API key holds a character that no header can", hint="look at where it comes from")
+            raise UsageError("the API key contains a character that no header can", hint="look at where it comes from")
         headers["Authorization"] = f"Bearer {key}"
     elif base.userinfo:
         headers["Authorization"] = "Basic " + base64.b64encode(base.userinfo).decode()

@@ -61,7 +61,7 @@ _NO_MODEL = Verdict(
 _NO_FILES = Verdict(
     "rejected", hint="the server may read no files (vLLM: --allowed-local-media-path): drop --file_urls"
 )
-_NO_FORMAT = Verdict("rejected", hint="the server can't hold a reply to that format: leave response_format out")
+_NO_FORMAT = Verdict("rejected", hint="the server can't constrain a reply to that format: leave response_format out")
 _OF_A_PROMPT = r"^(?!.*\b(account|organi[sz]ation|subscription|project)\b).*"
 """Begins a line on what was asked; a line on an account that was blocked is about no question."""
 

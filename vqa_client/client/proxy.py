@@ -29,7 +29,7 @@ def proxy_for(url: httpx2.URL) -> str | None:
         )
     if proxy and not _usable(proxy):
         raise UsageError(
-            f"{scheme.upper()}_PROXY is no proxy's address: {without_secrets(proxy)}",
+            f"{scheme.upper()}_PROXY is not a proxy's address: {without_secrets(proxy)}",
             hint="such as http://proxy.example:3128; or add the server's host to NO_PROXY",
         )
     return proxy or None

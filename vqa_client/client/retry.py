@@ -129,7 +129,7 @@ class Again(Struct, frozen=True, kw_only=True):
 
 
 class Move(Struct, frozen=True):
-    """Ask another server; `drain` says why this one gets no more questions, "" where it is given up already."""
+    """Ask another server; `drain` says why this one is out, "" where it is given up already."""
 
     drain: str = ""
 

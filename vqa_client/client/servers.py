@@ -124,7 +124,7 @@ async def _back_again(endpoint: Endpoint, before: Served, model: str, patience_s
     if model in before.models and now.models and model not in now.models:
         raise ServerUnusable(
             f"{without_secrets(endpoint.base)} is back without {model}: it lists {', '.join(now.models[:5])}",
-            hint="serve that model there again; the same command goes on, and what is answered is kept",
+            hint="serve that model there again, then run the same command again; answered questions are not repeated",
         )
     if time.monotonic() - started_s > 1:
         note(f"the server is back after {time.monotonic() - started_s:.0f} s")

@@ -24,11 +24,11 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
-        raise UsageError(f"{option} {shown!r} is no address: {without_secrets(str(error))}") from None
+        raise UsageError(f"{option} {shown!r} is not an address: {without_secrets(str(error))}") from None
     if not can_exist(url):
         raise UsageError(f"{option} {shown!r} has no such host or port")
     if url.scheme not in ("http", "https") or not url.host:
-        raise UsageError(f"{option} {shown!r} is no http or https address", hint="such as http://localhost:8000/v1")
+        raise UsageError(f"{option} {shown!r} is not an http or https address", hint="such as http://localhost:8000/v1")
     path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
         paths = ["/v1", ""]

@@ -133,7 +133,7 @@ def _comparison(a: Side, b: Side, matched: Matched) -> Comparison:
         said.append("warning: the clean images are not in both runs")
     if len(held) < FEW_CLUSTERS:
         least = f"their smallest possible p is {2.0 ** (1 - len(held)):.3g}"
-        said.append(f"warning: so few independent {unit}s ({len(held)}) tell little; {least}")
+        said.append(f"warning: only few independent {unit}s ({len(held)}), so p is only indicative: {least}")
     return Comparison(
         a=a.label,
         b=b.label,

@@ -9,10 +9,7 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.reports.names import count, flat
 
 EXAMPLES = 3
-_SAME_DATA = (
-    "compare runs over one data file; a run's own command with the other file scores its kept replies again without "
-    "asking"
-)
+_SAME_DATA = "compare runs over one data file; a run's own command with the other file re-scores its saved replies"
 _NOT_TOLD = frozenset({"task", "variant", "model.model_name"})
 
 
@@ -144,7 +141,7 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
         if only:
             said.append(f"only in {side.label}, and not compared: {count(len(only), 'question')}: {_named(only)}")
     if matched.by_id:
-        said.append(f"matched by question id alone: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
+        said.append(f"matched only by question id: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
         said.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
     if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):

@@ -108,7 +108,7 @@ def _accuracies(of: Comparison) -> Markup:
     ]
     method = of.accuracy_a.interval.method if of.accuracy_a.interval else ""
     head = ("run", "questions", "accuracy %", "95 % interval", "full marks", "answered", "of these %", *beside)
-    return _table(head, rows, f"Accuracy; a failed question counts as wrong; intervals: {method}")
+    return _table(head, rows, f"Accuracy; questions without a reply count as wrong; intervals: {method}")
 
 
 def _bounds(interval: Interval | None) -> str:

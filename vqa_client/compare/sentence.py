@@ -15,10 +15,8 @@ def sentence(of: Comparison) -> str:
     if of.shown:
         return f"{of.b} is {'better' if between.value > 0 else 'worse'} than {of.a}: {over} {scores}, {gap}."
     least = of.minimum_detectable
-    missed = (
-        f" A true difference of under {100 * least:.1f} points is missed more than one time in five." if least else ""
-    )
-    return f"No difference between {of.b} and {of.a} is shown: {over} {scores}, {gap}.{missed}"
+    missed = f" This run can reliably detect only differences above {100 * least:.1f} points." if least else ""
+    return f"No significant difference between {of.b} and {of.a}: {over} {scores}, {gap}.{missed}"
 
 
 def of_variant(of: Comparison) -> str:

@@ -95,7 +95,7 @@ def read_side(path: Path) -> Side:
 def _check_tasks(path: Path, runs: Sequence[LoggedRun]) -> None:
     tasks = sorted({run.task for run in runs if run.task})
     if len(tasks) > 1:
-        raise DataError(f"{path} holds runs of {', '.join(tasks)}", hint=f"name one of them: {_places(runs)}")
+        raise DataError(f"{path} contains runs of {', '.join(tasks)}", hint=f"name one of them: {_places(runs)}")
 
 
 def _side(path: Path, runs: Sequence[LoggedRun]) -> Side:
@@ -139,7 +139,7 @@ def _add(run: LoggedRun, side: Side) -> list[str]:
             continue
         if key in side.kept:
             raise DataError(
-                f"{side.path} holds several runs of the same questions, such as {record.question_id}",
+                f"{side.path} contains several runs of the same questions, such as {record.question_id}",
                 hint=f"name one of them: {_places(side.runs)}",
             )
         side.kept[key] = Kept(

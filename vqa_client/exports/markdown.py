@@ -74,7 +74,7 @@ def _scope(run: LoggedRun, found: Overview) -> Iterator[str]:
     """Which questions the tables are of, where that isn't all that were to be asked."""
     asked, expected = found.whole.overall.total, run.facts.expected
     if found.variants:
-        yield f"Figures are of {escaped(run.of_words)}; all {len(found.variants):,} variants stand in a table below."
+        yield f"Figures are of {escaped(run.of_words)}; all {len(found.variants):,} variants are in a table below."
         yield ""
     if expected and asked < expected:
         yield f"Not finished: {expected - asked:,} of {expected:,} questions have no record yet."

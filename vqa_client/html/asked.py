@@ -215,7 +215,7 @@ def _blind(questions: Iterable[list[Record]], *, comparable: bool) -> dict[str, 
             (seen.score, blind.score), (seen.answer, blind.answer), cluster=seen.cluster, groups=seen.groups, choices=0
         )
     figures = scores.figures()
-    names = {"right without images, of those right with them": figures.kept}
+    names = {"of the questions right with images, also right without": figures.kept}
     if figures.same:
         names["the same answer both ways"] = figures.same
     groups = [
@@ -234,7 +234,7 @@ def _blind(questions: Iterable[list[Record]], *, comparable: bool) -> dict[str, 
         "before": "without images",
         "after": "with images",
         "gaps": (_pairing("all", figures.overall, {}), *groups[:MOST_ROWS]),
-        "notes": _unfinished(figures.unfinished, "asked only one way yet"),
+        "notes": _unfinished(figures.unfinished, "only asked one way so far"),
     }
 
 

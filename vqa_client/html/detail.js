@@ -138,7 +138,7 @@ function failure(row) {
   const found = section("Why there is no reply", foreign(message, "", "reply"));
   if (code) found.push(element("p", { className: "aside" }, `HTTP ${code}`));
   if (hint) found.push(element("p", { className: "aside" }, shown(hint)));
-  if (body) found.push(element("details", {}, element("summary", {}, "The server's words"), foreign(body, "")));
+  if (body) found.push(element("details", {}, element("summary", {}, "Raw server response"), foreign(body, "")));
   return found;
 }
 

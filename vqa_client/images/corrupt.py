@@ -119,5 +119,5 @@ def _named(error: BaseException, job: Job) -> BaseException:
     variant = f"{job.corruption.name}/{job.corruption.level}"
     return VqaClientError(
         f"a process {error.ending} while it made {variant} of {job.path}",
-        hint="the same command goes on where this one ended; SIGKILL mostly means that memory ran out",
+        hint="run the same command again to resume; SIGKILL mostly means that memory ran out",
     )

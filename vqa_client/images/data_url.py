@@ -83,6 +83,6 @@ def _changed(image: Image) -> QuestionFailed:
     return QuestionFailed(
         "bad_image",
         f"{image.path or image.name}: changed while it was being sent; it had {image.size_bytes} bytes",
-        hint="ask again once nothing writes to the image folder any more",
+        hint="run again once nothing writes to the image folder",
         transient=True,
     )

@@ -136,7 +136,7 @@ def _what_else(data: bytes) -> tuple[str, str]:
     if not data:
         return "is empty (0 bytes)", "fetch or render it again"
     if not data.strip(b"\0"):
-        return f"holds nothing but {len(data)} zero bytes", "fetch or render it again"
+        return f"contains nothing but {len(data)} zero bytes", "fetch or render it again"
     if _is_text(head):
         return "is a text file, not an image", ""
     return "is in no known image format", ""

@@ -52,7 +52,7 @@ def page_folders(root: Path) -> list[PageFolder]:
     if not found:
         raise DataError(
             f"{root}: no image in it, in its `images` folder or in its folders",
-            hint="give the folder that holds images/ID_page_001.png, or a folder of such folders",
+            hint="give the folder with images/ID_page_001.png, or a folder of such folders",
         )
     return list(found.values())
 
@@ -211,7 +211,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
     except OSError as error:
-        raise DataError(f"{folder}: {error.strerror}", hint="give the folder that holds the page images") from None
+        raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -7,7 +7,7 @@ from vqa_client.images.recent import Recent
 LIMIT_BYTES = 16 << 20
 """Two documents of 20 pages. Neighbours ask about the same one, so each page is sent soon after it was looked at."""
 LARGEST_BYTES = 1 << 20
-"""An upload holds on to what it sends: 128 slow uploads of larger files would hold gigabytes."""
+"""An upload holds on to what it sends: 128 slow uploads of larger files would contain gigabytes."""
 
 
 class HeldFiles(threading.local):

@@ -53,7 +53,7 @@ _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
     (NotADirectoryError, "there is no such file", _MISSING_HINT),
     (IsADirectoryError, "is a directory, not an image", _MISSING_HINT),
     (PermissionError, "can't be read: permission denied", "give this user the right to read it"),
-    (ValueError, "is no valid path", _MISSING_HINT),
+    (ValueError, "is not a valid path", _MISSING_HINT),
 )
 _DATA_HINT = "mend the image in the data file"
 _AGAIN_HINT = "the same command asks this question again"
@@ -69,7 +69,7 @@ def file_key(name: str) -> FileKey | Refused:
     if stat.S_ISDIR(found.st_mode):
         return _unreadable(name, IsADirectoryError())
     if not stat.S_ISREG(found.st_mode):
-        return Refused(message=f"{name}: is no regular file", hint=_MISSING_HINT)
+        return Refused(message=f"{name}: is not a regular file", hint=_MISSING_HINT)
     if found.st_size > MAX_FILE_BYTES and not place:
         told = f"{name}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
         return Refused(message=told, stamp=stamp(state_of(found)))

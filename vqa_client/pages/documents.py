@@ -63,7 +63,7 @@ def read_documents(path: Path) -> Source:
     except OSError as error:
         raise DataError(f"can't read {path}: {error.strerror}") from None
     if not names:
-        raise DataError(f"{path} holds no {_SUFFIX} file", hint="give a data file, or a folder of text files")
+        raise DataError(f"{path} contains no {_SUFFIX} file", hint="give a data file, or a folder of text files")
     return Walk(partial(_of_files, tuple(path / name for name in names)))
 
 

@@ -29,7 +29,7 @@ class PageFiles(Struct, frozen=True, kw_only=True):
         path = inner if inner.is_dir() and image_names(inner) else folder
         names = image_names(path)
         if not names:
-            hint = "give the folder that holds images/ID_page_001.png, or those files themselves"
+            hint = "give the folder with images/ID_page_001.png, or those files themselves"
             raise DataError(f"{folder}: no image in it or in its `{IMAGES}` folder", hint=hint)
         return cls(path=path, names=names, metadata=read_metadata(_around(path)))
 
@@ -58,7 +58,7 @@ def image_names(folder: Path) -> tuple[str, ...]:
                 e.name for e in entries if e.name.lower().endswith(IMAGE_SUFFIXES) and not e.name.startswith((".", "~"))
             ]
     except OSError as error:
-        raise DataError(f"{folder}: {error.strerror}", hint="give the folder that holds the page images") from None
+        raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
     return tuple(sorted(found, key=natural_key))
 
 

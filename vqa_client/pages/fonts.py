@@ -141,7 +141,7 @@ def _user_face(font: str) -> Face:
     except OSError as error:
         raise UsageError(f"can't read the font {font}: {error.strerror}") from None
     if not face.has("e"):
-        raise UsageError(f"{font} is no font with Latin letters", hint="give a .ttf or .otf file")
+        raise UsageError(f"{font} is not a font with Latin letters", hint="give a .ttf or .otf file")
     return face
 
 

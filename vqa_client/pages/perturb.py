@@ -33,13 +33,13 @@ class Perturbed(Struct, frozen=True, kw_only=True):
 def lacking(source: PageFiles, folder: Path) -> int:
     """How many pages a perturbed folder lacks; whether those it has are up to date shows when they are read.
 
-    Raises UsageError where it holds pages that the clean folder hasn't: a model would be shown them too.
+    Raises UsageError where it contains pages that the clean folder hasn't: a model would be shown them too.
     """
     images = folder / IMAGES
     there = set(image_names(images)) if images.is_dir() else set()
     wanted = {page_name(name) for name in source.names}
     if others := there - wanted:
-        told = f"{images} holds {len(others):,} images that {source.name} hasn't, {min(others)} for one"
+        told = f"{images} contains {len(others):,} images that {source.name} hasn't, {min(others)} for one"
         raise UsageError(told, hint="move them away, or choose another --output")
     return len(wanted - there)
 

@@ -1,4 +1,4 @@
-"""Perturbations that draw the text anew, in the style of the clean pages but for one thing."""
+"""Perturbations that draw the text again, in the style of the clean pages but for one thing."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -67,6 +67,6 @@ def _same(source: PageFiles, documents: Shown) -> Iterator[Document]:
     for document in documents:
         digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
         if noted.get(document.id, digest) != digest:
-            hint = "give the data file that the clean pages were rendered from, or render them anew"
+            hint = "give the data file that the clean pages were rendered from, or render them again"
             raise DataError(f"{documents.place}: the pages of {document.id!r} show another text", hint=hint)
         yield document

@@ -35,8 +35,8 @@ class Drift(Struct, frozen=True, kw_only=True):
         """It, and the way out, for people."""
         return (
             f"The server grew slower: replies to questions of the same size took {self.early_s:.2f} s in the second "
-            f"quarter of the run and {self.late_s:.2f} s in the last. If it leaks memory, a restart helps: the same "
-            "command goes on where it was stopped."
+            f"quarter of the run and {self.late_s:.2f} s in the last. If it leaks memory, restart it and "
+            "run the same command again."
         )
 
 

@@ -63,7 +63,7 @@ def _server(server: Server) -> Iterator[str]:
         if rate is not None:
             yield f"{name} up to {100 * rate:.0f} % full" if name == "KV cache" else f"{name} {100 * rate:.0f} % hits"
     if server.generation_tokens_s is not None:
-        yield f"{server.generation_tokens_s:,.0f} tokens a second generated"
+        yield f"{server.generation_tokens_s:,.0f} tokens generated per second"
     if server.preemptions:
         yield f"{server.preemptions:,} requests preempted"
 

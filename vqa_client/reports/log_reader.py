@@ -41,7 +41,7 @@ def find_logs(place: Path) -> list[Path]:
         found = sorted(logs, key=lambda path: natural_key(str(path)))
         whole = [path for path in found if not SHARD.search(path.name)]
         if found and not whole:
-            raise DataError(f"{place} has shards of runs alone", hint=f"vqa-client merge {place}")
+            raise DataError(f"{place} contains only shards of runs", hint=f"vqa-client merge {place}")
         found = whole
     else:
         found = [path for path in _candidates(place) if path.is_file()][:1]
@@ -119,7 +119,7 @@ class LogReader:
             try:
                 return record_of(first_in(line))
             except UNDECODABLE:
-                raise DataError(f"{self.path} was written anew while it was read", hint="try again") from None
+                raise DataError(f"{self.path} was rewritten while it was read", hint="try again") from None
 
     def _note_bad(self, line: int, rest: bytes) -> None:
         if rest.endswith(b"\n"):

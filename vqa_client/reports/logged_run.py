@@ -159,4 +159,4 @@ def _facts(log: Path) -> RunFacts:
     except FileNotFoundError:
         return RunFacts()
     except (OSError, *UNDECODABLE) as error:
-        raise DataError(f"{path} is no run file: {error}", hint="move it away: a log can be read alone") from None
+        raise DataError(f"{path} is not a run file: {error}", hint="move it away: a log can be read alone") from None

@@ -15,13 +15,13 @@ def totals(run: LoggedRun, found: Overview) -> list[tuple[str, str]]:
     rows = [
         ("time", _duration(wall_s) if wall_s else ""),
         ("starts", f"{len(sessions):,}" if len(sessions) > 1 else ""),
-        ("questions a second", f"{asked / wall_s:.2f}" if wall_s else ""),
+        ("questions per second", f"{asked / wall_s:.2f}" if wall_s else ""),
         ("latency, median", f"{median:.2f} s" if median else ""),
         ("latency, 95 %", f"{p95:.2f} s" if p95 else ""),
         ("latency, longest", f"{found.latencies_s[-1]:.2f} s" if found.latencies_s else ""),
         ("prompt tokens", f"{prompt.total:,}" if prompt.n else ""),
         ("reply tokens", f"{reply.total:,}" if reply.n else ""),
-        ("reply tokens a second", f"{reply.total / wall_s:,.1f}" if wall_s and reply.n else ""),
+        ("reply tokens per second", f"{reply.total / wall_s:,.1f}" if wall_s and reply.n else ""),
         ("requests", f"{found.attempts:,}"),
         ("sent", _size(found.sent_bytes) if found.sent_bytes else ""),
     ]

@@ -99,7 +99,7 @@ def _records(plan: Plan, predictions: dict[str, Prediction], *, blank: bool) -> 
 def _reply(prediction: Prediction) -> Completion | QuestionFailed:
     """What was replied: all that a record keeps, else the answer, which may be a blank."""
     if prediction.status in FAILED:
-        return QuestionFailed(prediction.status, "the predictions say that there was no reply")
+        return QuestionFailed(prediction.status, "the predictions have no reply")
     text = prediction.text or ""
     stands = prediction.text is not None and not text.strip()
     return prediction.reply or Completion(text=text, finish_reason=GIVEN if stands else "stop")

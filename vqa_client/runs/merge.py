@@ -79,7 +79,7 @@ def _merge_command(runs: Sequence[RunPaths], *, partial: bool, tidy: bool, note:
     for paths in runs:
         plan = next((each for each in plans if each.paths.log.name == paths.log.name), None)
         if plan is None:
-            raise UsageError(f"{paths.log.name} is no run of {settings.benchmark}", hint="was it renamed?")
+            raise UsageError(f"{paths.log.name} is not a run of {settings.benchmark}", hint="was it renamed?")
         here = RunPaths(paths.log.with_name(plan.paths.report.name), paths.run, paths.log)
         reports.append(merge(replace(plan, paths=here), settings, partial=partial, tidy=tidy, note=note))
     if corrupted is None and len(reports) == len(plans):
@@ -154,7 +154,7 @@ def _parts(paths: RunPaths) -> list[_Part]:
         if file is None and not each.log.stat().st_size:
             continue  # ended before its first answer
         if file is None:
-            raise UsageError(f"{each.run} is missing, which says of which run the shard is", hint="put it back")
+            raise UsageError(f"{each.run} is missing, which identifies the shard's run", hint="put it back")
         found.append(_Part(shard=shard, paths=each, file=file))
     return found
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports.names import safe_name
+from vqa_client.reports.names import count, safe_name
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
@@ -24,7 +24,7 @@ from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.report import writer
 
-NOTHING_LEFT = "look at the reasons above: the ids, the blacklist, the image folder"
+NOTHING_LEFT = "see the reasons above: the ids, the blacklist, the image folder"
 
 VARIED = {
     "--repeat": "varied.repeated",
@@ -87,7 +87,7 @@ def make_plans(
         note(line)
     for plan in plans:
         if not plan.loaded.count and plan.limit != 0 and settings.part is None:
-            raise DataError(f"{plan.title}: no question is left to ask of {plan.data_path}", hint=NOTHING_LEFT)
+            raise DataError(f"{plan.title}: there are no questions to ask in {plan.data_path}", hint=NOTHING_LEFT)
     return plans
 
 
@@ -177,7 +177,7 @@ def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
 def _tell(plan: Plan, note: Note) -> None:
     for reason, ids in plan.loaded.left_out.items():
         shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        note(f"{plan.title}: {len(ids)} left out ({reason.replace('_', ' ')}): {shown}")
+        note(f"{plan.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}")
     if plan.missing_pages:
         document, numbers = next(iter(plan.missing_pages.items()))
         note(f"{plan.title}: documents with gaps: {len(plan.missing_pages)}; {document} lacks page {numbers[0]}")

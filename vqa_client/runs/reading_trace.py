@@ -30,7 +30,7 @@ STATUS_REASONS: Final[dict[Status, str]] = {
     "bad_image": "an image could not be sent; the question was not asked",
     "too_long": "the question did not fit into the model's context",
     "too_many_images": "the server takes fewer images than the question has",
-    "bad_response": "the server's response was no reply",
+    "bad_response": "the server's response was not a reply",
     "rate_limited": "the server took no more requests",
     "timeout": "no reply came in time",
     "connection": "the server could not be reached, or the connection broke",
@@ -38,16 +38,16 @@ STATUS_REASONS: Final[dict[Status, str]] = {
     "rejected": "the server refused the request",
 }
 RULE_REASONS: Final = {
-    "whole_reply": "all that was said is the answer, without what it is wrapped in",
+    "whole_reply": "the whole reply is the answer, without its wrapping",
     "wrapper": "the answer is taken out of what it is wrapped in, and the explanation from beside it",
-    "cut": "the reply was cut, and what stands before the cut holds no right answer",
+    "cut": "the reply was cut, and what precedes the cut contains no right answer",
     "no_text": "the reply has no text",
     "content_filter": "the server's filter stopped the reply",
     "refusal": "the reply opens with a refusal",
     "constrained": "only a reply that is a label and nothing else counts (--choice_mode structured)",
     "first token": "the label that is most probable as the first token (--choice_mode logprob)",
     "reasoning first": "the first token begins the model's thoughts, so that it says nothing of its answer",
-    "no logprobs": "the server told no logprobs with this reply",
+    "no logprobs": "the server reported no logprobs with this reply",
 }
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
@@ -88,7 +88,7 @@ def explain_reading(place: Path, question_id: str, variant: str | None) -> Expla
         run, unknown = None, f"{error}; the right answer and the choices are those that the log shows"
     question = _question(run, record) if run else None
     if run and question is None:
-        unknown = "the data file has no such question any more"
+        unknown = "the data file no longer has this question"
     parts = record.parts.keys()
     task = logged.task or ("mc" if parts >= _MC_PARTS or parts & _CHOICE_PARTS else "")
     return _explained(logged.log, task, record, run, question, unknown)
@@ -158,7 +158,7 @@ def _explained(
 
 
 def _choices_in(prompt: str) -> dict[str, str]:
-    """The choices as the model saw them, one a line; letters alone where the prompt has another form."""
+    """The choices as the model saw them, one per line; letters alone where the prompt has another form."""
     found = {line["label"]: line["text"].strip() for line in _CHOICE.finditer(prompt)}
     return found if list(found) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
 

@@ -117,7 +117,7 @@ def carry_over(paths: RunPaths, before: RunFile | None, now: RunFile) -> RunFile
     if before is None:
         if paths.log.exists() and paths.log.stat().st_size:
             raise IdentityError(
-                f"{paths.log} has records, and {paths.run.name} that says of which run is missing", hint=ASIDE
+                f"{paths.log} has records, and {paths.run.name} which identifies their run, is missing", hint=ASIDE
             )
         if paths.report.exists():
             raise UsageError(f"{paths.report} was not written by this program", hint=ASIDE)

@@ -41,13 +41,13 @@ class RunFile(msgspec.Struct, kw_only=True):
         """The file's content, or None when there is none; raises UsageError when it is no run file."""
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for without end
-                raise OSError("it is no file")
+                raise OSError("it is not a file")
             return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), cls)
         except FileNotFoundError:
             return None
         except (OSError, *UNDECODABLE) as error:
             raise UsageError(
-                f"{path} is no run file: {error}", hint="--fresh moves it and its records aside and starts over"
+                f"{path} is not a run file: {error}", hint="--fresh moves it and its records aside and starts over"
             ) from None
 
     def model(self) -> ModelSettings:
@@ -96,8 +96,8 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
         told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
         hint = "give another --output, or --fresh to move the old records aside"
         if all(key.startswith(SERVER) for key in changed):
-            hint += "; --no_check goes on with the server as it is"
-        raise IdentityError(f"the records beside {path} are of another run:\n" + "\n".join(told), hint=hint)
+            hint += "; --no_check continues with the server as it is"
+        raise IdentityError(f"the records next to {path} belong to a different run:\n" + "\n".join(told), hint=hint)
 
 
 def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -75,7 +75,7 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
         elif before is not None and _judged_otherwise(before, file):
             score_again(log, plan.loaded.questions, plan.task)
-            stage.progress.note("the scoring or the data file has changed: kept replies are scored again")
+            stage.progress.note("the scoring or the data file has changed: saved replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
         stage.progress.measuring(plan.task.description.measure)
         figures = SessionFigures()
@@ -112,7 +112,7 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
     except ServerUnusable as error:
         if before is None or not any_answer(paths.log):
             raise
-        stage.progress.note(f"{error}; going on with the kept answers of {before.model().model_name}")
+        stage.progress.note(f"{error}; using the saved answers of {before.model().model_name}")
         return before.model()
 
 
@@ -179,13 +179,13 @@ async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFil
 
 def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: int) -> str:
     """One line on what an earlier start left."""
-    parts = [f"{plan.title}: {log.answered} answered before"]
+    parts = [f"{plan.title}: resuming: {log.answered} done"]
     if stale:
         parts.append(f"{stale} whose question or images have changed since")
     if log.failed_for_good:
-        way_out = "" if stage.settings.asked_again >= FAILED else " (--retry failed asks them)"
-        parts.append(f"{log.failed_for_good} failed for good{way_out}")
-    return ", ".join([*parts, f"{waiting} to ask (--fresh asks all)"])
+        way_out = "" if stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
+        parts.append(f"{log.failed_for_good} failed permanently{way_out}")
+    return ", ".join([*parts, f"{waiting} left to ask (--fresh starts over)"])
 
 
 async def _go_on(
@@ -310,7 +310,7 @@ def _given_up(record: Record, limit: int) -> GivenUp:
     way_out = record.error.hint if record.error and record.error.hint else "mend the server"
     return GivenUp(
         f"{limit} questions in a row failed, the last one as {record.status}: {message}",
-        hint=f"{way_out}; then the same command goes on (--breaker_after sets this limit)",
+        hint=f"{way_out}; then run the same command again (--breaker_after sets this limit)",
     )
 
 
@@ -336,7 +336,7 @@ def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
         for path in (report.path, plan.paths.run, plan.paths.log):
             path.unlink(missing_ok=True)
     elif report.incomplete:
-        note(f"{plan.title}: {len(log)} of {plan.loaded.count} are kept in {plan.paths.log}")
+        note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")
     return report
 
 

@@ -73,7 +73,7 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
 
 def _collected(name: str, rows: list[Annotation]) -> Annotations:
     if not rows:
-        raise DataError(f"{name} holds no question", hint=_FORM_HINT)
+        raise DataError(f"{name} contains no question", hint=_FORM_HINT)
     for number, row in enumerate(rows):
         if row.question_id == "":
             raise DataError(f"{name}, item {number} has no question_id", hint=_FORM_HINT)

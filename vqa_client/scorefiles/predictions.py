@@ -30,7 +30,7 @@ _FORM_HINT = f"each row needs an id ({', '.join(ID_NAMES)}) and an answer ({', '
 
 WHOLE_REPLY: Final = "whole_reply"
 """The rule of a record whose answer is all that was said, without what that was wrapped in."""
-EXPLANATIONS_HINT: Final = "it holds explanations: use `vqa-client score-explanations -p {}`"
+EXPLANATIONS_HINT: Final = "it contains explanations: use `vqa-client score-explanations -p {}`"
 
 
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
@@ -105,7 +105,7 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
     rows = _from_csv(name) if is_csv(name) else _from_json(name, unreadable)
     picked = list(_of_variant(name, rows, variant))
     if not picked:
-        raise DataError(f"{name} holds no prediction", hint=_FORM_HINT)
+        raise DataError(f"{name} contains no prediction", hint=_FORM_HINT)
     return _collected(name, picked, len(unreadable))
 
 
@@ -155,13 +155,13 @@ def _of_variant(name: str, rows: Iterable[tuple[str, _Row]], variant: str | None
         if variant is None and len(found) > 1:
             first, second = found
             raise UsageError(
-                f"{name} holds several variants, among them {first!r} and {second!r}",
+                f"{name} contains several variants, among them {first!r} and {second!r}",
                 hint="--variant NAME scores one of them",
             )
         if variant is None or row.variant == variant:
             yield where, row
     if variant is not None and variant not in found:
-        raise UsageError(f"{name} holds no variant {variant!r}", hint=f"it holds {', '.join(map(repr, found))}")
+        raise UsageError(f"{name} contains no variant {variant!r}", hint=f"it contains {', '.join(map(repr, found))}")
 
 
 def _collected(name: str, rows: list[tuple[str, _Row]], unreadable: int) -> Predictions:

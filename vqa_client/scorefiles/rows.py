@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 _LARGEST_FIELD = 1 << 30
-_QUOTE_HINT = 'an answer that holds the separator stands in quotes: 42,"yes, it is"'
+_QUOTE_HINT = 'quote an answer that contains the separator: 42,"yes, it is"'
 
 
 def key_of(question_id: Id) -> str:

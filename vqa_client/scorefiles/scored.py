@@ -58,7 +58,7 @@ AGAINST_GOLD: Final = frozenset({"simple", "simple-words", "enhanced", "enhanced
 
 _NON_STANDARD: Final = "a non-standard ladder of partial credit, for comparison with published numbers only"
 REMARKS: Final = {
-    "contains": "an annotator's answer stands in the prediction as whole words; a diagnostic, no accuracy",
+    "contains": "an annotator's answer is in the prediction as whole words; a diagnostic, not an accuracy",
     "simple": "the gold answer is a part of the prediction, inside words too",
     "enhanced": _NON_STANDARD,
     "enhanced-words": _NON_STANDARD,

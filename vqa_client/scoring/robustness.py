@@ -102,7 +102,7 @@ def vre(
             cells[model, corruption] = _values(series, n_levels, sort_levels, f"{model}/{corruption}", reasons)
     pool = {metric: _pool([cell[metric] for cell in cells.values()]) for metric in METRICS}
     scaled = {key: {metric: _scaled(cell[metric], pool[metric]) for metric in METRICS} for key, cell in cells.items()}
-    reasons |= {metric: "the pool holds no two different values" for metric in METRICS if _flat(pool[metric])}
+    reasons |= {metric: "the pool contains no two different values" for metric in METRICS if _flat(pool[metric])}
     used: dict[str, dict[str, float]] = {}
 
     def over(kind: str, group_of: Callable[[str, str], str]) -> Values:
@@ -134,7 +134,7 @@ def _values(errors: Errors, n_levels: int, sort_levels: bool, name: str, reasons
     for error in series:
         if error is not None and not (isfinite(error) and 0 <= error <= 1):
             raise UsageError(
-                f"{name or 'errors'}: {error!r} is no error rate", hint="give shares in [0, 1], not per cent"
+                f"{name or 'errors'}: {error!r} is not an error rate", hint="give shares in [0, 1], not per cent"
             )
     if sort_levels and None not in series:
         series.sort(key=lambda error: error or 0.0)

@@ -44,7 +44,7 @@ def _told(model: ModelSettings) -> tuple[str, ...]:
     block = model.serve or ServeBlock()
     told = []
     if block.model and block.model != model.model_name:
-        told.append(f"mlx-vlm serves it as {block.model}, and would load {model.model_name} for whoever asks for that")
+        told.append(f"mlx-vlm serves it as {block.model}, and would load {model.model_name} for requests that name it")
     if unused := [name for name in ("tensor_parallel_size", "dtype") if getattr(block, name) is not None]:
         told.append(f"mlx-vlm has no setting for the config's {' and '.join(unused)}")
     return tuple(told)

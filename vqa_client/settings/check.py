@@ -37,7 +37,7 @@ class CheckSettings:
     wait_for_server: Annotated[float, Parameter(help="Seconds to wait for a server that is starting.")] = 10.0
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
     insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
-    json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON, alone on standard output.")] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)

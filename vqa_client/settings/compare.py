@@ -29,10 +29,10 @@ class CompareSettings:
     ] = field(default=None, kw_only=True)
     html_images: Annotated[int, Parameter(help="Pictures in compare.html, at most.")] = field(default=200, kw_only=True)
     csv_safe: Annotated[
-        bool, Parameter(negative="", help="Put a ' before cells that a spreadsheet would take for a formula.")
+        bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
     ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON, alone on standard output.")] = (
-        field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON to standard output.")] = field(
+        default=False, kw_only=True
     )
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class LeaderboardSettings:
         Path | None,
         Parameter(alias="-o", help="Folder for leaderboard.json and leaderboard.html. Default: none are written."),
     ] = field(default=None, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON, alone on standard output.")] = field(
+    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON to standard output.")] = field(
         default=False, kw_only=True
     )
 
@@ -69,7 +69,7 @@ class ParseSettings:
     variant: Annotated[
         str | None, Parameter(help="In which variant, where it was asked in several: a page folder, snow/3.")
     ] = field(default=None, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON, alone on standard output.")] = field(
+    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON to standard output.")] = field(
         default=False, kw_only=True
     )
 
@@ -85,8 +85,8 @@ class RescoreSettings:
     write: Annotated[
         bool, Parameter(negative="", help="Write the new readings into the record log. Default: only show them.")
     ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON, alone on standard output.")] = (
-        field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON to standard output.")] = field(
+        default=False, kw_only=True
     )
 
     def __post_init__(self) -> None:

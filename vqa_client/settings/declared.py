@@ -21,18 +21,20 @@ class ChoiceOptions(RunSettings):
         ChoiceMode,
         Parameter(
             group=ASKED,
-            help="text: read the letter from the reply; structured: let the server reply with nothing but a letter; "
-            "logprob: one token per question, and the letter that is most probable as that.",
+            help="text: read the letter from the reply; structured: constrain the reply to one letter; "
+            "logprob: pick the letter with the highest first-token probability.",
         ),
     ] = "text"
     shuffle_choices: Annotated[
         bool,
-        Parameter(group=ASKED, negative="", help="Show each question's choices in an order drawn from --seed."),
+        Parameter(group=ASKED, negative="", help="Shuffle each question's choices by --seed."),
     ] = False
     circular: Annotated[
         bool,
         Parameter(
-            group=ASKED, negative="", help="Ask each question in all rotations of its choices: right if right in each."
+            group=ASKED,
+            negative="",
+            help="Ask each question in all rotations of its choices; right if right in every one.",
         ),
     ] = False
 
@@ -72,9 +74,7 @@ class BenchmarkSettings(OneModelSettings):
     ] = ""
     shots: Annotated[
         int,
-        Parameter(
-            group=ASKED, help="Send so many worked examples before each question, drawn by --seed, with their answers."
-        ),
+        Parameter(group=ASKED, help="Send N worked examples with their answers before each question, drawn by --seed."),
     ] = 0
     shots_from: Annotated[
         str,

@@ -50,7 +50,7 @@ class DividedSettings:
         Parameter(
             group=DIVIDED,
             show_default=False,
-            help="K/N: ask the Kth of N parts alone, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
+            help="K/N: ask only the Kth of N parts, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
             "from an indexed Kubernetes job; next/N: one free part after the other, beside other processes with this "
             "--output, then merge.",
         ),

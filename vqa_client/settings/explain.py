@@ -21,7 +21,7 @@ def number_of_samples(value: Any) -> int | None:
     try:
         number = int(str(value))
     except ValueError:
-        raise ValueError(f"{value!r} is no whole number, nor None or all") from None
+        raise ValueError(f"{value!r} is not a whole number, None or all") from None
     if number < 0:
         raise ValueError(f"{value!r} is below 0")
     return number
@@ -41,14 +41,14 @@ class ExplainSettings(ConfiguredSettings):
     ] = "vqax"
     split: Annotated[
         Literal["train", "val", "test"],
-        Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val: test stands in for it."),
+        Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val and use test."),
     ] = "val"
     n_samples: Annotated[
         int | None,
         Parameter(
             group=DATA,
             converter=_from_command_line,
-            help="Ask the first N samples that have an image; None or all: every one.",
+            help="Ask the first N samples with an image; None or all: every one.",
         ),
     ] = N_SAMPLES
     data_root: Annotated[

@@ -12,7 +12,7 @@ from vqa_client.settings.validation import check
 SEED = 42
 """The published scripts' default."""
 PERTURBATIONS = (
-    "dpi:N, fontsize:N and upscale[:DPI] draw the text anew; jpeg:QUALITY, webp:QUALITY, binary, "
+    "dpi:N, fontsize:N and upscale[:DPI] draw the text again; jpeg:QUALITY, webp:QUALITY, binary, "
     "noise[:gaussian|salt_and_pepper[:INTENSITY]], blur[:RADIUS] and resample:METHOD:SCALE change the clean pages. "
     "One or several."
 )
@@ -107,7 +107,7 @@ class LegibilitySettings:
     data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"), help=_DOCUMENTS)]
     limit: Annotated[int | None, Parameter(help="Read the first N documents only.")] = None
     workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
-    json: Annotated[bool, Parameter(negative="", help="Print JSON, alone on standard output.")] = False
+    json: Annotated[bool, Parameter(negative="", help="Print JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)

@@ -35,7 +35,7 @@ class ReportSettings:
         default=False, kw_only=True
     )
     parquet: Annotated[
-        bool, Parameter(group=FORMS, negative="", help="A typed row a question: NAME.records.parquet.")
+        bool, Parameter(group=FORMS, negative="", help="One typed row per question: NAME.records.parquet.")
     ] = field(default=False, kw_only=True)
     md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = field(
         default=False, kw_only=True
@@ -46,7 +46,7 @@ class ReportSettings:
     ] = field(default="thumbs", kw_only=True)
     csv_safe: Annotated[
         bool,
-        Parameter(group=FORMS, negative="", help="Put a ' before cells that a spreadsheet would take for a formula."),
+        Parameter(group=FORMS, negative="", help="Prefix cells that a spreadsheet would run as formulas with '."),
     ] = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -66,8 +66,8 @@ class MergeSettings:
     tidy: Annotated[bool, Parameter(negative="", help="Delete the shards' files once all of a run is merged.")] = field(
         default=False, kw_only=True
     )
-    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON, alone on standard output.")] = (
-        field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON to standard output.")] = field(
+        default=False, kw_only=True
     )
 
     def __post_init__(self) -> None:

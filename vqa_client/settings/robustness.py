@@ -17,7 +17,7 @@ FileFormat = Literal["png", "jpeg"]
 class GenerateSettings:
     """Settings of `vqa-client robustness generate`: corrupted copies of a folder of images."""
 
-    images: Annotated[Path, Parameter(alias="-i", help="A folder of images; its sub-folders are kept.")]
+    images: Annotated[Path, Parameter(alias="-i", help="A folder of images; with its sub-folders.")]
     output: Annotated[Path, Parameter(alias="-o", help="Folder for {Corruption_Lk}/... and metadata.json.")]
     corruptions: Annotated[
         str, Parameter(help="all (the fourteen), or names with commas, such as snow,Zoom-Blur,grayscale.")

@@ -41,10 +41,10 @@ class EvaluateSettings:
         Parameter(negative="", help="Put the levels of each corruption in rising order of error, as published."),
     ] = field(default=False, kw_only=True)
     csv_safe: Annotated[
-        bool, Parameter(negative="", help="Put a ' before cells that a spreadsheet would take for a formula.")
+        bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
     ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the evaluation as JSON, alone on standard output.")] = (
-        field(default=False, kw_only=True)
+    json: Annotated[bool, Parameter(negative="", help="Print the evaluation as JSON to standard output.")] = field(
+        default=False, kw_only=True
     )
 
     def __post_init__(self) -> None:

@@ -51,8 +51,8 @@ class RunSettings(RequestOptions, BudgetSettings):
         Parameter(
             group=SERVER,
             negative="",
-            help="In place of --base_url, and of the config's: an endpoint, and once more for each further one that "
-            "serves the same model. --max_workers is for all together; a document's questions go to one of them.",
+            help="A server to use instead of --base_url; repeat for several that serve the same model. --max_workers "
+            "counts for all of them; a document's questions go to one.",
         ),
     ] = field(default=(), repr=False)
     api_key: Annotated[
@@ -74,8 +74,7 @@ class RunSettings(RequestOptions, BudgetSettings):
         Literal["direct", "httpx2"],
         Parameter(
             group=SERVER,
-            help="What carries the requests: our own connection pool, or httpx2 (taken anyway where the environment "
-            "names a proxy).",
+            help="HTTP client: built-in, or httpx2 (used automatically with a proxy).",
         ),
     ] = "direct"
     check: Annotated[
@@ -115,68 +114,75 @@ class RunSettings(RequestOptions, BudgetSettings):
         Parameter(
             group=SERVER,
             help="Read the server's own figures every few seconds (/metrics of vLLM, llama.cpp and mlx-vlm), to show "
-            "them and to say what limited the run.",
+            "them and to name the bottleneck.",
         ),
     ] = True
     max_workers: Annotated[int, Parameter(group=RUN, help="Requests in flight at once.")] = 128
     limit: Annotated[int | None, Parameter(group=RUN, help="Ask only the first N instances of the data file.")] = None
-    max_retries: Annotated[int, Parameter(group=RUN, help="Repeats of a request that may succeed later.")] = 4
+    max_retries: Annotated[int, Parameter(group=RUN, help="Retries for transient errors.")] = 4
     breaker_after: Annotated[
-        int, Parameter(group=RUN, help="Stop the run after this many failed questions in a row; 0: never.")
+        int, Parameter(group=RUN, help="Stop after this many failed questions in a row; 0: never.")
     ] = 50
     retry: Annotated[
         str,
         Parameter(
             group=RUN,
             show_default=False,
-            help="On resume, also ask again what had these statuses, such as failed,empty,unparsed. Default: only what "
-            "failed and may succeed later.",
+            help="When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: only "
+            "failures that may pass.",
         ),
     ] = ""
     retry_failed: Annotated[bool, Parameter(group=RUN, negative="", help="The same as --retry failed.")] = False
     fresh: Annotated[
         bool, Parameter(group=RUN, negative="", help="Start over: records of an earlier run are moved aside.")
     ] = False
-    json: Annotated[
-        bool, Parameter(group=RUN, negative="", help="Print the summaries as JSON, alone on standard output.")
-    ] = False
+    json: Annotated[bool, Parameter(group=RUN, negative="", help="Print the summaries as JSON to standard output.")] = (
+        False
+    )
     html: Annotated[
-        bool, Parameter(group=RUN, help="Write an HTML page beside each report, where the extra html is installed.")
+        bool, Parameter(group=RUN, help="Write an HTML page beside each report (needs the extra html).")
     ] = True
     sample: Annotated[
         int | None,
-        Parameter(group=ASKED, help="Ask N questions drawn from all; with the same seed, a larger N has a smaller's."),
+        Parameter(
+            group=ASKED,
+            help="Ask a random sample of N questions; with the same seed a larger sample contains a smaller one.",
+        ),
     ] = None
     by: Annotated[
         str,
         Parameter(
             group=ASKED,
             show_default=False,
-            help="Draw --sample in proportion to a field's groups, such as difficulty, or of several with commas.",
+            help="Stratify --sample by these fields (comma-separated), e.g. difficulty.",
         ),
     ] = ""
-    seed: Annotated[int, Parameter(group=ASKED, help="Seed of what is drawn.")] = 0
+    seed: Annotated[int, Parameter(group=ASKED, help="Random seed for sampling and shuffling.")] = 0
     repeat: Annotated[
-        int, Parameter(group=ASKED, help="Ask each question so many times: pass@k, majority and instability.")
+        int, Parameter(group=ASKED, help="Ask each question N times: pass@k, majority and instability.")
     ] = 1
     blind: Annotated[
         bool,
         Parameter(
-            group=ASKED, negative="", help="Ask each question with its images and without: how much do they matter?"
+            group=ASKED,
+            negative="",
+            help="Ask every question with and without its images, to measure how much they matter.",
         ),
     ] = False
     dry_run: Annotated[
-        bool, Parameter(group=DRY, negative="", help="Say what the run would take; asks and writes nothing.")
+        bool,
+        Parameter(group=DRY, negative="", help="Estimate requests, tokens, time and cost; send and write nothing."),
     ] = False
     rate: Annotated[
-        float | None, Parameter(group=DRY, help="Questions a second that the server answers, to tell the time.")
+        float | None, Parameter(group=DRY, help="Questions per second that the server handles, to estimate the time.")
     ] = None
     context_length: Annotated[
-        int | None, Parameter(group=DRY, help="Tokens of prompt and reply that the model takes. Default: as served.")
+        int | None,
+        Parameter(group=DRY, help="Context window in tokens, prompt plus reply. Default: what the server reports."),
     ] = None
     token_rule: Annotated[
         Literal["qwen2.5-vl", "qwen3-vl"],
-        Parameter(group=DRY, help="Whose rule counts image tokens: one for each 28 x 28, or 32 x 32, pixels."),
+        Parameter(group=DRY, help="How to count image tokens: one per 28 x 28 or 32 x 32 pixels."),
     ] = "qwen3-vl"
     max_pixels: Annotated[
         int | None, Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never.")

@@ -54,9 +54,9 @@ class ScoreSettings:
     variant: Annotated[
         str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
     ] = None
-    json: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Print the scores as JSON, alone on standard output.")
-    ] = False
+    json: Annotated[bool, Parameter(group=DATA, negative="", help="Print the scores as JSON to standard output.")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -86,7 +86,7 @@ class AnswersSettings:
         bool, Parameter(group=DATA, negative="", help="Move the records of other predictions in --output aside.")
     ] = False
     json: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Print the summaries as JSON, alone on standard output.")
+        bool, Parameter(group=DATA, negative="", help="Print the summaries as JSON to standard output.")
     ] = False
 
     def __post_init__(self) -> None:

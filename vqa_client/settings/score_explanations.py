@@ -45,7 +45,7 @@ class ScoreExplanationsSettings:
         Parameter(
             name=("--data", "-d", "--data"),
             group=DATA,
-            help="Folder that holds nle_data/.",
+            help="Folder with nle_data/.",
         ),
     ] = Path(".")
     vcr_mode: Annotated[
@@ -67,9 +67,9 @@ class ScoreExplanationsSettings:
         bool,
         Parameter(group=DATA, negative="", help="Write both sides as COCO captions into --output, for other scorers."),
     ] = False
-    json: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Print the scores as JSON, alone on standard output.")
-    ] = False
+    json: Annotated[bool, Parameter(group=DATA, negative="", help="Print the scores as JSON to standard output.")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -22,7 +22,7 @@ class ServeSettings:
             help="The model, by the config it is asked with: a file, or a shipped one's name. For vllm and mlx.",
         ),
     ] = None
-    host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0 for everybody in the network.")] = "127.0.0.1"
+    host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0: reachable from the network.")] = "127.0.0.1"
     port: Annotated[int, Parameter(help="The port to listen on.")] = 8000
     images_dir: Annotated[
         Path | None,

@@ -27,9 +27,7 @@ class Vqa2Settings(ConfiguredSettings):
     ] = "coco"
     num_questions: Annotated[
         int | None,
-        Parameter(
-            alias="--questions", group=DATA, help="How many questions are drawn from all; 0: every one is asked."
-        ),
+        Parameter(alias="--questions", group=DATA, help="How many questions to draw from all; 0 asks every one."),
     ] = NUM_QUESTIONS
     seed: Annotated[
         int, Parameter(group=DATA, help="Seed of a draw; --num_questions with 42 draws the published framework's.")

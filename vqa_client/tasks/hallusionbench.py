@@ -1,7 +1,7 @@
 """HallusionBench: yes or no about figures and edited copies of them, which a model should look at and not remember.
 
 Data: HallusionBench.json beside hallusion_bench/, the hub's Parquet (image and non_image), or VLMEvalKit's
-HallusionBench.tsv, without questions that have no image and without what tells easy from hard. A row:
+HallusionBench.tsv, without questions that have no image and without the mark of easy and hard. A row:
 
     {"category": "VD", "subcategory": "illusion", "visual_input": "1", "set_id": "0", "figure_id": "0",
      "question_id": "0", "question": "Is the left circle larger?", "gt_answer": "0", "gt_answer_details": "..."}

@@ -219,7 +219,7 @@ def test_without_answers_only_explanations_are_exported(tmp_path: Path) -> None:
     [
         ("vqax_val_eval.csv", "a,b\n1,2\n", {}, DataError, "row 2: the columns are a, b"),
         ("vqax_val_eval.csv", "sample_id,answer\n1,2\n", {}, DataError, "row 2: the columns are"),
-        ("vqax_val_eval.csv", "", {}, DataError, "holds no prediction"),
+        ("vqax_val_eval.csv", "", {}, DataError, "contains no prediction"),
         ("m.json", '[{"image_id": 12, "caption": "x"}]', {}, UsageError, "nothing says what .* compared with"),
         ("m.json", '[{"image_id": 12, "caption": "x"}]', {"task": "vqax"}, UsageError, "nothing says what"),
         ("m.json", '[{"image_id": 12}]', {}, DataError, "item 0 has no explanation"),
@@ -242,7 +242,7 @@ def test_what_cannot_be_scored_is_named(
     ("content", "words"),
     [
         ('{"annotations": [{"image_id": 12, "answers": []}]}', "12 has no caption"),
-        ('{"annotations": []}', "holds no caption"),
+        ('{"annotations": []}', "contains no caption"),
         ("{", "references.json"),
     ],
 )
@@ -256,7 +256,7 @@ def test_references_of_another_form_are_named(content: str, words: str, tmp_path
 def test_records_without_a_task_are_refused(tmp_path: Path) -> None:
     (tmp_path / "references.json").write_text(json.dumps(REFERENCES))
     predictions = write_captions(tmp_path / "m_full.json", {"12": "yes because it steams"})
-    with pytest.raises(UsageError, match="nothing says of which benchmark"):
+    with pytest.raises(UsageError, match="the benchmark is unknown"):
         score(predictions, references=tmp_path / "references.json")
 
 

@@ -64,7 +64,7 @@ def test_without_a_filtered_scope_only_the_task_score_is_left() -> None:
 
 
 def test_a_metric_that_was_not_asked_for_is_missing() -> None:
-    assert "SPICE is missing: it wasn't asked for" in evil(_scores({"METEOR": 0.2})).s_e.reason
+    assert "SPICE is missing: it was not requested" in evil(_scores({"METEOR": 0.2})).s_e.reason
 
 
 def test_no_task_score_is_null_with_a_reason() -> None:

@@ -35,7 +35,7 @@ def as_robustness_tables(reports: Sequence[Report]) -> str:
         curves = summary.curves
         title = " · ".join(part for part in (report.task, report.variant, report.model) if part)
         console.print(safe(title) + (" (incomplete)" if report.incomplete else ""), style="bold", soft_wrap=True)
-        console.print("accuracy in % by corruption and level; a failed question counts as wrong")
+        console.print("accuracy in % by corruption and level; questions without a reply count as wrong")
         console.print(f"clean: {_clean(curves.clean)}", soft_wrap=True)
         console.print(_by_level(curves))
         console.print(f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0")

@@ -49,7 +49,7 @@ def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
     good = [each for each in tried if not each.error]
     text = ", ".join(f"{each.address}: {each.error or f'{1000 * each.took_s:.0f} ms'}" for each in tried)
     if good and (first.error or first.took_s > SLOW_S):
-        hint = f"other programs may try {first.address} first and wait; {good[0].address} in place of {host} is sure"
+        hint = f"other programs may try {first.address} first and wait; {good[0].address} instead of {host} is sure"
         return Finding(name="connection", level="warning", text=text, hint=hint)
     return Finding(name="connection", text=text)
 

@@ -44,12 +44,12 @@ def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
             name=NAME,
             level="unusable",
             value="mixed",
-            text=f"{len(wrong)} of {len(pairs)} answers change when asked at once{whose}: {before!r} becomes {after!r}",
+            text=f"{len(wrong)} of {len(pairs)} answers change when sent at once{whose}: {before!r} becomes {after!r}",
             hint=_HINT,
         )
     if failed:
-        text = f"{len(failed)} of {len(together)} questions fail when asked at once ({failed[0].told})"
+        text = f"{len(failed)} of {len(together)} questions fail when sent at once ({failed[0].told})"
         return Finding(name=NAME, level="warning", value="failed", text=text, hint="lower --max_workers")
     if len({mark for _, mark, _ in pairs}) < 2:
-        return Finding(name=NAME, level="note", text="can't be told: every picture gets the same answer")
+        return Finding(name=NAME, level="note", text="unknown: every picture gets the same answer")
     return Finding(name=NAME, value="same", text=f"{len(pairs)} answers are the same alone and all at once")

@@ -36,7 +36,7 @@ NO_FORM = (
     "vLLM from 0.12 on takes structured_outputs, older ones guided_choice, others a JSON schema in response_format; "
     "--choice_mode logprob needs logprobs alone, and text nothing"
 )
-NO_LOGPROBS = "start mlx-vlm with --top-logprobs-k 20; a service may tell none: leave --choice_mode away then"
+NO_LOGPROBS = "start mlx-vlm with --top-logprobs-k 20; a service may report none: then leave --choice_mode out"
 THINKS = (
     'it has to answer at once: switch its thinking off ("extra_body": {"chat_template_kwargs": {"enable_thinking": '
     "false}} in the config), start the server without its --reasoning-parser, or leave --choice_mode away"
@@ -152,15 +152,15 @@ def _told(reply: Reply) -> str:
         return f"logprobs are refused ({reply.told})"
     others = alternatives(reply)
     if others is None:
-        return "it tells no logprobs"
-    return f"of a first token it tells {others} alternatives, and {min(TOP_LOGPROBS)} at least are needed"
+        return "it reports no logprobs"
+    return f"of a first token it reports {others} alternatives, and {min(TOP_LOGPROBS)} at least are needed"
 
 
 def _made_of(reply: Reply) -> str:
     if reply.completion is None:
         return f"refused ({reply.told})"
     cut = not reply.completion.text and reply.completion.finish_reason == "length"
-    return "not told (the reply ends inside its thoughts)" if cut else f"ignored (it says {reply.text[:40]!r})"
+    return "not reported (the reply ends inside its thoughts)" if cut else f"ignored (it says {reply.text[:40]!r})"
 
 
 def _unusable(endpoint: Endpoint, choosing: Choosing, told: str, way_out: str) -> ServerUnusable:

@@ -39,7 +39,7 @@ def found_usage(replies: Sequence[Reply]) -> Finding:
     if all(reply.prompt_tokens is not None for reply in replies):
         cached = any("cached_tokens" in _details(reply) for reply in replies)
         return Finding(name="usage", value=True, text="counted" + (", cached tokens too" if cached else ""))
-    text = "the server counts no tokens: a dropped image can't be told by them"
+    text = "the server counts no tokens, so they can't show a dropped image"
     return Finding(name="usage", level="note", value=False, text=text)
 
 
@@ -60,6 +60,6 @@ def found_reasoning(replies: Sequence[Reply]) -> Finding:
             level="warning",
             value="text",
             text="thoughts come inside the answer's text",
-            hint="start the server with its --reasoning-parser, so that they are kept apart",
+            hint="start the server with its --reasoning-parser, so that they are separated",
         )
     return Finding(name="reasoning", text="none")

@@ -77,7 +77,7 @@ def found_identity(reply: Reply, evidence: Evidence, model: str, max_tokens: int
     named = Finding(name="kind", text=kind, value=kind)
     return [
         named,
-        Finding(name="version", text=version or "not told", value=version),
+        Finding(name="version", text=version or "not reported", value=version),
         _models(evidence, kind, model),
         _context(context_length(evidence, model), max_tokens),
     ]
@@ -93,7 +93,7 @@ def _models(evidence: Evidence, kind: str, model: str) -> Finding:
             level="warning",
             text=f"{loaded} is loaded; {model} is not",
             value=names,
-            hint=f"{kind} loads another model for whoever names one, and drops this one: name {loaded}",
+            hint=f"{kind} loads another model for any request that names one, and drops this one: name {loaded}",
         )
     if names and model not in names:
         return Finding(
@@ -108,7 +108,7 @@ def _models(evidence: Evidence, kind: str, model: str) -> Finding:
 
 def _context(tokens: int | None, max_tokens: int) -> Finding:
     if tokens is None:
-        return Finding(name="context_length", level="note", text="not told")
+        return Finding(name="context_length", level="note", text="not reported")
     if max_tokens >= tokens:
         return Finding(
             name="context_length",

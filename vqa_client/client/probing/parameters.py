@@ -65,7 +65,7 @@ def _finding(name: str, effect: Effect, reply: Reply, config_fields: frozenset[s
         "honoured": "honoured",
         "ignored": "accepted, and ignored",
         "refused": f"refused ({reply.told})",
-        "unclear": "no effect seen" if reply.completion is not None else f"not told ({reply.told})",
+        "unclear": "no effect seen" if reply.completion is not None else f"not reported ({reply.told})",
     }
     return Finding(
         name=PARAMETER + name,

@@ -73,7 +73,7 @@ LEVELS: dict[Sight, Level] = {
 }
 HINTS: dict[Sight, str] = {
     "differs": "a weak model, or pictures that reach it damaged: look at a few answers before a long run",
-    "same": "is it a vision-language model? its answers would be guesses from the text alone",
+    "same": "is it a vision-language model? its answers would be guesses from the text",
     "blind": "is it a vision-language model, was it started with its projector, does the path take images?",
 }
 _VERDICTS: dict[Sight, str] = {"same": "gives the same answer for both images: ", "blind": "does not see images: "}

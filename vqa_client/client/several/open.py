@@ -50,8 +50,8 @@ def difference(one: Nature, other: Nature, model: str) -> str:
     if lists == [False, True]:
         return f"it lists {model}, and the first only {', '.join(one.served.models[:5])}"
     for what, mine, theirs in (
-        ("takes prompts of so many tokens", one.served.context_length, other.served.context_length),
-        ("makes so many prompt tokens of a small picture", one.seen.picture_tokens, other.seen.picture_tokens),
+        ("longest prompt in tokens", one.served.context_length, other.served.context_length),
+        ("prompt tokens of a small picture", one.seen.picture_tokens, other.seen.picture_tokens),
     ):
         if mine is not None and theirs is not None and mine != theirs:
             return f"it {what}: {theirs}, and the first {mine}"

@@ -30,7 +30,7 @@ class Recovery:
         """Say so, and look after it from now on."""
         self._why[route] = why
         left = sum(not other.lost for other in self._routes.all)
-        self._note(f"{route.address} gets no more questions ({why}); {left} of {len(self._routes.all)} servers go on")
+        self._note(f"{route.address} is out ({why}); {left} of {len(self._routes.all)} servers continue")
         if not left:
             self._some_back.clear()
             self._all_lost.set()
@@ -48,8 +48,8 @@ class Recovery:
         except TimeoutError:
             said = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
             raise ServerUnusable(
-                f"none of {len(self._routes.all)} servers answers any more: {said}",
-                hint="start one again, then the same command goes on; --wait_for_server SECONDS waits longer",
+                f"none of {len(self._routes.all)} servers answers: {said}",
+                hint="start one again and run the same command again; --wait_for_server SECONDS waits longer",
             ) from None
 
     async def aclose(self) -> None:

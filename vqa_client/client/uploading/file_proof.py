@@ -48,7 +48,7 @@ def changed(path: str) -> QuestionFailed:
     return QuestionFailed(
         "bad_image",
         f"{path}: changed while it was being sent",
-        hint="ask again once nothing writes to the image folder any more",
+        hint="run again once nothing writes to the image folder",
         transient=True,
     )
 

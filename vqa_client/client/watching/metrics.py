@@ -156,7 +156,7 @@ class MetricsReader:
             if watch.latest is not None and not self._noted and not watch.route.lost:
                 self._noted = True
                 said = watch.route.endpoint.redacted(str(error) or type(error).__name__)
-                self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run goes on without")
+                self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run continues without")
 
     def memory_bytes(self) -> int | None:
         """Of all servers together, as last read; None where one didn't tell."""

@@ -85,7 +85,7 @@ def place_of(variant: str) -> tuple[str, int]:
         return "", 0
     corruption, slash, level = variant.rpartition("/")
     if not slash or not corruption:
-        raise ValueError(f"{variant!r} is no corruption and level")
+        raise ValueError(f"{variant!r} is not a corruption and level")
     return corruption, int(level)
 
 

@@ -79,7 +79,7 @@ def _corrupted(file: RunFile) -> bool:
 def _run(paths: RunPaths) -> FoundRun:
     file = RunFile.read(paths.run)
     if file is None:
-        raise DataError(f"{paths.run} is missing, which says of which model the run is", hint=WAY_OUT)
+        raise DataError(f"{paths.run} is missing, which names the run's model", hint=WAY_OUT)
     if not _corrupted(file):
         raise DataError(f"{paths.run} is of a run without corruptions", hint=WAY_OUT)
     description = description_of(file.identity, file.scoring, file.described)

@@ -83,7 +83,7 @@ def read_predictions(path: str | os.PathLike[str], captions: Form | None = None)
         said = [_said(name + where, row, form) for where, row in rows]
         found = Predictions(path=name, rows=said, captions=form, unreadable=len(unreadable))
     if not found.rows:
-        raise DataError(f"{name} holds no prediction", hint=_FORM_HINT)
+        raise DataError(f"{name} contains no prediction", hint=_FORM_HINT)
     return found
 
 

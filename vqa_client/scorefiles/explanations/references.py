@@ -97,7 +97,7 @@ def read_references(source: Source) -> References:
         return _from_captions(source.path, captions)
     if source.task is None:
         hint = "give --task: vqax, actx, esnlive or vcr"
-        raise UsageError(f"nothing says of which benchmark {source.path} is", hint=hint)
+        raise UsageError(f"the benchmark is unknown {source.path} is", hint=hint)
     questions, unusable = read_questions(dataset_of(source.task, source.vcr_mode), source.path, split=source.split)
     return References(path=str(source.path), by_id={question.id: question for question in questions}, unusable=unusable)
 
@@ -138,7 +138,7 @@ def _from_captions(path: Path, captions: list[tuple[str, str]]) -> References:
         answers.setdefault(key, []).append(answer)
         explanations.setdefault(key, []).append(explanation)
     if not explanations:
-        raise DataError(f"{path} holds no caption", hint=_NO_CAPTIONS)
+        raise DataError(f"{path} contains no caption", hint=_NO_CAPTIONS)
     questions = {key: _question(key, tuple(answers[key]), tuple(each)) for key, each in explanations.items()}
     return References(path=str(path), by_id=questions, captions=form)
 

@@ -161,7 +161,7 @@ def _strangers(matched: Matched, predictions: Predictions, references: Reference
 
 
 def _score_all(matched: Matched, *, task: str | None, vcr_mode: str, answers_known: bool, tools: Tools) -> _Scored:
-    """Score what both sides have; a failed question counts as wrong and as without an explanation."""
+    """Score what both sides have; questions without a reply count as wrong and as without an explanation."""
     metrics = dataset_of(task, vcr_mode).metrics if task and answers_known else ()
     rows = [_by_metric(question, said, metrics) if answers_known else {} for question, said in matched.pairs]
     explanations = [

@@ -64,7 +64,7 @@ class Child:
         self._process.kill()
         code = self._process.wait()
         if self._silent:
-            return UsageError(f"{self._name} said nothing for {self._silence_s:g} s and was ended")
+            return UsageError(f"{self._name} printed nothing for {self._silence_s:g} s and was ended")
         return UsageError(f"{self._name} ended with code {code}: {last_words(self._errors)}")
 
 

@@ -22,10 +22,8 @@ from vqa_client.scoring.explanation_metrics.explained import NGRAM_MAX, Explaine
 _SIGMA_SQUARED: Final = 6.0**2
 _SCALE: Final = 10.0
 NAMES: Final = ("CIDEr",)
-ALIKE: Final = (
-    "CIDEr is 0 whatever is said: it weighs words by how few questions have them, and all questions have them all"
-)
-ALONE: Final = "CIDEr is 0 whatever is said: it weighs words by how few questions have them, and there is one question"
+ALIKE: Final = "CIDEr is always 0: it weighs words by how few questions have them, and all questions have them all"
+ALONE: Final = "CIDEr is always 0: it weighs words by how few questions have them, and there is one question"
 
 
 class _Weights(Struct, frozen=True):

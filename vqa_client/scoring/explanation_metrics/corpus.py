@@ -118,7 +118,7 @@ def score_explanations(
 
 def _check(predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], metrics: Collection[str]) -> None:
     if unknown := [name for name in metrics if name not in METRICS]:
-        raise UsageError(f"{unknown[0]!r} is no metric of explanations", hint=f"choose from {', '.join(METRICS)}")
+        raise UsageError(f"{unknown[0]!r} is not a metric of explanations", hint=f"choose from {', '.join(METRICS)}")
     if strangers := sorted(predictions.keys() - references.keys()):
         named = (
             f"{len(strangers)} explanation(s) are for questions that have no references, the first for {strangers[0]!r}"

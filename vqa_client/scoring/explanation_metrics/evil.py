@@ -52,7 +52,7 @@ def evil(scores: ExplanationScores, *, task_score: float | None = None) -> Evil:
     """Put e-ViL's scores together from the scope of half-right answers, else the filtered one; `task_score` is S_T."""
     filtered = scores.half_right or scores.filtered
     metrics = filtered.metrics if filtered else {}
-    nothing = "" if filtered else "it isn't said which questions are answered right"
+    nothing = "" if filtered else "which questions are answered right is unknown"
     ngram_score = _built(metrics, NGRAM_PARTS, nothing)
     s_e = _s_e(ngram_score, metrics, nothing)
     n, n_right = scores.unfiltered.n, filtered.n if filtered else 0
@@ -87,7 +87,7 @@ def _built(metrics: Mapping[str, Metric], parts: Sequence[str], nothing: str) ->
         return Value(value=None, reason=nothing)
     values, missing = [], []
     for part in parts:
-        metric = metrics.get(part, Metric(value=None, reason="it wasn't asked for"))
+        metric = metrics.get(part, Metric(value=None, reason="it was not requested"))
         if metric.value is None:
             missing.append(f"{part} is missing: {metric.reason}")
         else:

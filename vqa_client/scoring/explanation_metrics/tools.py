@@ -50,5 +50,5 @@ def java_command(metric: str, jar: str | None, variable: str, tools: Tools, opti
         raise UsageError(f"{metric}: there is no file {jar}", hint=f"set {variable} to the jar's path")
     java = shutil.which(tools.java)
     if java is None:
-        raise UsageError(f"{metric} needs Java, and {tools.java!r} is no program here", hint="install a Java runtime")
+        raise UsageError(f"{metric} needs Java, and {tools.java!r} is not here", hint="install a Java runtime")
     return [java, "-Dfile.encoding=UTF-8", *options, "-jar", os.path.abspath(jar)]

@@ -244,7 +244,7 @@ def _wait_for(descriptor: int, path: Path) -> None:
         except BlockingIOError:
             if time.monotonic() >= give_up:
                 raise UsageError(
-                    f"another process has kept {path} locked for {_PATIENCE_S:g} s; the grid is not updated",
+                    f"another process has locked {path} for {_PATIENCE_S:g} s; the grid is not updated",
                     hint="end it; the same command then fills the grid and asks nothing again",
                 ) from None
             time.sleep(_POLL_S)

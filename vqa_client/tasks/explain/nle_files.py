@@ -15,7 +15,7 @@ Id = str | int | None
 Texts = str | list[str] | None
 """One text, or several."""
 _BOM = b"\xef\xbb\xbf"
-_HINT = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one a line"
+_HINT = "an NLE file is a JSON object of records by id, or a list of them; a .jsonl file has one per line"
 
 
 class NleRow(Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def read_rows(path: Path, row_type: type[Row]) -> tuple[list[tuple[str, Row]], s
         row = _decoded(path, key or f"at index {index}", record, row_type)
         rows[_unused(key or row.own_id() or str(index), rows)] = row
     if not rows:
-        raise DataError(f"{path} holds no record", hint=_HINT)
+        raise DataError(f"{path} contains no record", hint=_HINT)
     return list(rows.items()), hashlib.sha256(data).hexdigest()
 
 

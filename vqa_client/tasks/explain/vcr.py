@@ -31,7 +31,7 @@ _NO_CHOICES = (
     "files of the e-ViL form (vcr_dev_split.json) have them; or --vcr_mode free",
 )
 _NO_REASONS = (
-    "has no rationale_choices and rationale_label: it holds right explanations and no wrong ones to choose from",
+    "has no rationale_choices and rationale_label: it contains right explanations and no wrong ones to choose from",
     "put the benchmark's own train.jsonl or val.jsonl into nle_data/VCR; or --vcr_mode q2a or free",
 )
 

@@ -45,7 +45,7 @@ class Row(Struct, frozen=True, kw_only=True):
         """Say what is wrong with the record, or ""."""
         if self.id == "":
             return "field `_id` is empty"
-        return "" if _first_byte(self.context) in (b'"', b"n") else "field `context` is no text"
+        return "" if _first_byte(self.context) in (b'"', b"n") else "field `context` is not text"
 
     def groups(self, context_length: str) -> dict[str, Group]:
         """Name this record's value of each breakdown field; an absent one is "unknown"."""

@@ -204,7 +204,7 @@ def _twice(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list
 
 
 def read_blacklist(path: PathLike | None) -> frozenset[str]:
-    """Read ids, one a line; `#` begins a comment. Raises DataError when the file can't be read."""
+    """Read ids, one per line; `#` begins a comment. Raises DataError when the file can't be read."""
     if path is None:
         return frozenset()
     try:
@@ -212,6 +212,6 @@ def read_blacklist(path: PathLike | None) -> frozenset[str]:
     except OSError as error:
         raise DataError(f"can't read blacklist {os.fspath(path)}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise DataError(f"blacklist {os.fspath(path)} is not UTF-8", hint="save it as UTF-8, one id a line") from None
+        raise DataError(f"blacklist {os.fspath(path)} is not UTF-8", hint="save it as UTF-8, one id per line") from None
     lines = (line.strip() for line in text.split("\n"))
     return frozenset(line.split(" #")[0].rstrip() for line in lines if line and not line.startswith("#"))

@@ -89,7 +89,7 @@ def _open(path: Path) -> _Opened:
         content = msgspec.json.decode(text, type=_File)
         compared = {name: msgspec.json.decode(raw, type=_Compared) for name, raw in content.results.items()}
     except (OSError, ValueError, msgspec.DecodeError) as error:
-        raise DataError(f"{path} is no report of vqa2: {error}", hint="ask again: the records are kept") from None
+        raise DataError(f"{path} is not a report of vqa2: {error}", hint="run again: the records remain") from None
     opened = _Opened(text=text, content=content, compared=compared)
     opened.release()
     return opened

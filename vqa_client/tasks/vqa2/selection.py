@@ -159,7 +159,7 @@ def lost(paired: Pairing, images: ImageFolders) -> str:
 def oddities(paired: Pairing) -> list[str]:
     """Say what the accuracy of the questions depends on and nobody can see in it."""
     if paired.annotations is None:
-        return [f"there are no annotations for {paired.questions.path}: replies are kept and not scored"]
+        return [f"there are no annotations for {paired.questions.path}: replies are saved and not scored"]
     found = [paired.answers[place] for place in paired.annotated]
     counts = [one & _MOST_ANSWERS for one in found]
     said = (
