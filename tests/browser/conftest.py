@@ -20,10 +20,11 @@ MOST_MS = 10_000
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     pytest.importorskip("jinja2", reason="jinja2 (extra html) is not installed")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no Chromium on PATH ({', '.join(BROWSERS)}); on Debian: apt-get install chromium")
     with playwright.sync_playwright() as started:
+        own = started.chromium.executable_path  # of `playwright install chromium`
+        found = next(filter(None, map(shutil.which, (*BROWSERS, own))), None)
+        if found is None:
+            pytest.skip(f"no Chromium on PATH ({', '.join(BROWSERS)}); `playwright install chromium` brings one")
         browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
         browser.close()

@@ -38,5 +38,5 @@ class BudgetSettings(DividedSettings):
         ),
     ] = None
     max_minutes: Annotated[
-        float | None, Parameter(group=LIMITS, help="Stop in order after so many minutes; the same command resumes.")
+        float | None, Parameter(group=LIMITS, help="Stop in order after N minutes; the same command resumes.")
     ] = None

@@ -25,7 +25,7 @@ class ReportSettings:
     html: Annotated[bool, Parameter(group=FORMS, negative="", help="One page that opens from disk: NAME.html.")] = (
         field(default=False, kw_only=True)
     )
-    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="A row a question: NAME.records.csv.")] = field(
+    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="One row per question: NAME.records.csv.")] = field(
         default=False, kw_only=True
     )
     jsonl: Annotated[
