@@ -33,7 +33,7 @@ class BudgetSettings(DividedSettings):
         float | None,
         Parameter(
             group=LIMITS,
-            help="Ask no more once this start has spent so many dollars, by the config's prices; the same command "
+            help="Ask no more once this start has spent N dollars, by the config's prices; the same command "
             "resumes.",
         ),
     ] = None
