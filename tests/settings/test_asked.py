@@ -26,7 +26,7 @@ def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> Non
 
 @pytest.mark.parametrize("words", ["ok", "fail", "empty unparsed", "all"])
 def test_a_status_that_there_is_not_is_refused(words: str) -> None:
-    with pytest.raises(UsageError, match=f"--retry names '{words}'"):
+    with pytest.raises(UsageError, match=f"unknown status '{words}' in --retry"):
         RunSettings(retry=words)
 
 

@@ -51,7 +51,8 @@ def verdict(checked: Checked) -> str:
     """One line."""
     where = f"{safe(checked.model)} at {safe(checked.base_url)}".removeprefix(" at ")
     if checked.worst:
-        return f"unusable: {where}: {safe(checked.worst[0].text)}"
+        text = safe(checked.worst[0].text)
+        return f"unusable: {text}" if safe(checked.base_url) in text else f"unusable: {where}: {text}"
     warnings = len(checked.at("warning"))
     return (f"usable, with {count(warnings, 'warning')}" if warnings else "usable") + f": {where}"
 

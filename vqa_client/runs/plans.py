@@ -177,15 +177,27 @@ def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
 def _tell(plan: Plan, note: Note) -> None:
     for reason, ids in plan.loaded.left_out.items():
         shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        note(f"{plan.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}")
+        near = _looked_for(ids[0], plan.images_dir) if reason == "no_images" and plan.images_dir else ""
+        note(f"{plan.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}{near}")
     if plan.missing_pages:
         document, numbers = next(iter(plan.missing_pages.items()))
         note(f"{plan.title}: documents with gaps: {len(plan.missing_pages)}; {document} lacks page {numbers[0]}")
 
 
+def _looked_for(name: str, folder: Path) -> str:
+    """The file name that was looked for, beside one that is there."""
+    there = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    has = (
+        f"which has {there[0]}" + (f" and {len(there) - 1:,} more" if there[1:] else "") if there else "which has none"
+    )
+    return f"; {name}_page_001.png is not in {folder}, {has}"
+
+
 def _check_place(report: Path) -> None:
     """Raise UsageError where the report could not be written, before hours are spent on it."""
     place = report.parent
+    if place.suffix == ".json" and not place.is_dir():
+        raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
     there = next((path for path in (place, *place.absolute().parents) if path.exists()), Path())
     if not there.is_dir():
         raise UsageError(f"{report} can't be written: {there} is a file, not a folder", hint="choose another --output")

@@ -33,8 +33,7 @@ class BudgetSettings(DividedSettings):
         float | None,
         Parameter(
             group=LIMITS,
-            help="Ask no more once this start has spent N dollars, by the config's prices; the same command "
-            "resumes.",
+            help="Ask no more once this start has spent N dollars, by the config's prices; the same command resumes.",
         ),
     ] = None
     max_minutes: Annotated[

@@ -1,5 +1,6 @@
 """What every benchmark command takes."""
 
+import difflib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -344,5 +345,8 @@ def retried(words: str) -> frozenset[Status]:
     named = [word.strip() for word in words.split(",") if word.strip()]
     unknown = next((word for word in named if word not in known), None)
     if unknown is not None:
-        raise UsageError(f"--retry names {unknown!r}", hint=f"known are {', '.join(known)}; --fresh asks all again")
+        near = difflib.get_close_matches(unknown, known, 1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        hint = f"{guess}known are {', '.join(known)}; --fresh asks all again"
+        raise UsageError(f"unknown status {unknown!r} in --retry", hint=hint)
     return frozenset().union(*(known[word] for word in named))

@@ -20,6 +20,7 @@ from vqa_client.not_json import TOKEN, byte_of, fault, without_nan
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
+SHOWN_FIELDS = 8
 _LOOKED_AT = 4096
 _LINE_END = re.compile(rb"\n")
 _BEFORE_VALUE = re.compile(rb'[ \t\r\n]*[{,][ \t\r\n]*"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
@@ -60,11 +61,31 @@ class DataFile(Struct, frozen=True, kw_only=True):
         try:
             return msgspec.json.decode(record, type=row_type)
         except UNDECODABLE as error:
-            raise DataError(f"{self.path}: record {index}{_named(record)}: {fault(error, record)}", hint=hint) from None
+            what = f"{fault(error, record)}{_fields(error, record)}"
+            raise DataError(f"{self.path}: record {index}{_named(record)}: {what}", hint=hint) from None
 
 
 class _AnyId(Struct):
     id: str | int = msgspec.field(name="_id", default="")
+
+
+def _fields(error: Exception, record: bytes) -> str:
+    """What a record has in place of a field that it lacks."""
+    if "missing required field" not in str(error):
+        return ""
+    names = list(msgspec.json.decode(without_nan(record), type=dict[str, Raw]))
+    return f"; it has {', '.join(names[:SHOWN_FIELDS]) or 'none'}{', ...' if len(names) > SHOWN_FIELDS else ''}"
+
+
+def _looks(begin: bytes) -> str:
+    """What a file that isn't JSON may be, by its first bytes."""
+    if begin.startswith(b"PAR1"):
+        return "is Parquet, not JSON (`vqa-client ask` reads it)"
+    if begin.startswith(b"%PDF"):
+        return "is a PDF file, not JSON"
+    text = begin.decode("utf-8", "replace").split("\n")[0]
+    kind = "looks like CSV, not JSON (`vqa-client ask` reads it), and" if "," in text and '"' not in text[:1] else ""
+    return f"{kind} begins with {text[:12]!r}".strip()
 
 
 def _named(record: bytes) -> str:
@@ -138,8 +159,8 @@ class _Found(Struct, kw_only=True):
         elif first == b"[":
             self._in_list(begin, self._decoded(begin, list[Raw]))
         else:
-            near = self.text[begin : begin + 12]
-            raise DataError(f"{self.path} begins with {near!r}: not a list of records", hint=_hint(self.key))
+            near = self.text[begin : begin + 40]
+            raise DataError(f"{self.path} {_looks(near)}: not a list of records", hint=_hint(self.key))
 
     def _in_object(self, begin: int) -> None:
         members = self._decoded(begin, dict[str, Raw])
