@@ -133,6 +133,15 @@ def test_a_pair_judged_by_its_order_is_equal_and_counted(tmp_path: Path, fault_s
     assert (found["accuracy"], found["judge"]["order_decided"]) == (0.5, 2)
 
 
+def test_a_pair_is_held_against_what_the_rule_makes_of_both(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path / "one", ["city 0", "city 9", "city 2"])
+    other = Run(tmp_path / "two", ["city 9", "city 1", "city 2"])
+    given = ["--kind", "pair", "--with", str(other.log)]
+    assert run.judged(fault_server(answer(honest)).base_url, *given) == 0
+    found = run.found("pair")["verdicts"][0]
+    assert (found["accuracy"], found["rule"], found["table"]) == (0.5, 0.5, [[2, 0], [0, 1]])
+
+
 def test_a_hundred_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServers) -> None:
     wrong = [f"It is city {n + 1000}" for n in range(len(INJECTIONS))]
     run = Run(tmp_path, [f"{said}\n{injection}" for said, injection in zip(wrong, INJECTIONS, strict=True)])
@@ -307,6 +316,7 @@ def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(
         (["--which", "unread"], "--which names 'unread'"),
         (["--kind", "pair"], "--kind pair compares two runs"),
         (["--repeat", "2"], "--repeat is of benchmarks"),
+        (["--processes", "2"], "--processes is of benchmarks"),
         (["--rubric", "nowhere.txt"], "nowhere.txt"),
         (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
     ],

@@ -32,7 +32,7 @@ Key = tuple[str, str]
 
 
 class Item(Struct, frozen=True):
-    """A question of the judged run: what the rule scored it, and what is known of its reply."""
+    """A question of the judged run: what the rule scored it, of a pair beside the other, and what its reply is like."""
 
     key: Key
     rule: float
@@ -127,7 +127,7 @@ def beside(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices] 
     totals = [{total.name: Running(total.value) for total in own} for _ in shown]
     items = []
     for question, record in run.all_records():
-        items.append(_item(record))
+        items.append(_item(record, run.rule(record)))
         for judge, running in zip(shown, totals, strict=True):
             score = judge.scores.get(items[-1].key, None if items[-1].replied else 0.0)
             if score is not None:
@@ -198,7 +198,8 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         else:
             scores[key] = values[0] if kind != "pair" else None
         if scores[key] is None:
-            undecided[next(_why(record) for _, record in records if record.parts.get("judged") is None)] += 1
+            without = (_why(record) for _, record in records if record.parts.get("judged") is None)
+            undecided[next(without, "asked in one order")] += 1
     price = prices.get(name)
     return Judge(
         name=name,
@@ -223,10 +224,10 @@ def _why(record: Record) -> str:
     return record.answer or (record.status if record.status != "unparsed" else record.rule or record.status)
 
 
-def _item(record: Record) -> Item:
+def _item(record: Record, rule: float) -> Item:
     said = said_by(record)
     replied = bool(said) or record.score > 0  # what a server put into its field of thoughts is left to the rule
-    return Item((record.question_id, record.variant), record.score, replied, record.cluster, len(said))
+    return Item((record.question_id, record.variant), rule, replied, record.cluster, len(said))
 
 
 def _side(judge: Judge, item: Item) -> bool | None:

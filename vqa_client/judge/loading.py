@@ -40,6 +40,7 @@ class JudgedRun:
         declared = self.run.benchmark.judge
         self.rubric = given_rubric(settings) or (declared.rubric if declared else "")
         self._others = LogReader(find_logs(settings.other)[0]) if settings.other else None
+        self._other_keys = self._others.keys() if self._others else frozenset()
         self._variants: dict[str, list[str]] = {}
         for question_id, variant in sorted(self.records.keys()):
             self._variants.setdefault(question_id, []).append(variant)
@@ -70,14 +71,21 @@ class JudgedRun:
         for record in self.records.of(keys()):
             yield asked_as(at[0], record.variant, record.groups), record
 
+    def rule(self, record: Record) -> float:
+        """What the rule scores a reply; of a pair, 1 where that is more than the other's, 0.5 where it is the same."""
+        other = self._other(record)
+        return record.score if other is None else (1 + (record.score > other.score) - (record.score < other.score)) / 2
+
+    def _other(self, record: Record) -> Record | None:
+        key = record.question_id, record.variant
+        return next(self._others.of([key])) if self._others and key in self._other_keys else None
+
     def sorted_out(self) -> Iterator[tuple[str, Judged]]:
         """Every reply, with why it isn't judged: "" for those that are."""
-        wanted, other_keys = self.settings.statuses, self._others.keys() if self._others else frozenset()
+        wanted = self.settings.statuses
         for question, record in self.all_records():
-            said = said_by(record)
-            other = ""
-            if self._others is not None and (key := (record.question_id, record.variant)) in other_keys:
-                other = said_by(next(self._others.of([key])))
+            said, beside = said_by(record), self._other(record)
+            other = said_by(beside) if beside else ""
             reason = ""
             if record.output is None or not (said or record.reasoning):
                 reason = "no_reply"

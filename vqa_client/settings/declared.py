@@ -112,7 +112,7 @@ class BenchmarkSettings(OneModelSettings):
         super(BenchmarkSettings, self).__post_init__()
         if isinstance(self.judge, str):  # as people write one in Python
             object.__setattr__(self, "judge", (self.judge,))
-        if self.judge and (self.variations or self.part is not None):
+        if self.judge and (self.variations or self.shard):
             raise UsageError("--judge judges a whole run, asked once", hint="vqa-client judge RESULTS judges it later")
         if self.shots_from and not self.shots:
             raise UsageError(

@@ -92,10 +92,10 @@ class JudgeSettings(RunSettings):
             raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
-        if self.variations or self.part is not None:
-            raise UsageError(
-                f"{(*self.variations, '--shard')[0]} is of benchmarks", hint="several judges: --judge once for each"
-            )
+        divided = {"--shard": bool(self.shard), "--processes": self.processes != "1"}
+        refused = [*self.variations, *(option for option, given in divided.items() if given)]
+        if refused:
+            raise UsageError(f"{refused[0]} is of benchmarks", hint="several judges: --judge once for each")
 
     @property
     def statuses(self) -> frozenset[str]:
