@@ -1,5 +1,6 @@
 """Where a needle is on its document's pages, from the line_bbox.jsonl that `render` writes beside them."""
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from vqa_client.types import Record
 
 Box = tuple[int, int, int, int]
 NAME, FEWEST_WORDS = "line_bbox.jsonl", 2
-"""A line with the answer is the needle if it shares so many words with the prompt."""
+"""A line with the answer is the needle if it and the line before share so many words with the prompt."""
 
 
 class _Line(Struct):
@@ -28,10 +29,11 @@ class NeedleLines:
         path = next((file for file in files if file.is_file()), None)
         decoder = msgspec.json.Decoder(_Line)
         try:
-            for raw in path.read_bytes().splitlines() if path else ():
-                line = decoder.decode(raw)
-                if (known := self._lines.get(Path(line.page).stem)) is not None:
-                    known.append(line)
+            with path.open("rb") if path else io.BytesIO() as file:
+                for raw in file:
+                    line = decoder.decode(raw)
+                    if (known := self._lines.get(Path(line.page).stem)) is not None:
+                        known.append(line)
         except (OSError, ValueError, msgspec.DecodeError):
             self._lines = {}
 
@@ -40,9 +42,11 @@ class NeedleLines:
         wanted, asked = [one.casefold() for one in record.references], set(record.prompt.casefold().split())
         best: tuple[int, list[int]] = (FEWEST_WORDS - 1, [])
         for number, image in enumerate(record.images):
+            before: set[str] = set()
             for line in self._lines.get(Path(image.name).stem, ()):
                 text = line.text.casefold()
-                shared = len(asked & set(text.split()))
+                words = set(text.split())
+                shared, before = len(asked & (words | before)), words
                 if shared > best[0] and any(one and one in text for one in wanted):
                     best = shared, [number, *line.bbox]
         return best[1] or None
