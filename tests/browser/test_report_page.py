@@ -49,7 +49,7 @@ def test_text_is_found_and_marked(report: Opened) -> None:
     report.page.keyboard.type("harbour 42")
     report.until_count("1 of")
     assert report.chosen == "q42"
-    assert report.page.locator("#detail mark").first.inner_text() == "harbour 42"
+    assert report.page.locator("#detail mark:not(.read)").first.inner_text() == "harbour 42"
     report.page.keyboard.press("Escape")
     report.page.keyboard.press("c")
     assert report.count == "100 questions"

@@ -38,7 +38,7 @@ def test_the_pace_is_that_of_the_longest_start_by_the_rules_of_all_reports(tmp_p
     run["sessions"] = [start(paused=30, at_server=2, client={"watched_s": 9.0}), queued, {"wall_s": 1.0}]
     said = sentences(tmp_path, [record(1)], run)
     assert "Of 3 starts the longest shows what follows." in said
-    assert "What limited the run: GPU queue (the server ran 8.0 requests and had 22.0 waiting, at 32 workers)." in said
+    assert "Bottleneck: GPU queue (the server ran 8.0 requests and had 22.0 waiting, at 32 workers)." in said
     assert "Of 32 workers, on average: 1.0 in the server's preprocessing, 22.0 in its queue, 8.0 running there" in said
     assert "The server at http://one:8000/v1: image cache 96 % hits, 1,234 tokens generated per second." in said
     assert "rate limit" not in said
