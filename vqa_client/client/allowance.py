@@ -14,6 +14,7 @@ BYTES_A_TOKEN = 4
 PIXELS_A_TOKEN = 28 * 28
 UNKNOWN_IMAGE_TOKENS = 1_000
 REQUESTS, TOKENS = "requests", "tokens"
+_LEFT = {name: f"x-ratelimit-remaining-{name}" for name in (REQUESTS, TOKENS)}
 _SPAN = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -54,7 +55,7 @@ class Allowance:
     """
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None, max_tokens: int = 1) -> None:
-        self._given = {REQUESTS: Bucket(rpm / 60) if rpm else None, TOKENS: Bucket(tpm / 60) if tpm else None}
+        self._given = {name: Bucket(limit / 60) for name, limit in ((REQUESTS, rpm), (TOKENS, tpm)) if limit}
         self._said: dict[str, Bucket] = {}
         self._max_tokens = max_tokens
         self._out = dict.fromkeys((REQUESTS, TOKENS), 0.0)
@@ -63,12 +64,12 @@ class Allowance:
 
     async def enter(self, request: Request) -> float:
         """Wait until the request may be sent; gives its tokens as estimated, for `leave`."""
-        if not (any(self._given.values()) or self._said):
+        if not (self._given or self._said):
             self._out[REQUESTS] += 1
             return 0.0
         tokens = self._estimated(request)
         amounts = {REQUESTS: 1.0, TOKENS: tokens}
-        buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items() if each]
+        buckets = [(name, each) for of in (self._given, self._said) for name, each in of.items()]
         wait_s = max(bucket.take(amounts[name]) for name, bucket in buckets)
         for name, amount in amounts.items():
             self._out[name] += amount
@@ -92,13 +93,15 @@ class Allowance:
         reply = outcome.completion_tokens or 0
         self._replies += 1
         self._reply_tokens += reply
-        if tokens and (bucket := self._given[TOKENS]):
+        if tokens and (bucket := self._given.get(TOKENS)):
             bucket.settle(outcome.prompt_tokens + reply - tokens)
 
     def heard(self, headers: Mapping[str, str]) -> None:
         """Take over what a reply's x-ratelimit headers say, less what is on its way and not counted there yet."""
-        for name in (REQUESTS, TOKENS):
-            left, limit = (_number(headers.get(f"x-ratelimit-{word}-{name}")) for word in ("remaining", "limit"))
+        for name, header in _LEFT.items():
+            if header not in headers:
+                continue
+            left, limit = _number(headers[header]), _number(headers.get(f"x-ratelimit-limit-{name}"))
             if left is None or not limit:
                 continue
             reset_s = seconds(headers.get(f"x-ratelimit-reset-{name}", ""))
