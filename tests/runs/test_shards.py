@@ -181,7 +181,7 @@ def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str
     [
         (1, {}),
         (2, {}),
-        (7, {}),
+        (13, {}),  # two of which have no question
         (3, {"sample": 6}),
         (3, {"limit": 5}),
         (2, {"repeat": 2}),
