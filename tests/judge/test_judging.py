@@ -153,8 +153,8 @@ def test_a_hundred_injections_change_no_verdict(tmp_path: Path, fault_server: St
 def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
     """Rubbish in a tenth, errors that last in a tenth, and a server that dies once: none is an incorrect reply."""
     draw = Random(1)
-    fates = {n: draw.choice(["rubbish", "error", *["well"] * 8]) for n in range(300)}
-    run = Run(tmp_path, [f"It is city {n if n % 4 else n + 1}" for n in range(300)])
+    fates = {n: draw.choice(["rubbish", "error", *["well"] * 8]) for n in range(120)}
+    run = Run(tmp_path, [f"It is city {n if n % 4 else n + 1}" for n in range(120)])
 
     def number(received: Received) -> int:
         return int(material(received.prompt)["question"].split()[-1].rstrip("?"))
@@ -177,7 +177,7 @@ def test_faults_are_counted_by_status_and_asked_again(tmp_path: Path, fault_serv
     server.script = answer(honest)
     assert run.judged(server.base_url) == 0
     assert len(server.chats) - asked == lost
-    assert counts(run.found("correct")) == (300 - rubbish, rubbish, 0)
+    assert counts(run.found("correct")) == (120 - rubbish, rubbish, 0)
 
 
 def test_a_judge_that_is_down_leaves_the_rest_to_be_asked_later(tmp_path: Path, fault_server: StartsServers) -> None:
