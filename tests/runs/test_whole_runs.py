@@ -384,7 +384,7 @@ async def test_a_server_that_is_gone_is_waited_for_once_for_all_folders(
     reports = await vqa_client.arun(nowhere, progress=notes)
     assert [report.summary.overall.correct for report in reports] == [2, 2, 2]
     assert len(notes.about("waiting up to")) == 1
-    assert len(notes.about("going on with the kept answers")) == 3
+    assert len(notes.about("using the saved answers")) == 3
 
 
 async def test_records_without_their_run_file_are_not_taken_for_this_run(
