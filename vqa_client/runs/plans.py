@@ -129,7 +129,7 @@ def _declared_plans(
         note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, whatever --max_tokens is")
     identity = {**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})}
     place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
-    if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and not settings.judge:
+    if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
             f"{benchmark.name}: published scores are of a judge ({benchmark.judge.asks}), those below of a rule; "
             "--judge CONFIG asks one after the run: a request for each reply, and up to 60 controls"
