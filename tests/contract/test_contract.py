@@ -220,3 +220,9 @@ async def test_it_is_asked_in_other_forms(case: Case, fault_server: StartsServer
     reports = await arun(case.settings(server.base_url, **option))
     assert reports[0].summary.overall.accuracy == 1
     assert len(server.chats) == (2 if "sample" in option else 2 * len(case.questions))
+
+
+def test_the_folder_of_the_files_themselves_is_data_too(tmp_path: Path) -> None:
+    write_sample("chartqa", tmp_path / "chartqa", form=1)
+    assert (tmp_path / "chartqa" / "data").is_dir()
+    assert run_command(["selftest", "chartqa", "--data", str(tmp_path / "chartqa" / "data")]) == 0

@@ -121,7 +121,8 @@ class Tables(Struct, frozen=True, kw_only=True):
             raise UsageError("there is no data to ask", hint=f"--data FOLDER with {known}{_home_words(homes)}")
         for form in self.forms:
             if data.is_dir():
-                files = _matching(data, form.globs(split))
+                globs = form.globs(split)
+                files = _matching(data, globs) or _matching(data, [glob.removeprefix("data/") for glob in globs])
             else:
                 names = [glob.rpartition("/")[2] for glob in form.globs(split)]
                 files = [data] if any(fnmatch(data.name, name) for name in names) else []
