@@ -89,7 +89,7 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["mc"], "--data-json"),
+        (["mc"], "--data"),
         (["mc", "--data_json", "nowhere.json", "--text_only", "-o", "out"], "nowhere.json"),
         (["niah", "-o", "out"], "--data"),
         (["niah", "--input", "nowhere", "-o", "out"], "nowhere"),

@@ -39,7 +39,7 @@ def test_needles_are_counted_and_documents_without_them_named(tmp_path: Path) ->
     data = data_file(tmp_path, d1="A boat came. " * 20, d2="One. Two.", d3="")
     output = tmp_path / "niah" / "data.json"
     done = command("needles", "--data-json", data, "--output", output, "--num_secrets", "3", "--seed", "7")
-    assert (done.returncode, done.stdout) == (0, f"{output} holds 1 document, 3 questions\n")
+    assert (done.returncode, done.stdout) == (0, f"{output} contains 1 document, 3 questions\n")
     assert "1 document left out, too few sentences: d2" in done.stderr
     assert "1 document left out, no context: d3" in done.stderr
     assert len(json.loads(output.read_bytes())) == 1

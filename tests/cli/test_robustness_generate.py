@@ -294,7 +294,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(images: Path, tmp_path: Pat
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "to go on: vqa-client robustness generate" in told
+    assert "Resume with: vqa-client robustness generate" in told
     assert "Traceback" not in told
     before = pictures(output)
     assert 4 <= len(before) < 42 * 5

@@ -203,6 +203,6 @@ def test_this_machine_has_no_proxy_and_a_proxy_needs_no_scheme(
 )
 def test_a_proxy_that_is_none_is_named_without_its_password(junk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", junk)
-    with pytest.raises(UsageError, match="HTTP_PROXY is no proxy's address") as refused:
+    with pytest.raises(UsageError, match="HTTP_PROXY is not a proxy's address") as refused:
         proxy_for(httpx2.URL("http://example.invalid/v1"))
     assert "SECRET" not in str(refused.value)

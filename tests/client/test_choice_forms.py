@@ -109,9 +109,9 @@ async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_serve
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (weighs(SHARES, honours=frozenset()), "tells no logprobs"),
-        (weighs(SHARES, honours=frozenset({"logprobs"})), "tells 0 alternatives"),
-        (weighs(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3), "tells 3 alternatives"),
+        (weighs(SHARES, honours=frozenset()), "reports no logprobs"),
+        (weighs(SHARES, honours=frozenset({"logprobs"})), "reports 0 alternatives"),
+        (weighs(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3), "reports 3 alternatives"),
     ],
 )
 async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str, fault_server: StartsServers) -> None:

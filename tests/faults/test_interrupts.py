@@ -55,8 +55,8 @@ def stopped_with_nothing_lost(of: Questions, number: signal.Signals, done: Finis
     assert (report["incomplete"], report["total_questions"], report["expected_questions"]) == (True, 50, 200)
     assert len(report["results"]) == 50
     assert "(incomplete)" in done.out
-    assert "to go on: " in done.err
-    assert str(of.data_json) in done.err.partition("to go on: ")[2]
+    assert "Resume with: " in done.err
+    assert str(of.data_json) in done.err.partition("Resume with: ")[2]
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -141,7 +141,7 @@ def test_what_ends_in_the_time_of_grace_is_kept_and_the_command_that_is_said_to_
         done = command.finished()
         assert time.monotonic() - sent_s < OVER_S
     assert (done.code, len(of.outcomes()), len(server.chats)) == (130, 14, 14), done.text
-    said = shlex.split(done.err.partition("to go on: ")[2])
+    said = shlex.split(done.err.partition("Resume with: ")[2])
     again = ran(said[1:])
     assert (again.code, again.is_clean()) == (0, True), again.text
     assert not of.report()["incomplete"]

@@ -379,8 +379,8 @@ NOT_THE_QUESTIONS: list[tuple[Play, str]] = [
     (json_reply({"object": "error", "code": 402, "message": "no"}), "credits"),
     (error(407, "no"), "proxy"),
     (error(413, "no"), "larger"),
-    (error(422, "no"), "mend the server"),
-    (error(451, "no"), "mend the server"),
+    (error(422, "no"), "repair the server"),
+    (error(451, "no"), "repair the server"),
     (redirect("https://elsewhere.example/v1", 302), "--base_url"),
 ]
 

@@ -176,7 +176,7 @@ def test_the_command_to_go_on_has_no_key(tmp_path: Path, fault_server: StartsSer
         command.signal(signal.SIGINT)
         done = command.finished()
     assert (done.code, leaks(done.text), leaking_files(of.output)) == (130, [], [])
-    assert "to go on" in done.err
+    assert "Resume with" in done.err
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ async def test_a_process_that_is_killed_is_named_with_its_image(images: Corrupte
         worker.process.join()
     with pytest.raises(VqaClientError, match=r"was killed by SIGKILL while it made snow/2 of .*a\.png") as raised:
         await prepared(images, "snow/2", picture)
-    assert "the same command goes on" in raised.value.hint
+    assert "run the same command again" in raised.value.hint
     assert (await prepared(images, "snow/2", picture)).transforms[0].startswith("snow:2:")  # by a new process
 
 

@@ -254,7 +254,7 @@ def test_a_font_of_ones_own_is_used_and_another_one_is_another_style(tmp_path: P
     assert images(tmp_path / "plain") != images(tmp_path / "mono")
     assert next(iter(metadata(tmp_path / "mono")["fonts"])) == "mono.otf"
     assert metadata(tmp_path / "mono")["missing"] == {}
-    with pytest.raises(UsageError, match="no font with Latin letters"):
+    with pytest.raises(UsageError, match="not a font with Latin letters"):
         render(tmp_path / "x", {"d": "a"}, msgspec.structs.replace(SMALL, font=__file__))
 
 

@@ -60,7 +60,7 @@ def test_a_log_written_anew_in_between_is_an_error_and_no_nonsense(tmp_path: Pat
     log = write_run(tmp_path, [record(1), record(2)])
     reader = LogReader(log)
     log.write_bytes(b"x" * log.stat().st_size)
-    with pytest.raises(DataError, match="written anew"):
+    with pytest.raises(DataError, match="rewritten"):
         list(reader)
 
 
@@ -100,7 +100,7 @@ def test_a_log_can_lie_alone(tmp_path: Path) -> None:
 
 def test_a_run_file_of_another_form_is_named(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()], run={"identity": []})
-    with pytest.raises(DataError, match=r"clean_mc_eval\.run\.json is no run file"):
+    with pytest.raises(DataError, match=r"clean_mc_eval\.run\.json is not a run file"):
         read_run(log)
 
 

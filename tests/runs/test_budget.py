@@ -69,5 +69,5 @@ def test_a_run_stops_after_its_minutes_as_ctrl_c_does(
     done = ran(of.arguments(server.base_url, "--max_workers", "2", "--max_minutes", "0.02", "--processes", processes))
     assert (done.code, done.is_clean()) == (130, True), done.text
     assert "--max_minutes 0.02 are over" in done.err
-    assert "to go on: vqa-client mc" in done.err
+    assert "Resume with: vqa-client mc" in done.err
     assert 0 < len(of.report()["results"]) < 60

@@ -146,7 +146,7 @@ async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
     assert (report.failed, report.summary.overall.accuracy) == (0, 1.0)
     said = [note for note in heard.notes if "/metrics" in note]
     assert len(said) == 1
-    assert "the run goes on without" in said[0]
+    assert "the run continues without" in said[0]
     assert "very-secret" not in " ".join(heard.notes)
 
 

@@ -208,7 +208,7 @@ def test_sentences_are_told_of_and_found_by_containment(tmp_path: Path) -> None:
     report = scored(tmp_path, {1: "The label reads north harbor today."}, annotation(1, "north harbor", "x"))
     assert (percent(report, "official"), percent(report, "contains")) == (0.0, 100.0)
     assert said(report, "1 prediction of more than 5 words")
-    assert said(report, "contains: an annotator's answer stands in the prediction")
+    assert said(report, "contains: an annotator's answer is in the prediction")
 
 
 def test_the_non_standard_metrics_say_so(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
     assert other.parameters == {"max_tokens": 16}
     assert benchmark.formed("other").template("{question}!") == (
         None,
-        "--prompt_form other is asked, not the config's prompt_template",
+        "--prompt_form other is used, not the config's prompt_template",
     )
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""

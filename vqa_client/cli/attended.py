@@ -40,7 +40,7 @@ async def _attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress
     def on_signal(number: int) -> None:
         caught.append(number)
         if len(caught) == 1:
-            progress.note(f"stopping: questions in flight get {GRACE_S:g} s; once more stops at once")
+            progress.note(f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)")
             stop.set()
         else:
             working.cancel()

@@ -81,7 +81,7 @@ async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
     def on_signal(number: int) -> None:
         caught.append(number)
         if len(caught) == 1:
-            say(f"stopping {launch.name}, which gets {launch.grace_s:g} s; once more ends it at once")
+            say(f"stopping {launch.name}, for at most {launch.grace_s:g} s (Ctrl-C again: stop now)")
             stay.cancel()
         elif serving:
             guard.signal_group(serving[0].pid, signal.SIGKILL)

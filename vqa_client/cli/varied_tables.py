@@ -113,7 +113,7 @@ def of_shuffled(report: Report) -> Iterator[Any]:
     """The accuracy, and the places of the choices."""
     overall = report.summary.overall
     yield (
-        f"choices in drawn orders: accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)}) of "
+        f"with shuffled choices: accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)}) of "
         f"{count(overall.total, 'question')}; a failed one counts as wrong"
     )
     yield from _positions(cast(ShuffledSummary, report.summary).figures)

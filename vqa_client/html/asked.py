@@ -87,7 +87,7 @@ def asked(run: LoggedRun, found: Overview) -> Asked:
     elif str(run.facts.identity.get("asked", "")).startswith("pages "):
         said = _pages(by_question, str(run.facts.identity["asked"]).removeprefix("pages ").split(","))
     else:
-        said = {"option": "choices in drawn orders (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
+        said = {"option": "shuffled choices (--shuffle_choices)"} if kinds == {SHUFFLED} else {}
     for _ in by_question:  # what no option has walked over
         pass
     return Asked(**said, **choices.said(found))

@@ -123,7 +123,7 @@ class _Counted:
     def check(self, source: Path) -> None:
         if not self.documents:
             reasons = ", ".join(f"{len(ids)} {reason.replace('_', ' ')}" for reason, ids in self.left_out.items())
-            raise DataError(f"{source}: no document can take {self.num_secrets} needles: {reasons}", hint=_HINT)
+            raise DataError(f"{source}: no document has room for {self.num_secrets} needles: {reasons}", hint=_HINT)
 
 
 def _checked(data: DataFile, index: int, record: bytes, seen: set[str]) -> _Row:

@@ -63,7 +63,7 @@ def minutes_at_most(minutes: float | None, stop: asyncio.Event, note: Note) -> I
 
     def end() -> None:
         if not stop.is_set():
-            note(f"--max_minutes {minutes:g} are over: questions in flight get a moment to end")
+            note(f"--max_minutes {minutes:g} are over; waiting a moment for running requests")
             stop.set()
 
     timer = None

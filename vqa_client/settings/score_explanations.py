@@ -43,7 +43,7 @@ class ScoreExplanationsSettings:
     data_root: Annotated[
         Path,
         Parameter(
-            name=("--data", "-d", "--data"),
+            name=("--data", "-d", "--data_root"),
             group=DATA,
             help="Folder with nle_data/.",
         ),
