@@ -303,7 +303,7 @@ async def test_shards_alone_are_no_run_to_report_on(tmp_path: Path, fault_server
     questions = Sample(tmp_path, 4)
     server = fault_server(oracle(questions.replies()))
     await ask_shards(questions, server, questions.output, ["1/2"])
-    with pytest.raises(DataError, match="shards of runs alone") as caught:
+    with pytest.raises(DataError, match="contains only shards") as caught:
         find_logs(questions.output)
     assert "vqa-client merge" in caught.value.hint
 
