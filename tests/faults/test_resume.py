@@ -122,7 +122,7 @@ async def test_a_log_of_another_run_is_refused_by_whatever_reads_it(
 ) -> None:
     of, other = Questions(tmp_path / "of", 3), Questions(tmp_path / "other", 3)
     server = fault_server("B", models=("tiny-vlm", "other"))
-    await of.ask(server)
+    await of.ask(server, model="tiny-vlm")
     await other.ask(server, model="other")
     mine = of.log_path.read_bytes()
     assert json.loads(of.lines()[0])["run"] != json.loads(other.lines()[0])["run"]
@@ -133,11 +133,11 @@ async def test_a_log_of_another_run_is_refused_by_whatever_reads_it(
         with pytest.raises(IdentityError, match="is the log of another run"):
             rescore(of.log_path, write=write)
     with pytest.raises(IdentityError, match=r"clean_mc_eval\.records\.jsonl is the log of another run") as caught:
-        await of.ask(server)
+        await of.ask(server, model="tiny-vlm")
     assert "put back" in caught.value.hint
     assert of.log_path.read_bytes() == other.log_path.read_bytes()
     of.log_path.write_bytes(mine)
-    await of.ask(server)
+    await of.ask(server, model="tiny-vlm")
     assert len(server.chats) == 6
 
 
@@ -198,7 +198,8 @@ async def test_answers_of_another_run_are_never_reused(
     before, after, field = CHANGES[change]
 
     def settings(changes: dict[str, Any]) -> dict[str, Any]:
-        return changes | ({"config": of.config(**changes["config"])} if "config" in changes else {})
+        given = {} if "config" in changes else {"model": "tiny-vlm"}
+        return given | changes | ({"config": of.config(**changes["config"])} if "config" in changes else {})
 
     await of.ask(server, **settings(before))
     written = of.report_path().read_bytes(), of.log_path.read_bytes()
