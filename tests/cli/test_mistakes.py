@@ -65,3 +65,15 @@ def test_lines_and_dots_are_ascii_where_a_terminal_has_nothing_else(monkeypatch:
     streams.prepare_streams()
     streams.emit("── 3 · 4 … é")
     assert written.getvalue() == b"-- 3 - 4 ... \\xe9"
+
+
+@pytest.mark.parametrize("command", [["mc"], ["niah"], ["vqa2"], ["explain"], ["run", "docvqa"]])
+def test_every_benchmark_takes_the_same_options_without_noise_in_its_help(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_command([*command, "--help"])
+    shown = capsys.readouterr().out
+    for option in ("data", "output", "config", "model", "limit", "sample", "temperature", "prompt", "header"):
+        assert f"--{option} " in shown, option
+    assert "default: (" not in shown
+    assert "default: False" not in shown

@@ -26,7 +26,7 @@ def _needles(settings: NeedlesSettings) -> int:
             advance=advance,
         )
     _say_left_out(hidden)
-    would = "would contain" if settings.dry_run else "holds"
+    would = "would contain" if settings.dry_run else "contains"
     emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
     return 0
 
