@@ -33,7 +33,7 @@ def test_the_text_files_of_a_folder_are_documents_in_natural_order(tmp_path: Pat
     [
         ({"_id": "a"}, "record 0.*`context` is missing"),
         ({"_id": "a", "context": None}, "record 0.*`context` is missing"),
-        ({"_id": "a", "context": 5}, "record 0.*no text"),
+        ({"_id": "a", "context": 5}, "record 0.*not text"),
         ({"_id": "", "context": "x"}, "record 0.*empty"),
         ({"_id": "a", "context": " \n"}, "record 0.*the text is empty"),
         ({"_id": "a/b", "context": "x"}, "'a/b' can't begin the name"),

@@ -26,7 +26,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ),
     (start(at_server=31, client={"loop_late_s": 0.09}), "client CPU", "90 ms late on average and used but 10 %"),
     (start(preparing=20, at_server=12), "preparing images", "20.0 of 32 workers waited for their images"),
-    (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers sat out"),
+    (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers waited for a rate limit"),
     (start(sending=20, at_server=12), "upload", "20.0 of 32 requests were still on their way, 2.0 MB/s"),
     (
         start(at_server=31, servers=[served(4, 1)]),
@@ -51,7 +51,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (start(at_server=31, timeouts=14), "timeouts", "Lower --max_workers or raise --timeout"),
     (start(repeating=20, at_server=3, requests=1025), "repeats", "25 requests were repeats after failures; 20.0 of"),
     (start(repeating=5, at_server=1), "repeats", "a lower --max_retries gives up sooner"),
-    (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers sat out"),
+    (start(paused=6, at_server=4), "rate limit", "6.0 of 32 workers waited for a rate limit"),
     (start(at_server=10), "last replies", "22.0 of 32 workers had no question left"),
 ]
 

@@ -161,7 +161,7 @@ async def test_a_missing_data_file_is_named_with_the_way_out(tmp_path: Path, fau
     ("content", "told"),
     [
         (None, "is missing, which says from which data"),
-        ("{", "is no run file"),
+        ("{", "is not a run file"),
         ('{"identity": {"task": "chess"}, "scoring": {}}', "there is no benchmark 'chess'"),
         ('{"identity": {"task": "mc", "model": {"model_name": "m", "max_tokens": 1}}, "scoring": {}}', "data_json"),
         ('{"identity": {"task": "mc", "model": 3}, "scoring": {}}', "data_json"),

@@ -86,7 +86,7 @@ def test_a_first_address_that_leads_nowhere_is_a_warning() -> None:
     tried = [Connected(address="::1", error="Connection refused"), Connected(address="127.0.0.1", took_s=0.001)]
     told = found_connections("localhost", tried)
     assert told.level == "warning"
-    assert "127.0.0.1 in place of localhost" in told.hint
+    assert "127.0.0.1 instead of localhost" in told.hint
     assert found_connections("localhost", tried[::-1]).level == "ok"
     assert found_connections("localhost", [Connected(address="127.0.0.1", took_s=0.7)]).level == "warning"
     assert found_connections("nowhere.invalid", []).level == "warning"
