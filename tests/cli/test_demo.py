@@ -48,4 +48,4 @@ def test_the_demo_shows_the_reader_falling_and_leaves_nothing_running(tmp_path: 
         timeout=LIMIT_S,
         check=True,
     )
-    assert "0 to ask" in again.stderr
+    assert "0 left to ask" in again.stderr
