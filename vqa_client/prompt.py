@@ -54,10 +54,11 @@ class Prompt(Struct, frozen=True):
                 return (*images, asked)
             if self.images == "last":
                 return (asked, *images)
-            parts = _split(asked, images)
+            parts = at_marks(asked, images)
         else:
             parts = [f"<image {part}>" if isinstance(part, int) and part not in images else part for part in asked]
-        return (*(number for number in images if number not in parts), *parts)
+        named = {*parts, *(part for turn in question.turns for part in turn.content)}
+        return (*(number for number in images if number not in named), *parts)
 
     def check(self, question: Question) -> None:
         """Raise DataError where the question names an image that it doesn't have."""
@@ -66,6 +67,8 @@ class Prompt(Struct, frozen=True):
             named = [int(number) for number in _MARK.findall(asked)] if self.images == "marked" else []
         else:
             named = [part for part in asked if isinstance(part, int)]
+        earlier = (part for turn in question.turns for part in turn.content if isinstance(part, str))
+        named += [int(number) for text in earlier for number in _MARK.findall(text)]
         wrong = next((number for number in named if not 0 < number <= there), None)
         if wrong is not None:
             raise DataError(
@@ -99,7 +102,7 @@ def numbered(text: str, start: int = 1) -> str:
     return _ANY_MARK.sub(lambda mark: f"<image {int(mark[2]) if mark[2] else next(free)}>", text)
 
 
-def _split(text: str, images: range) -> list[str | int]:
+def at_marks(text: str, images: range) -> list[str | int]:
     """A text in parts, with the number of an image in place of its mark."""
     parts: list[str | int] = []
     at = 0

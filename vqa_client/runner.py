@@ -72,7 +72,9 @@ async def answer_one(question: Question, line: Line) -> Record:
     images: tuple[Image, ...] = ()
 
     def asked() -> Record:
-        record = _asked(question, visible(content), images, cut=len(question.images) - len(shown.images))
+        record = _asked(
+            question, visible(content, question.turns), images, cut=len(question.images) - len(shown.images)
+        )
         if not (task.system or shots):
             return record
         ids = tuple(each.id for each, _ in shots)
@@ -83,7 +85,7 @@ async def answer_one(question: Question, line: Line) -> Record:
         request = Request(
             content=_with_images(content, images),
             system=task.system,
-            examples=tuple([await _example(*shot, line) for shot in shots]),
+            examples=(*[await _example(*shot, line) for shot in shots], *_earlier(question, images)),
             parameters=task.parameters,
             document=question.cluster,
         )
@@ -107,8 +109,19 @@ async def _example(question: Question, reply: str, line: Line) -> Example:
     return Example(content=_with_images(line.task.content(shown), images), reply=reply)
 
 
+def _earlier(question: Question, images: tuple[Image, ...]) -> list[Example]:
+    return [Example(content=_with_images(turn.content, images), reply=turn.reply) for turn in question.turns]
+
+
 def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:
-    return tuple([images[part - 1] if isinstance(part, int) else part for part in content])
+    """The parts to send; the mark of an image that isn't sent, as of pages over a limit, stays as text."""
+    there = len(images)
+    return tuple(
+        [
+            part if isinstance(part, str) else images[part - 1] if part <= there else f"<image {part}>"
+            for part in content
+        ]
+    )
 
 
 def record_of(question: Question, completion: Completion | QuestionFailed, task: Task) -> Record:

@@ -1,13 +1,13 @@
 """What a benchmark is to the engine: a record of pure functions, and its questions; it never sees a socket."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from vqa_client.scoring.reply import Reply
-from vqa_client.types import Answer, Choosing, Content, Question, Score
+from vqa_client.types import Answer, Choosing, Content, Question, Score, Turn
 
 Shot = tuple[Question, str]
 """A worked example: a question and the reply to it."""
@@ -89,16 +89,26 @@ class Task(Struct, frozen=True, kw_only=True):
 
     def prompt(self, question: Question) -> str:
         """The prompt's text as records show it."""
-        return visible(self.content(question))
+        return visible(self.content(question), question.turns)
 
 
-def visible(content: Content) -> str:
-    """A prompt's text, images as `<image k>`; these are left out where all come before the text or all after it."""
+def visible(content: Content, turns: Sequence[Turn] = ()) -> str:
+    """A prompt's text, after any earlier turns.
+
+    Images are `<image k>`; without turns these are left out where all come before the text or all after it.
+    """
+    if turns:
+        said = ((_marked(turn.content), turn.reply) for turn in turns)
+        return "".join(f"User: {text}\nAssistant: {reply}\n" for text, reply in said) + f"User: {_marked(content)}"
     images = tuple(range(1, len(content)))
     if content[:-1] == images and isinstance(content[-1], str):
         return content[-1]
     if content[1:] == images and isinstance(content[0], str):
         return content[0]
+    return _marked(content)
+
+
+def _marked(content: Content) -> str:
     return "".join(part if isinstance(part, str) else f"<image {part}>" for part in content)
 
 

@@ -52,14 +52,25 @@ def group_text(group: Group) -> str:
     return group if isinstance(group, str) else ", ".join(group)
 
 
+Content = tuple[str | int, ...]
+"""A prompt's parts in the order in which the model sees them: texts, and images by their number from 1."""
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """An earlier turn of a conversation: what the user said, with images by their number, and the reply in the data."""
+
+    content: Content
+    reply: str
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """One thing to ask.
 
     `variant` is the form it is asked in: a page folder's name, or a corruption and its level such as
     "gaussian_noise/3". `images` are paths in the order the model sees them, `choices` maps a label to its text,
     `groups` maps a breakdown field to this question's value, `cluster` names the document or image that several
-    questions share. `evidence` gives the places in `images`, from 1, of those that the answer is on; `row` is the data
-    row for scorers that need more of it.
+    questions share. `turns` come before the question; their images are among `images`. `evidence` gives the places in
+    `images`, from 1, of those that the answer is on; `row` is the data row for scorers that need more of it.
     """
 
     id: str
@@ -74,6 +85,7 @@ class Question(Struct, frozen=True, kw_only=True):
     evidence: tuple[int, ...] = ()
     row: Any = None
     extra: dict[str, Any] = {}
+    turns: tuple[Turn, ...] = ()
 
     def row_as(self, kind: type[Row]) -> Row:
         """The row, which is of this type."""
@@ -110,21 +122,20 @@ class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     stamp: str = ""
 
 
-Content = tuple[str | int, ...]
-"""A prompt's parts in the order in which the model sees them: texts, and images by their number from 1."""
 Parts = tuple[str | Image, ...]
-"""The same with the images themselves, ready to be sent."""
+"""A prompt's parts with the images themselves, ready to be sent."""
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """A worked example: a user's turn, and the reply that follows it."""
+    """A worked example, or an earlier turn: what the user says, and the reply that follows it."""
 
     content: Parts
     reply: str
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What is sent to ask one question: the system message where there is one, worked examples, and the user's turn.
+    """What is sent to ask one question: the system message where there is one, worked examples and earlier turns, and
+    the user's turn.
 
     `parameters` are fields of the request that only this question has; `document` names what several questions share,
     so that they may be sent to the server that holds it already.

@@ -167,6 +167,43 @@ def test_messages_put_images_where_their_parts_are(tmp_path: Path, fault_server:
     assert report(tmp_path)["accuracy"] == 0.75
 
 
+def test_earlier_turns_are_sent_as_they_are_and_the_last_user_turn_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"{number}.png").write_bytes(draw(number))
+    turns = [
+        {"from": "human", "value": "What is it?"},
+        {"from": "gpt", "value": "a disc"},
+        {"from": "human", "value": "And <image 3>?"},
+        {"from": "gpt", "value": "a cube"},
+        {"from": "human", "value": "Which is <image 2>, [[q0]]?"},
+        {"from": "gpt", "value": "a jar"},
+    ]
+    row = {"images": ["1.png", "2.png", "3.png"], "conversations": turns}
+    (tmp_path / "rows.json").write_text(json.dumps([row]))
+    server = fault_server(oracle({"[[q0]]": "a jar"}))
+    assert ask(tmp_path / "rows.json", server.base_url) == 0
+    assert ask(tmp_path / "rows.json", server.base_url) == 0
+    (chat,) = server.chats
+    said = [(turn["role"], turn["content"]) for turn in chat.json["messages"]]
+    words = [
+        (role, content if isinstance(content, str) else [part.get("text", "image") for part in content])
+        for role, content in said
+    ]
+    assert words == [
+        ("user", ["image", "What is it?"]),
+        ("assistant", "a disc"),
+        ("user", ["And ", "image", "?"]),
+        ("assistant", "a cube"),
+        ("user", ["Which is ", "image", ", [[q0]]?"]),
+    ]
+    assert [image.sha256 for image in chat.images] == [hashlib.sha256(draw(number)).hexdigest() for number in (1, 3, 2)]
+    assert report(tmp_path)["accuracy"] == 1
+    (line,) = [json.loads(line) for line in (tmp_path / "out/ask.records.jsonl").read_text().splitlines()]
+    assert line["prompt"].startswith("User: <image 1>What is it?\nAssistant: a disc\nUser: And <image 3>?\n")
+
+
 def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,7 +310,8 @@ FAULTS = [
     ("rows.json", '[{"question": "What?", "choices": ["a", "b"], "answer": ["A", "B"]}]', "only one is right"),
     ("rows.json", '[{"question": "What?", "answer": "x"}, {"question": ', "rows.json"),
     ("rows.json", '[{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, '
-     '{"role": "user", "content": "c"}]}]', "a conversation of 2 user turns"),
+     '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 is of 'user'"),
+    ("rows.json", '[{"messages": [{"role": "user", "content": "<image 2> a"}]}]', "names image 2"),
     ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
     ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
     ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),

@@ -30,10 +30,11 @@ def _first_questions(settings: AskSettings) -> Iterator[str]:
     """The first questions as the model gets them, with images in brackets."""
     for plan in make_plans(settings, settings.config, None, lambda line: None):
         for question in islice(plan.loaded.questions, settings.show):
-            content = plan.task.content(question)
-            parts = [part if isinstance(part, str) else _image(question.images, part) for part in content]
             right = f"   (right: {', '.join(question.references)})" if question.references else ""
-            yield f"--- {question.id}{right}\n" + "\n".join(parts)
+            earlier = [each for turn in question.turns for each in (*turn.content, f"[assistant] {turn.reply}")]
+            parts = (*earlier, *plan.task.content(question))
+            shown = [part if isinstance(part, str) else _image(question.images, part) for part in parts]
+            yield f"--- {question.id}{right}\n" + "\n".join(shown)
 
 
 def _image(images: tuple[str, ...], number: int) -> str:

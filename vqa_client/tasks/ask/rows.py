@@ -12,14 +12,14 @@ from msgspec import Struct
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import natural_key
 from vqa_client.images.find import IMAGE_SUFFIXES
-from vqa_client.prompt import numbered
+from vqa_client.prompt import at_marks, numbered
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import open_table
 from vqa_client.tables.pictures import names_in
 from vqa_client.tables.rows import NumberedRow, Table
 from vqa_client.tasks.ask.columns import Column, Mapped, mapped, value_of
 from vqa_client.tasks.ask.values import FORMS, AnswerForm, choices_of, readings, texts_of, turns_of
-from vqa_client.types import Group, Question
+from vqa_client.types import Group, Question, Turn
 
 SHOWN_FAULTS = 5
 _FORM_WORDS: dict[AnswerForm, str] = {
@@ -145,11 +145,11 @@ class Reader:
         of, settings = self._mapped, self._settings
         base = settings.images or table.path.parent
         start = f"{table.start}{number}:"
-        text, system, answer, pictures = value_of(cells, of.question), "", value_of(cells, of.answer), list[str]()
-        if of.messages:
-            system, text, inside, said = _column(of.messages, turns_of, cells[of.messages])
-            answer = said if of.answer == "" else answer
-            for place, value in inside:
+        text, answer, pictures = value_of(cells, of.question), value_of(cells, of.answer), list[str]()
+        said = _column(of.messages, turns_of, cells[of.messages]) if of.messages else None
+        if said is not None:
+            answer = said.answer if of.answer == "" else answer
+            for place, value in said.images:
                 pictures += _column(of.messages, names_in, value, f"{start}{of.messages}{place}", base)
         elif of.question and text is None:
             raise ValueError(f"column `{of.question}`: the question is missing")
@@ -167,18 +167,20 @@ class Reader:
         groups: dict[str, Group] = {
             name: str(value) for name in of.groups if (value := value_of(cells, name)) is not None
         }
+        texts = numbered("\0".join(said.texts)).split("\0") if said else []
         row = {name: value for name, value in cells.items() if isinstance(value, str | int | float)}
         question = Question(
             id=str(
                 value_of(cells, of.id) if of.id and value_of(cells, of.id) is not None else f"{_stem(table)}#{number}"
             ),
-            text=numbered(str(text or "")),
+            text=numbered(str(text or "")) if said is None else texts[-1],
             images=tuple(pictures),
             choices={label: numbered(choice) for label, choice in choices.items()},
             references=references,
             groups=groups,
             cluster=str(value_of(cells, of.document) or next(iter(pictures), "")),
-            extra={"row": row, **({"system": system} if system else {})},
+            extra={"row": row, **({"system": said.system} if said and said.system else {})},
+            turns=_turns(texts, said.replies, len(pictures)) if said else (),
         )
         return question, answer
 
@@ -205,6 +207,15 @@ class Reader:
         if self._answer_form not in fits:
             raise ValueError(f"column `{self._mapped.answer}`: {answer!r} is not one of {', '.join(choices)}")
         return (fits[self._answer_form],)
+
+
+def _turns(texts: list[str], replies: tuple[str, ...], pictures: int) -> tuple[Turn, ...]:
+    """The earlier turns of a conversation; images without a mark are in the first one."""
+    everywhere = range(1, pictures + 1)
+    parts = [at_marks(text, everywhere) for text in texts]
+    if replies:
+        parts[0] = [*(image for image in everywhere if not any(image in each for each in parts)), *parts[0]]
+    return tuple(Turn(content=tuple(each), reply=reply) for each, reply in zip(parts, replies, strict=False))
 
 
 def _stem(table: Table) -> str:

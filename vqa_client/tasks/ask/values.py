@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from vqa_client.tables.pictures import literal
 
@@ -10,6 +10,8 @@ LABELS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 AnswerForm = Literal["letter", "text", "0", "1"]
 """What an answer to a choice is: its letter, its text, or its place, counted from 0 or from 1."""
 FORMS: Final[tuple[AnswerForm, ...]] = ("letter", "text", "0", "1")
+_USER: Final = ("user", "human")
+_ASSISTANT: Final = ("assistant", "gpt", "model")
 _LABELLED: Final = re.compile(r"\s*\(?(?P<label>[A-Z])[.):]\s+(?P<text>.*)", re.DOTALL)
 
 
@@ -82,12 +84,23 @@ def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
     return found
 
 
-def turns_of(value: Any) -> tuple[str, str, list[tuple[str, Any]], str | None]:
-    """The system message, the question, its images and the answer of a conversation.
+class Conversation(NamedTuple):
+    """What a conversation says: `texts` are the user's turns, `replies` those to all but the last one.
 
-    The last turn of the assistant is the answer, and the one user turn before it the question; parts that are images
-    become marks in its text, and are given with their place in the conversation. Raises ValueError for another form,
-    and for several user turns.
+    `images` are given with their places in it; each has a mark in a text.
+    """
+
+    system: str
+    texts: tuple[str, ...]
+    replies: tuple[str, ...]
+    images: list[tuple[str, Any]]
+    answer: str | None
+
+
+def turns_of(value: Any) -> Conversation:
+    """Take a conversation apart; a last turn of the assistant is the answer to the user's last one.
+
+    Raises ValueError for another form, and where user and assistant don't take turns.
     """
     if isinstance(value, str):
         value = literal(value)
@@ -95,13 +108,22 @@ def turns_of(value: Any) -> tuple[str, str, list[tuple[str, Any]], str | None]:
         raise ValueError("expected a list of turns, each with role and content")
     turns = [_turn(number, turn) for number, turn in enumerate(value)]
     answer: str | None = None
-    if turns and turns[-1][0] in ("assistant", "gpt", "model"):
+    if turns and turns[-1][0] in _ASSISTANT:
         answer = turns.pop()[1]
     system = " ".join(text for role, text, _ in turns if role == "system")
-    users = [turn for turn in turns if turn[0] in ("user", "human")]
-    if len(users) != 1 or len(users) + bool(system) < len(turns):
-        raise ValueError(f"a conversation of {len(users)} user turns; only one user turn can be asked")
-    return system, users[0][1], users[0][2], answer
+    spoken = [turn for turn in turns if turn[0] != "system"]
+    for number, (role, _, _) in enumerate(spoken):
+        expected = _USER if number % 2 == 0 else _ASSISTANT
+        if role not in expected:
+            raise ValueError(f"turn {number + 1} is of {role or 'nobody'!r}, where one of {expected[0]!r} is expected")
+    if len(spoken) % 2 == 0:
+        raise ValueError("there is no turn of the user to ask" if not spoken else "two turns of the assistant end it")
+    users, replies = spoken[::2], spoken[1::2]
+    if any(images for _, _, images in replies):
+        raise ValueError("a turn of the assistant has an image")
+    images = [each for _, _, shown in users for each in shown]
+    texts, said = (tuple(text for _, text, _ in each) for each in (users, replies))
+    return Conversation(system, texts, said, images, answer)
 
 
 def _turn(number: int, turn: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, Any]]]:
