@@ -19,15 +19,12 @@ from tests.fakes.words import (
     close_without_reply,
     echo_question_id,
     error,
-    first_n,
-    json_reply,
     oracle,
-    redirect,
 )
 from tests.faults.commands import ran
 from tests.faults.flips import flipped
 from tests.faults.questions import Notes, Questions, niah_settings
-from vqa_client.errors import IdentityError, ServerUnusable, UsageError
+from vqa_client.errors import IdentityError, UsageError
 from vqa_client.reports.logged_run import read_run
 from vqa_client.runs.rescored import rescore
 
@@ -369,41 +366,3 @@ async def test_a_run_in_many_parts_ends_as_one_run_does(tmp_path: Path, fault_se
         await of.ask(server, limit=limit, max_workers=3, output=of.output)
     assert of.report_path().read_bytes() == whole
     assert len(server.chats) == 60
-
-
-NOT_THE_QUESTIONS: list[tuple[Play, str]] = [
-    (error(402, "insufficient credits"), "credits"),
-    (error(401, "no"), "key"),
-    (json_reply([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}], 400), "key"),
-    (error(400, "The model `tiny-vlm` does not exist", shape="flat"), "model"),
-    (json_reply({"object": "error", "code": 404, "message": "the model tiny-vlm does not exist"}), "model"),
-    (json_reply({"object": "error", "code": 402, "message": "no"}), "credits"),
-    (error(407, "no"), "proxy"),
-    (error(413, "no"), "larger"),
-    (error(422, "no"), "repair the server"),
-    (error(451, "no"), "repair the server"),
-    (redirect("https://elsewhere.example/v1", 302), "--base_url"),
-]
-
-
-@pytest.mark.parametrize(("play", "cause"), NOT_THE_QUESTIONS)
-async def test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all(
-    play: Play, cause: str, tmp_path: Path, fault_server: StartsServers
-) -> None:
-    of = Questions(tmp_path, 30)
-    with pytest.raises(ServerUnusable, match="10 questions in a row failed") as stopped:
-        await of.ask(fault_server(first_n(1, oracle(of.replies()), then=play)), check=False, breaker_after=10)
-    assert cause in stopped.value.hint
-    records = await of.ask(fault_server(oracle(of.replies())))
-    assert {record["status"] for record in records.values()} == {"ok"}
-    assert of.report()["accuracy"] == 100.0
-
-
-async def test_a_server_that_filters_everything_is_asked_to_the_end(
-    tmp_path: Path, fault_server: StartsServers
-) -> None:
-    of = Questions(tmp_path, 30)
-    server = fault_server(error(400, "filtered by the content policy", shape="openai", code="content_filter"))
-    records = await of.ask(server, check=False, breaker_after=5)
-    assert {(record["status"], record["score"]) for record in records.values()} == {("refused", 0.0)}
-    assert len(server.chats) == 30

@@ -263,7 +263,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "counted as done": (
         f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",
-        f"{_RESUME}::test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all",
+        "faults/test_servers_that_stop.py::test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all",
     ),
     # command line
     "Ctrl-C hangs": ("faults/test_interrupts.py",),

@@ -1,0 +1,162 @@
+"""A second start of a whole run: what an earlier one left is kept, read again, asked again or refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vqa_client
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import (
+    answer,
+    error,
+    oracle,
+)
+from tests.runs.sample import Sample
+from vqa_client.errors import IdentityError, UsageError
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.01)
+
+
+def sample(tmp_path: Path, count: int = 20, **more: Any) -> Sample:
+    return Sample(tmp_path, count, **more)
+
+
+async def test_a_second_start_asks_nothing_that_is_answered(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 10)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url, limit=6))
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 10
+    before = of.report_path().read_bytes()
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 10
+    assert of.report_path().read_bytes() == before
+
+
+async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_request(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies() | {"[[q0]]": error(500), "[[q1]]": error(400, "at most 0 images")}))
+    settings = of.settings(server.base_url, max_retries=0)
+    await vqa_client.arun(settings)
+    server.script = oracle(of.replies())
+    asked = len(server.chats)
+    mended = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0))
+    assert ([chat.prompt[:6] for chat in mended.chats], asked) == (["[[q0]]"], 4)
+    await vqa_client.arun(of.settings(mended.base_url, max_retries=0, retry_failed=True))
+    assert [chat.prompt[:6] for chat in mended.chats] == ["[[q0]]", "[[q1]]"]
+    assert of.report()["correct"] == 4
+    assert len({record["question_id"] for record in of.records()}) == 4
+
+
+async def test_another_model_is_refused_field_by_field_and_nothing_is_asked(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 3)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    with pytest.raises(IdentityError, match=r"model\.model_name: 'tiny-vlm' .* 'other' now"):
+        await vqa_client.arun(of.settings(server.base_url, model="other"))
+    with pytest.raises(IdentityError, match=r"images\.max_pixels"):
+        await vqa_client.arun(of.settings(server.base_url, max_pixels=10))
+    assert len(server.chats) == 3
+    await vqa_client.arun(of.settings(server.base_url, model="other", fresh=True))
+    assert len(server.chats) == 6
+    assert sorted(path.name for path in of.output.glob("*.old-1")) == [
+        "clean_mc_eval.json.old-1",
+        "clean_mc_eval.records.jsonl.old-1",
+        "clean_mc_eval.run.json.old-1",
+    ]
+
+
+async def test_another_parser_scores_again_and_asks_nothing(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(answer("A dog is shown, so the answer is D."))
+    (robust,) = await vqa_client.arun(of.settings(server.base_url))
+    (published,) = await vqa_client.arun(of.settings(server.base_url, parser="seed"))
+    assert len(server.chats) == 4
+    assert [result["extracted_answer"] for result in of.report()["results"]] == ["A"] * 4
+    assert robust.summary.parts["seed"].overall.value == published.summary.overall.accuracy == 0.25
+
+
+async def test_changed_pages_and_questions_are_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 5)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    page = of.pages_dir / "clean" / "images" / "q3_page_001.png"
+    page.write_bytes((of.pages_dir / "clean" / "images" / "q4_page_001.png").read_bytes())
+    of.data_json.write_text(of.data_json.read_text().replace("[[q1]] Which one?", "[[q1]] Which, then?"))
+    await vqa_client.arun(of.settings(server.base_url))
+    assert sorted(chat.prompt[:6] for chat in server.chats[5:]) == ["[[q1]]", "[[q3]]"]
+    page.touch()
+    await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 7
+
+
+async def test_a_corrected_answer_key_is_scored_again_and_asks_nothing(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    corrected = of.data_json.read_text().replace('"answer": "B"', '"answer": "C"').replace('"easy"', '"hard"')
+    of.data_json.write_text(corrected)
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert len(server.chats) == 4
+    assert report.summary.overall.accuracy == 0.75
+    assert list(report.summary.breakdowns["difficulty"]) == ["hard"]
+    wrong = [result for result in of.report()["results"] if not result["correct"]]
+    assert [(result["ground_truth"], result["extracted_answer"]) for result in wrong] == [("C", "B")]
+
+
+@pytest.mark.parametrize("model", [None, "tiny-vlm"])
+async def test_kept_replies_are_read_again_without_any_server(
+    model: str | None, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 4)
+    server = fault_server(answer("A dog is shown, so the answer is D."))
+    await vqa_client.arun(of.settings(server.base_url, model=model))
+    (report,) = await vqa_client.arun(
+        of.settings("http://127.0.0.1:9/v1", model=model, parser="seed", wait_for_server=0.0)
+    )
+    assert report.summary.overall.accuracy == 0.25
+    assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}
+
+
+async def test_records_without_their_run_file_are_not_taken_for_this_run(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url))
+    of.report_path().with_suffix(".run.json").unlink()
+    with pytest.raises(IdentityError, match="is missing"):
+        await vqa_client.arun(of.settings(server.base_url, model="other"))
+
+
+async def test_a_report_of_another_program_is_not_overwritten(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = sample(tmp_path, 2)
+    of.output.mkdir()
+    of.report_path().write_text("{}")
+    server = fault_server(oracle(of.replies()))
+    with pytest.raises(UsageError, match="not written by this program"):
+        await vqa_client.arun(of.settings(server.base_url))
+    assert of.report_path().read_text() == "{}"
+    await vqa_client.arun(of.settings(server.base_url, fresh=True))
+    assert (of.output / "clean_mc_eval.json.old-1").read_text() == "{}"
+
+
+async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = sample(tmp_path, 3)
+    await vqa_client.arun(of.settings(fault_server(error(422)).base_url, model="misspelt"))
+    server = fault_server(oracle(of.replies()))
+    (report,) = await vqa_client.arun(of.settings(server.base_url))
+    assert report.summary.overall.correct == 3

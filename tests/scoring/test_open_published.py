@@ -1,0 +1,49 @@
+"""MathVision's and MathVista's own rules, against what their scripts gave."""
+
+import json
+from typing import Any
+
+from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
+from vqa_client.scoring.published import mathvision, mathvista
+from vqa_client.types import Question
+
+
+def problem_of(row: dict[str, Any], answer: str) -> mathvista.Problem:
+    fields = {name: row[name] for name in ("question_type", "answer_type", "precision")}
+    return mathvista.Problem(question="?", answer=answer, choices=tuple(row["choices"] or ()), **fields)
+
+
+@needs_goldens
+def test_mathvisions_published_rule() -> None:
+    cases = list(golden("mathvision"))
+    assert len(cases) == 252
+    for case in cases:
+        answer = mathvision.extracted(case["prediction"])
+        choices = dict(zip("ABCDE", case["options"], strict=False))
+        question = Question(id="1", text="?", references=(case["reference"],), choices=choices)
+        right = mathvision.right(case["prediction"], question)
+        assert (answer, right) == (case["model_answer"], case["expected"]), case
+
+
+@needs_goldens
+def test_mathvistas_published_rule() -> None:
+    cases = list(golden("mathvista"))
+    assert len(cases) == 86
+    for case in cases:
+        problem = problem_of(case, case["reference"])
+        normalised = mathvista.normalised(case["extraction"], problem)
+        assert (normalised, normalised == case["reference"]) == (case["normalized"], case["expected"]), case
+        quick = mathvista.quick_extraction(case["extraction"], problem)
+        assert bool(mathvista.vlmevalkit(case["extraction"], problem)) == case["vlmevalkit_hit_on_extraction"], case
+        assert ("<JUDGE>" if quick is None else quick) == case["extract_quick_from_response"], case
+
+
+@needs_goldens
+def test_mathvistas_rule_gives_bards_published_score() -> None:
+    rows = json.loads((GOLDENS.parent / "other" / "mathvista_output_bard.json").read_text(encoding="utf-8"))
+    right = 0
+    for row in rows.values():
+        is_right = mathvista.normalised(row["extraction"], problem_of(row, row["answer"])) == row["answer"]
+        assert is_right == row["true_false"], row["pid"]
+        right += is_right
+    assert (right, len(rows)) == (348, 1000)
