@@ -1,8 +1,8 @@
-"""The version, how extras are added, and where the folders are that travel with it: config/, data/ and serve/."""
+"""The version, how extras are added, and where the folders are that come with it: config/, data/ and serve/."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from vqa_client.errors import UsageError
 
@@ -19,14 +19,33 @@ def install(extra: str) -> str:
     return f"{sys.executable} -m pip install {wanted}"
 
 
-def shipped(folder: Literal["config", "data", "serve"]) -> Path:
-    """The folder inside the installed package, or beside the package in a checkout.
+def shipped(place: str) -> Path:
+    """A folder below config/, serve/ or data/: in the package, or in the source tree that it was installed from.
 
-    Raises UsageError.
+    The sample pages and the tiny VLM, 14 MB, are in the source tree only. Raises UsageError.
     """
     package = Path(__file__).parent
-    in_checkout = (package.parent / "pyproject.toml").is_file()
-    for root in (package, package.parent) if in_checkout else (package,):
-        if (root / folder).is_dir():
-            return root / folder
-    raise UsageError(f"the folder {folder}/ is missing from {package}", hint="install vqa-client again")
+    for root in (package, *_sources(package)):
+        if (root / place).is_dir():
+            return root / place
+    raise UsageError(
+        f"{place}/ isn't part of the installed package, and the source tree that it came from isn't found",
+        hint=f"in a clone of vqa-client: {sys.executable} -m pip install . (and keep the clone)",
+    )
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    """The checkout around the package, and the folder that pip, pipx or uv installed it from (PEP 610)."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    if (package.parent / "pyproject.toml").is_file():
+        yield package.parent
+    try:
+        origin = distribution("vqa-client").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return
+    url = urlsplit(json.loads(origin)["url"] if origin else "")
+    if url.scheme == "file":
+        yield Path(unquote(url.path))

@@ -1,3 +1,7 @@
+import importlib.metadata
+import json
+from types import SimpleNamespace
+
 import pytest
 
 from vqa_client import shipped as module
@@ -11,7 +15,14 @@ def package(tmp_path, monkeypatch):
     folder = tmp_path / "vqa_client"
     folder.mkdir()
     monkeypatch.setattr(module, "__file__", str(folder / "shipped.py"))
+    installed_from(monkeypatch, None)
     return folder
+
+
+def installed_from(monkeypatch, url):
+    """The package was installed from this address, as pip writes it down; None: from an index."""
+    origin = url and json.dumps({"url": url, "dir_info": {}})
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(read_text=lambda _: origin))
 
 
 def test_a_checkout_has_the_folders_beside_the_package():
@@ -24,8 +35,18 @@ def test_an_installed_package_has_them_inside(package):
     assert shipped("config") == package / "config"
 
 
-def test_a_folder_beside_an_installed_package_is_somebody_elses(package):
-    (package.parent / "data").mkdir()
-    with pytest.raises(UsageError, match="the folder data/ is missing") as caught:
+def test_an_installed_package_finds_the_clone_it_was_installed_from(package, monkeypatch, tmp_path):
+    (tmp_path / "a clone" / "serve" / "tiny_vlm").mkdir(parents=True)
+    installed_from(monkeypatch, f"file://{tmp_path}/a%20clone")
+    assert shipped("serve/tiny_vlm") == tmp_path / "a clone" / "serve" / "tiny_vlm"
+
+
+@pytest.mark.parametrize(
+    "url", [None, "file:///nowhere/vqa_client-0.1.0-py3-none-any.whl", "https://example.org/x.whl"]
+)
+def test_a_wheel_alone_says_what_the_sample_data_need(package, monkeypatch, url):
+    (package.parent / "data").mkdir()  # a folder beside an installed package is somebody else's
+    installed_from(monkeypatch, url)
+    with pytest.raises(UsageError, match="data/ isn't part of the installed package") as caught:
         shipped("data")
-    assert caught.value.hint
+    assert "-m pip install ." in str(caught.value.hint)

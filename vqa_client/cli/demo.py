@@ -39,6 +39,7 @@ TABLES: dict[str, Tables] = {
 
 def demo(settings: DemoSettings) -> int:
     """Ask the page reader about the sample pages and, where mlx-vlm is installed, the tiny VLM about shapes."""
+    shipped("data")  # before a server is started for nothing
     progress, reports = display(), list[Report]()
     try:
         for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):

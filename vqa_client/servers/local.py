@@ -21,12 +21,12 @@ def missing() -> bool:
 
 
 def launch(*, host: str, port: int, dry_run: bool, note: Callable[[str], None]) -> Launch:
-    """What starts it; raises UsageError where mlx-vlm is not installed."""
+    """What starts it; raises UsageError where mlx-vlm is not installed, or the source tree not found."""
     if missing() and not dry_run:
         raise UsageError(f"{NAME} needs mlx-vlm", hint=install("local"))
     options = {"--host": host, "--port": port}
     words = [str(word) for option in options.items() for word in option]
-    paths = [str(shipped("serve")), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(shipped("serve/tiny_vlm").parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return Launch(
         name=NAME,
         command=[sys.executable, "-m", "tiny_vlm", *words],
