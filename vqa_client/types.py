@@ -111,7 +111,7 @@ class SentImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Image(SentImage, frozen=True, kw_only=True, weakref=True):
-    """An image ready to be sent: the unchanged file at `path`, or the re-encoded bytes in `data`.
+    """An image ready to be sent: the unchanged file at `path`, the bytes in `data`, or an `address` for the server.
 
     `stamp` tells in which state the file was when it was read.
     """
@@ -120,6 +120,7 @@ class Image(SentImage, frozen=True, kw_only=True, weakref=True):
     path: str = ""
     data: bytes | None = None
     stamp: str = ""
+    address: str = ""
 
 
 Parts = tuple[str | Image, ...]

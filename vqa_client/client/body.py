@@ -104,7 +104,9 @@ Part = tuple[bytes, Image | None, bytes]
 
 
 def by_bytes(image: Image, name: str = "") -> Part:
-    """The image itself, and the name by which the server may be reminded of it."""
+    """The image itself, or its address where it has one, and the name by which the server may be reminded of it."""
+    if image.address:
+        return by_address(image.address, name)
     before = b'{"type":"image_url","image_url":{"url":"data:' + image.mime.encode() + b";base64,"
     return before, image, _named(name) if name else b'"}},'
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
+from vqa_client.images.addresses import handed_over
 from vqa_client.images.held import HELD
 from vqa_client.images.recent import Recent
 from vqa_client.images.room import Room
 from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, settle
 from vqa_client.images.steps import Recipe
 from vqa_client.tables.inside import is_near, split_name
+from vqa_client.tables.pictures import is_address
 from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
@@ -48,7 +50,8 @@ class ImagePreparer:
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
     preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
-    An image inside another file is kept in memory until it was sent, under the limit of a Room.
+    An image inside another file, or at an address, is kept in memory until it was sent, under the limit of a Room;
+    with `hands_over` addresses go to the server as they are.
     """
 
     def __init__(
@@ -59,7 +62,9 @@ class ImagePreparer:
         threads: int | None = None,
         elsewhere: Elsewhere | None = None,
         variant: str = "",
+        hands_over: bool = False,
     ) -> None:
+        self._hands_over = hands_over
         self._recipe = recipe or Recipe()
         self._variant = variant
         self._known: Recent[FileKey, Settled] = Recent(KNOWN_FILES, lambda _: 1)
@@ -71,6 +76,7 @@ class ImagePreparer:
         self._since_breath = 0
         workers = threads or min(MAX_THREADS, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="images")
+        self._fetching = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fetching")
         self._elsewhere = elsewhere
 
     async def prepare(self, path: str) -> Image:
@@ -82,7 +88,7 @@ class ImagePreparer:
 
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
-        if self._elsewhere is not None or not any(split_name(path)[1] for path in paths):
+        if self._elsewhere is not None or all(_is_file(path) for path in paths):
             return await self._prepared(paths)
         async with self._room.taken(len(paths)):
             images = await self._prepared(paths)
@@ -100,6 +106,7 @@ class ImagePreparer:
     def close(self) -> None:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._fetching.shutdown(wait=False, cancel_futures=True)
         HELD.clear()
 
     async def _started(self, path: str, key: FileKey | Refused) -> Settled | _Making:
@@ -107,9 +114,11 @@ class ImagePreparer:
         found = self._found(key)
         if isinstance(key, Refused):
             return key
+        if found is None and self._hands_over and is_address(path):
+            return handed_over(path)
         if found is None and self._elsewhere is None and split_name(path)[1]:
             return await self._started_inside(path, key)
-        if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None:
+        if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None and not is_address(path):
             actual, found = settle(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
             self._keep(actual, found)
             await self._breathe(key[1])
@@ -155,7 +164,8 @@ class ImagePreparer:
             return self._elsewhere(path)
         if found is not None:
             return self._pool.submit(decide, found, self._recipe, decode=True)
-        return self._pool.submit(settle, path, self._recipe, decode=True)
+        pool = self._fetching if is_address(path) else self._pool
+        return pool.submit(settle, path, self._recipe, decode=True)
 
     def _done(self, key: FileKey, making: _Making) -> None:
         del self._making[key]
@@ -171,6 +181,10 @@ class ImagePreparer:
                     self._cells.put(key, settled)
             else:
                 self._known.put(key, settled)
+
+
+def _is_file(path: str) -> bool:
+    return not (split_name(path)[1] or is_address(path))
 
 
 async def _finished(started: Settled | _Making) -> Image:

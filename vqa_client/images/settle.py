@@ -13,6 +13,7 @@ from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
 from vqa_client.tables.inside import image_inside, short_name, split_name
+from vqa_client.tables.pictures import is_address
 from vqa_client.types import Image
 
 MAX_FILE_BYTES = 512 << 20
@@ -61,6 +62,8 @@ _AGAIN_HINT = "the same command asks this question again"
 
 def file_key(name: str) -> FileKey | Refused:
     """Identify the image of this name, and the state of its file now, without reading it."""
+    if is_address(name):
+        return name, 0, 0, 0, 0
     path, place = split_name(name)
     try:
         found = os.stat(path)
@@ -77,7 +80,9 @@ def file_key(name: str) -> FileKey | Refused:
 
 
 def stamp_of(key: FileKey) -> str:
-    """The stamp of an image that is a file, or that is inside one."""
+    """The stamp of an image that is a file, or that is inside one; "" of one at an address."""
+    if is_address(key[0]):
+        return ""
     return stamp(key[1:], split_name(key[0])[1])
 
 
@@ -95,10 +100,16 @@ def read(name: str) -> Read | Refused:
     """The bytes of an image and the key of its file, or why it can't be read."""
     path, place = split_name(name)
     try:
+        if is_address(name):
+            from vqa_client.images.addresses import fetched
+
+            return (name, 0, 0, 0, 0), fetched(name)
         if not place:
             return _read(path)
         data, state = image_inside(path, place)
         return (name, *state), data
+    except QuestionFailed as failed:
+        return Refused(message=str(failed), hint=failed.hint, transient=failed.transient)
     except (OSError, MemoryError) as error:
         return _unreadable(name, error)
     except (ValueError, DataError) as error:
@@ -156,8 +167,8 @@ def _whole(descriptor: int, size_bytes: int) -> bytes:
 
 
 def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
-    """The image as it is; what is inside another file keeps its bytes until it was sent."""
-    place = split_name(key[0])[1]
+    """The image as it is; what isn't a file of its own keeps its bytes until it was sent."""
+    has_file = not (split_name(key[0])[1] or is_address(key[0]))
     return Image(
         name=short_name(key[0]),
         mime=found.mime,
@@ -165,8 +176,8 @@ def _unchanged(key: FileKey, found: ImageFacts, data: bytes) -> Image:
         size_bytes=len(data),
         width=found.width,
         height=found.height,
-        path="" if place else key[0],
-        data=data if place else None,
+        path=key[0] if has_file else "",
+        data=None if has_file else data,
         stamp=stamp_of(key),
     )
 

@@ -22,6 +22,7 @@ from vqa_client.runs.plans import make_plans
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import open_image
+from vqa_client.tables.pictures import is_address
 from vqa_client.tasks.longbench.context_length import TokenCounter
 
 NEIGHBOURS = 4096
@@ -155,11 +156,16 @@ def _kept(plan: Plan, settings: RunSettings) -> set[Key]:
 
 
 def _looker(settings: RunSettings) -> Callable[[str], tuple[int, int] | None]:
-    """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image."""
+    """What gives, of an image file, its bytes as base64 and its tokens; None where it is no image.
+
+    What is at an address isn't looked at.
+    """
     side = TOKEN_SIDES[settings.token_rule]
 
     @lru_cache(maxsize=NEIGHBOURS)
     def look(path: str) -> tuple[int, int] | None:
+        if is_address(path):
+            return len(path), 0
         try:
             with open_image(path) as file:
                 width, height = opened(file).size

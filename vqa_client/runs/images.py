@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from vqa_client.errors import UsageError
 from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe
 from vqa_client.runner import Prepares
@@ -27,6 +28,8 @@ def prepared_images(
         image_quality=settings.image_quality,
     )
     if corrupted is not None:
+        if settings.hands_over:
+            raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
         from vqa_client.images.corrupt import CorruptedImages
 
         with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
@@ -34,7 +37,7 @@ def prepared_images(
             if limit := images.limit():
                 note(limit)
         return
-    preparer = ImagePreparer(recipe)
+    preparer = ImagePreparer(recipe, hands_over=settings.hands_over)
     try:
         yield lambda variant: preparer
     finally:

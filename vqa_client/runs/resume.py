@@ -22,6 +22,7 @@ from vqa_client.runner import kept_prompt, read_again, stamps
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.settings.divided import Shard
 from vqa_client.tables.inside import short_name, split_name
+from vqa_client.tables.pictures import is_address
 from vqa_client.task import Task
 from vqa_client.types import ANSWERED, Question, Record, SentImage
 
@@ -193,6 +194,8 @@ class Unchanged:
 
     def _same_files(self, images: tuple[SentImage, ...], kept: str, shown: tuple[str, ...]) -> bool:
         try:
+            if any(map(is_address, shown)):
+                return not images or self._same_names(images, shown)
             inside = [split_name(path) for path in shown]
             found = [os.stat(path) for path, _ in inside]
             now = [stamp(state_of(each), place) for each, (_, place) in zip(found, inside, strict=True)] if kept else []
@@ -206,6 +209,13 @@ class Unchanged:
             )
         except OSError:
             return False
+
+    def _same_names(self, images: tuple[SentImage, ...], shown: tuple[str, ...]) -> bool:
+        """Whether addresses are those that were sent, and files beside them the same ones."""
+        return len(images) == len(shown) and all(
+            kept.name == short_name(path) if is_address(path) else self._same_file(kept, path, os.stat(path), look=True)
+            for kept, path in zip(images, shown, strict=True)
+        )
 
     def _same_file(self, kept: SentImage, path: str, stat: os.stat_result, *, look: bool) -> bool:
         if kept.name != short_name(path):

@@ -75,6 +75,14 @@ class AskSettings(ChoiceSettings):
             "choice for questions with choices, else contains (vqa with ten answers each).",
         ),
     ] = ""
+    image_urls: Annotated[
+        Literal["refuse", "send", "fetch"],
+        Parameter(
+            group=COLUMNS,
+            help="Images at http(s) addresses are an error, go to the server as addresses, or are fetched (at most "
+            "64 MB and 60 s each); the record says which.",
+        ),
+    ] = "refuse"
     skip_faulty: Annotated[
         bool,
         Parameter(group=COLUMNS, negative="", help="Leave out rows that can't be asked; the report names them."),
@@ -86,6 +94,11 @@ class AskSettings(ChoiceSettings):
         Path | None,
         Parameter(group=COLUMNS, help="Write the columns found as a benchmark file (FILE.py), and ask nothing."),
     ] = None
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether images at addresses go to the server as addresses."""
+        return self.image_urls == "send"
 
     @property
     def prompt_template(self) -> str | None:

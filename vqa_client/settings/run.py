@@ -272,6 +272,11 @@ class RunSettings(RequestOptions, BudgetSettings):
         return True
 
     @property
+    def hands_over(self) -> bool:
+        """Whether images at addresses go to the server as addresses."""
+        return False
+
+    @property
     def max_side(self) -> int | None:
         """The longest side that an image is sent with, in pixels; None for any."""
         return None

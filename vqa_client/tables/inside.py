@@ -3,6 +3,7 @@
 `test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar, `a.pdf#3@144` a page.
 """
 
+import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from threading import RLock
+from urllib.parse import urlsplit
 
 from vqa_client.errors import DataError
 from vqa_client.files import FileState, state_of
@@ -17,6 +19,7 @@ from vqa_client.tables.delimited import DelimitedTable
 from vqa_client.tables.json_table import JsonTable
 from vqa_client.tables.parquet_table import ParquetTable
 from vqa_client.tables.pdf_pages import PdfPages
+from vqa_client.tables.pictures import is_address
 from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
 from vqa_client.tables.tar_table import TarTable
 
@@ -83,7 +86,14 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def short_name(name: str) -> str:
-    """An image's name without the folder of its file."""
+    """An image's name without the folder of its file; an address without user, query and fragment, which may be secret.
+
+    A query that names the image is told from others by its digest.
+    """
+    if is_address(name):
+        parts = urlsplit(name)
+        query = f"?{hashlib.sha256(parts.query.encode()).hexdigest()[:8]}" if parts.query else ""
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{query}"
     path, place = split_name(name)
     return os.path.basename(path) + (f"#{place}" if place else "")
 

@@ -18,13 +18,17 @@ _IMAGES = ("iVBOR", "/9j/", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0A", "JVBERi")
 """How the base64 of PNG, JPEG, GIF, WebP, BMP, TIFF and PDF files begins."""
 
 
-def names_in(value: Any, where: str, base: Path) -> list[str]:
+def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> list[str]:
     """The names of the images of a cell: those in the cell itself begin with `where`, paths are below `base`.
 
-    Raises ValueError for a path that leaves `base`, an address, and broken base64.
+    Raises ValueError for a path that leaves `base`, broken base64, and an address unless `addresses` are wanted.
     """
     if isinstance(value, list):
-        return [name for at, each in enumerate(value) for name in names_in(each, f"{where}[{at}]", base)]
+        return [
+            name
+            for at, each in enumerate(value)
+            for name in names_in(each, f"{where}[{at}]", base, addresses=addresses)
+        ]
     if isinstance(value, Here):
         return [value.name]
     if isinstance(value, dict):
@@ -36,13 +40,22 @@ def names_in(value: Any, where: str, base: Path) -> list[str]:
     if not isinstance(value, str):
         raise ValueError(f"expected an image's path or bytes, got {type(value).__name__}")
     if (several := _several(value)) is not None:
-        return names_in(several, where, base)
+        return names_in(several, where, base, addresses=addresses)
     if _is_base64(value) or value.startswith("data:"):
         check_base64(value)
         return [where]
-    if value.startswith(("http://", "https://")):
-        raise ValueError(f"{value[:80]} is an address; download the image and give its path")
+    if is_address(value):
+        if addresses:
+            return [value]
+        raise ValueError(
+            f"{value[:80]} is an address; download the image and give its path, or `ask` with --image_urls"
+        )
     return [below(base, value)]
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an http or https address."""
+    return name.startswith(("http://", "https://"))
 
 
 def below(base: Path, name: str) -> str:

@@ -94,7 +94,11 @@ def benchmark(options: AskSettings) -> Benchmark:
         breakdowns=of.mapped.groups,
         labels=LABELS[: max(2, with_choices and _most_choices(of))] if with_choices else (),
         unit="document" if of.mapped.document else "image",
-        identity={"columns": of.mapped.identity(), **({"prompt": options.prompt} if options.prompt else {})},
+        identity={
+            "columns": of.mapped.identity(),
+            **({"prompt": options.prompt} if options.prompt else {}),
+            **({"image_urls": options.image_urls} if options.image_urls != "refuse" else {}),
+        },
         scoring={"score": headline, "answers": of.answer_form or ""},
     )
 

@@ -4,6 +4,7 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from vqa_client.files import natural_key
 from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.prompt import at_marks, numbered
 from vqa_client.settings.ask import AskSettings
-from vqa_client.tables.inside import open_table
-from vqa_client.tables.pictures import names_in
+from vqa_client.tables.inside import open_table, short_name
+from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import NumberedRow, Table
 from vqa_client.tasks.ask.columns import Column, Mapped, mapped, value_of
 from vqa_client.tasks.ask.values import FORMS, AnswerForm, choices_of, readings, texts_of, turns_of
@@ -144,19 +145,20 @@ class Reader:
         """The question of a row, and its answer as the cell has it; raises ValueError that names a column."""
         of, settings = self._mapped, self._settings
         base = settings.images or table.path.parent
+        named = partial(names_in, addresses=settings.image_urls != "refuse")
         start = f"{table.start}{number}:"
         text, answer, pictures = value_of(cells, of.question), value_of(cells, of.answer), list[str]()
         said = _column(of.messages, turns_of, cells[of.messages]) if of.messages else None
         if said is not None:
             answer = said.answer if of.answer == "" else answer
             for place, value in said.images:
-                pictures += _column(of.messages, names_in, value, f"{start}{of.messages}{place}", base)
+                pictures += _column(of.messages, named, value, f"{start}{of.messages}{place}", base)
         elif of.question and text is None:
             raise ValueError(f"column `{of.question}`: the question is missing")
         for name in of.image:
-            pictures += _column(name, names_in, value_of(cells, name), start + name, base)
+            pictures += _column(name, named, value_of(cells, name), start + name, base)
         for name in pictures:
-            if "#" not in name and not name.startswith(table.start) and not os.path.isfile(name):
+            if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):
                 raise ValueError(f"column `{', '.join(of.image)}`: {name} doesn't exist; looked in {base}")
         choices = self._choices(cells)
         if choices:
@@ -167,6 +169,7 @@ class Reader:
         groups: dict[str, Group] = {
             name: str(value) for name in of.groups if (value := value_of(cells, name)) is not None
         }
+        first = next(iter(pictures), "")
         texts = numbered("\0".join(said.texts)).split("\0") if said else []
         row = {name: value for name, value in cells.items() if isinstance(value, str | int | float)}
         question = Question(
@@ -178,7 +181,7 @@ class Reader:
             choices={label: numbered(choice) for label, choice in choices.items()},
             references=references,
             groups=groups,
-            cluster=str(value_of(cells, of.document) or next(iter(pictures), "")),
+            cluster=str(value_of(cells, of.document) or (short_name(first) if is_address(first) else first)),
             extra={"row": row, **({"system": said.system} if said and said.system else {})},
             turns=_turns(texts, said.replies, len(pictures)) if said else (),
         )

@@ -1,0 +1,105 @@
+"""Images at addresses: refused, given to the server as addresses, or fetched; the record says which, and no secret."""
+
+import hashlib
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract.forms import draw
+from tests.contract.test_ask import ask, report
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+
+
+class Pictures(http.server.BaseHTTPRequestHandler):
+    """`/N.png` is a picture, `/page` is markup, `/moved` leads to `/1.png`, and `/away` is not there for now."""
+
+    asked: list[str] = []  # noqa: RUF012  emptied by the fixture
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        name = self.path.split("?")[0]
+        self.send_response(503 if name == "/away" else 404 if name == "/none" else 302 if name == "/moved" else 200)
+        if name == "/moved":
+            self.send_header("Location", "/1.png?k=hidden")
+        self.end_headers()
+        if name.endswith(".png"):
+            self.wfile.write(draw(int(name[1])))
+        elif name == "/page":
+            self.wfile.write(b"<html>no picture</html>")
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def pictures() -> Iterator[str]:
+    Pictures.asked = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pictures) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def rows(folder: Path, *addresses: str) -> Path:
+    path = folder / "rows.jsonl"
+    asked = ({"image": each, "question": f"[[q{at}]] What?", "answer": "x"} for at, each in enumerate(addresses))
+    path.write_text("".join(json.dumps(row) + "\n" for row in asked))
+    return path
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "out/ask.records.jsonl").read_text().splitlines()
+    return sorted(map(json.loads, lines), key=lambda row: str(row["question_id"]))
+
+
+def test_an_address_is_sent_as_it_is_and_kept_without_its_secrets(tmp_path: Path, fault_server: StartsServers) -> None:
+    server, addresses = fault_server("x"), ("https://me:pw@x.example/a.png?sig=secret", "https://x.example/b.png")
+    for _ in range(2):
+        assert ask(rows(tmp_path, *addresses), server.base_url, "--image_urls", "send") == 0
+    assert sorted(chat.images[0].url for chat in server.chats) == sorted(addresses)
+    (first,), (second,) = (record["images"] for record in records(tmp_path))
+    assert first["name"].startswith("https://x.example/a.png?")
+    assert second == {
+        "name": "https://x.example/b.png",
+        "sha256": hashlib.sha256(addresses[1].encode()).hexdigest(),
+        "size_bytes": len(addresses[1]),
+        "transforms": ["sent as its address"],
+    }
+    assert not any("secret" in path.read_text() or "pw@" in path.read_text() for path in (tmp_path / "out").iterdir())
+    assert report(tmp_path)["accuracy"] == 1
+
+
+def test_an_address_is_fetched_once_and_sent_as_bytes(
+    tmp_path: Path, fault_server: StartsServers, pictures: str
+) -> None:
+    names = ("1.png", "1.png", "moved", "page", "none", "away")
+    path = rows(tmp_path, *(f"{pictures}/{name}" for name in names))
+    server = fault_server(oracle({f"[[q{number}]]": "x" for number in range(6)}))
+    assert ask(path, server.base_url, "--image_urls", "fetch", "--max_workers", "1") == 1
+    found = records(tmp_path)
+    assert [record["status"] for record in found] == ["ok"] * 3 + ["bad_image"] * 3
+    sha256 = hashlib.sha256(draw(1)).hexdigest()
+    assert [record["images"][0]["sha256"] for record in found[:3]] == [sha256] * 3
+    assert {chat.images[0].sha256 for chat in server.chats} == {sha256}
+    assert [record["error"]["message"].removeprefix(pictures) for record in found[3:]] == [
+        "/page: is an HTML page",
+        "/none: answers with HTTP 404",
+        "/away: answers with HTTP 503",
+    ]
+    assert Pictures.asked.count("/1.png") == 1
+    assert ask(path, server.base_url, "--image_urls", "fetch") == 1
+    assert sorted(set(Pictures.asked[6:])) == ["/away"], "what failed for a while alone is asked again"
+    assert len(server.chats) == 3
+
+
+def test_a_dry_run_fetches_nothing(tmp_path: Path, pictures: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows(tmp_path, f"{pictures}/1.png")
+    assert ask(path, "http://127.0.0.1:1", "--image_urls", "fetch", "--dry_run") == 0
+    assert f"[image 1: {pictures}/1.png]" in capsys.readouterr().out
+    assert not Pictures.asked
