@@ -22,6 +22,8 @@ from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
+from vqa_client.runner import Crew
+from vqa_client.runs.adaptive import FIRST
 from vqa_client.runs.budget import Budget, minutes_at_most
 from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
@@ -142,7 +144,7 @@ async def arun_several(
     if any(each.process_count > 1 or each.turns for each in settings):
         raise UsageError("--processes and next/N are of the command line", hint="shard='1/4' here, then merge")
     progress, stop = progress or Progress(), stop or asyncio.Event()
-    workers = {each.max_workers: affordable_workers(each.max_workers, progress.note) for each in settings}
+    workers = {n: n if n == "auto" else affordable_workers(n, progress.note) for n in {s.max_workers for s in settings}}
     affordable = [dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings]
     jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
@@ -256,6 +258,7 @@ async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
             stop=given.stop,
             breaker=Breaker(settings.breaker_after),
             budget=given.budget,
+            crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
         )
         return await _run_all(job.plans, stage)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 from zlib import crc32
@@ -158,32 +158,92 @@ def read_again(record: Record, question: Question, task: Task) -> Record:
     return _judged(today, *judge(kept_completion(record), question, task))
 
 
+class Crew:
+    """How many workers there are, which may be changed while they work; none takes a question up in a break."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._at_work = 0
+        self._on_break = self._no_more = False
+        self._changed = asyncio.Event()
+
+    @property
+    def size(self) -> int:
+        """How many there are, on a break or not."""
+        return self._size
+
+    @size.setter
+    def size(self, size: int) -> None:
+        self._size = size
+        self._changed.set()
+
+    @property
+    def at_work(self) -> int:
+        """How many have a question."""
+        return self._at_work
+
+    @property
+    def on_break(self) -> bool:
+        """Whether all rest once they have finished what they are at."""
+        return self._on_break
+
+    @on_break.setter
+    def on_break(self, on_break: bool) -> None:
+        self._on_break = on_break
+        self._changed.set()
+
+    async def work(self, waiting: Iterator[Question], one: Callable[[Question], Awaitable[None]]) -> None:
+        """Take questions up until none is left; what `one` raises ends all."""
+
+        async def worker() -> None:
+            try:
+                while self._at_work <= self._wanted and not self._no_more:
+                    question = next(waiting, None)
+                    self._no_more = self._no_more or question is None
+                    if question is not None:
+                        await one(question)
+            finally:
+                self._at_work -= 1
+                self._changed.set()
+
+        self._no_more = False
+        async with asyncio.TaskGroup() as group:
+            while not self._no_more:
+                self._changed.clear()
+                while self._at_work < self._wanted:
+                    self._at_work += 1
+                    group.create_task(worker())
+                await self._changed.wait()
+
+    @property
+    def _wanted(self) -> int:
+        return 0 if self._on_break else self._size
+
+
 async def answer_all(
     questions: Iterable[Question],
     answer: Callable[[Question], Awaitable[Record]],
     keep: Callable[[Record], None],
     *,
-    workers: int,
+    crew: Crew,
     stop: asyncio.Event,
 ) -> None:
-    """Let workers pull questions until none is left, or `stop` is set and those in flight have had their grace.
+    """Let the crew's workers take questions up until none is left; `stop` gives those in flight some grace.
 
     `keep` takes each record as it ends. What it or a worker raises ends all workers and is raised here.
     """
-    waiting = iter(questions)
 
-    async def work() -> None:
-        for question in waiting:
+    def until_stopped() -> Iterator[Question]:
+        for question in questions:
             if stop.is_set():
                 return
-            keep(await answer(question))
+            yield question
 
-    async def work_together() -> None:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
+    async def one(question: Question) -> None:
+        keep(await answer(question))
 
-    working, stopping = asyncio.create_task(work_together()), asyncio.create_task(_stopped(stop))
+    working = asyncio.create_task(crew.work(until_stopped(), one))
+    stopping = asyncio.create_task(_stopped(stop))
     try:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
         if working.done():

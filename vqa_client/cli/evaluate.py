@@ -63,8 +63,8 @@ async def asked(
         from vqa_client.cli.turns import in_turns
 
         return await in_turns(settings, corrupted, progress, stop)
-    if (part := settings[0].part) is not None and not isinstance(progress, PipedDisplay):
-        here = settings[0].max_workers
+    here, part = settings[0].max_workers, settings[0].part
+    if part is not None and here != "auto" and not isinstance(progress, PipedDisplay):
         progress.note(
             f"shard {part}: {here:,} requests in flight here, {here * part.of:,} if all {part.of} run at once"
         )

@@ -7,7 +7,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -43,10 +43,7 @@ async def in_processes(
     shards = [Shard(number, count) for number in range(1, count + 1)]
     shown = _Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
-    shares = [
-        {"shard": shard, "max_workers": max(1, workers // count + (shard.number <= workers % count)), **options}
-        for shard in shards
-    ]
+    shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
     ended = await asyncio.gather(
         *(_asked(shard, given, shown, stop) for shard, given in zip(shards, shares, strict=True))
     )
@@ -61,6 +58,11 @@ async def in_processes(
     if errors and any(report.incomplete for report in reports):
         raise ModelsFailed(errors, reports)
     return reports
+
+
+def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
+    """How many of so many workers one of the processes has."""
+    return workers if workers == "auto" else max(1, workers // shard.of + (shard.number <= workers % shard.of))
 
 
 async def _asked(

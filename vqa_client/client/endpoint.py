@@ -162,16 +162,14 @@ def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = 
 
 
 def open_transport(
-    base: httpx2.URL, *, engine: str, max_workers: int, ca_bundle: Path | None, insecure: bool, room: ReplyRoom
+    base: httpx2.URL, *, engine: str, ca_bundle: Path | None, insecure: bool, room: ReplyRoom
 ) -> httpx2.AsyncBaseTransport:
     """The direct pool, or httpx2's own where it is asked for or a proxy is in between; `room` is for large replies."""
     proxy = proxy_for(base)
     context = tls_context(ca_bundle, insecure=insecure) if base.scheme == "https" else None
     if engine == "direct" and proxy is None:
         return DirectTransport(context, room)
-    limits = httpx2.Limits(
-        max_connections=max_workers + 1, max_keepalive_connections=max_workers + 1, keepalive_expiry=IDLE_S
-    )
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=IDLE_S)
     from vqa_client.client.pool import PoolTransport  # httpcore2 takes time to import
 
     return PoolTransport(room, verify=context or True, proxy=proxy, limits=limits, http2=False)

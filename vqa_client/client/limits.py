@@ -46,13 +46,14 @@ Lateness = Literal["crowded", "backlog", "own"]
 class Window:
     """How many requests a server is given at once: all that come, until it refuses some or lets them time out.
 
-    `inside` are with it now. A refusal shrinks the window to those that it took; answers in time widen it while others
-    wait: quickly up to what the server is known to take, and beyond that carefully.
+    `inside` are with it now; `refusals` counts those that it did not take. A refusal shrinks the window to those that
+    it took; answers in time widen it while others wait: quickly up to what the server is known to take, and beyond
+    that carefully.
     """
 
     def __init__(self) -> None:
         self.size = math.inf
-        self.inside = 0
+        self.inside = self.refusals = 0
         self._known = math.inf
         self._answered = 0
         self._step = 1
@@ -105,6 +106,7 @@ class Window:
         A server that refuses all for another reason does not say how many it takes. True where it kept some: their
         ends say when there is room again.
         """
+        self.refusals += 1
         kept = self.inside - 1
         if kept or limited:
             self._shrink(kept or 1, kept or self.size / 2)

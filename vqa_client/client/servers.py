@@ -38,7 +38,6 @@ async def open_servers(
             wire = transport or open_transport(
                 bases[0],
                 engine=settings.engine,
-                max_workers=settings.max_workers,
                 ca_bundle=settings.ca_bundle,
                 insecure=settings.insecure,
                 room=room,

@@ -5,7 +5,7 @@ from typing import Any
 
 from vqa_client.reports.bottleneck import CPU_FULL, Held, held, limit_of
 from vqa_client.reports.drift import grown_memory, read_drift
-from vqa_client.reports.start import Server, Start, read_start
+from vqa_client.reports.start import AutoWorkers, Server, Start, read_start
 
 OTHERS = 2.0
 """So many of the server's requests beyond this run's are others'; fewer may be the moment between two readings."""
@@ -30,6 +30,7 @@ def limits_of(session: Mapping[str, Any]) -> list[str]:
     slower = read_drift(session)
     return [
         *(_limited(start) if start is not None and start.answered else []),
+        *([_settled(start.auto_workers)] if start is not None and start.auto_workers is not None else []),
         *([slower.sentence] if slower is not None else []),
         *grown_memory(session),
     ]
@@ -39,6 +40,19 @@ def _limited(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
         yield f"bottleneck: {limit} ({evidence(start, held(start))}). {way_out(start)}."
+
+
+def _settled(auto: AutoWorkers) -> str:
+    return f"--max_workers auto: {auto.last:,} workers at the end, {auto.most:,} at most: {SETTLED[auto.why]}."
+
+
+SETTLED = {
+    "": "the questions ended before there were too many",
+    "refused": "the server refused some of more (429 or 503), or was late with them",
+    "queue": "more waited in the server's queue",
+    "latency": "with more each took longer, and no more were answered in a second",
+    "most": "auto tries no more",
+}
 
 
 def stands_of(session: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -46,11 +46,20 @@ class Server(Struct, frozen=True, kw_only=True):
     memory_bytes: tuple[int, int] | None = None
 
 
+class AutoWorkers(Struct, frozen=True, kw_only=True):
+    """How many workers `--max_workers auto` had at the end and at most, and what kept it from more."""
+
+    last: int
+    most: int
+    why: Literal["", "refused", "queue", "latency", "most"]
+
+
 class Start(Struct, frozen=True, kw_only=True):
     """What a run file says of one start, as far as the rules ask."""
 
     workers: Workers
     client: Client
+    auto_workers: AutoWorkers | None = None
     wall_s: float = 0.0
     questions: int = 0
     requests: int = 0

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vqa_client.reports.bottleneck import limited_by
+from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.pace import Pace
 from vqa_client.runs.quarters import Quarters
 from vqa_client.types import Record
@@ -26,6 +27,7 @@ class SessionFigures:
         self._latencies = Latencies()
         self._quarters = Quarters()
         self.pace = Pace()
+        self.adaptive: Adaptive | None = None
         self.questions = self._timeouts = self._attempts = self._bytes = self._prompt_tokens = (
             self._completion_tokens
         ) = 0
@@ -34,6 +36,8 @@ class SessionFigures:
         """Take one record as it ends."""
         self.questions += 1
         self.pace.finished()
+        if self.adaptive is not None:
+            self.adaptive.finished(record)
         self._quarters.add(record)
         self._attempts += record.attempts
         self._timeouts += record.status == "timeout"
@@ -61,6 +65,7 @@ class SessionFigures:
             "loop_stall_max_s": round(self.pace.stall_s, 4),
             "dialect": dialect,
             **self.pace.described(),
+            **(self.adaptive.described() if self.adaptive is not None else {}),
             "quarters": self._quarters.described(),
             **servers,
         }

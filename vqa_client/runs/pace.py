@@ -8,6 +8,7 @@ from typing import Any
 
 from vqa_client.client.routes import Routes
 from vqa_client.client.watching.server_memory import unsent_sockets
+from vqa_client.runner import Crew
 
 TICK_S = 0.025
 TICKS_A_LOOK = 10
@@ -19,7 +20,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.stall_s = 0.0
-        self._taken = self._ticks = self._looks = self._most = 0
+        self.in_flight = self._ticks = self._looks = self._workers = 0
         self._unknown = False
         self._late_s = 0.0
         self._states: Counter[str] = Counter()
@@ -28,18 +29,18 @@ class Pace:
 
     def asking(self) -> None:
         """A question is taken up."""
-        self._taken += 1
+        self.in_flight += 1
 
     def finished(self) -> None:
         """A question taken up has its record."""
-        self._taken -= 1
+        self.in_flight -= 1
 
-    async def watch(self, routes: Routes, workers: int, pulse: Callable[[float], None]) -> None:
+    async def watch(self, routes: Routes, crew: Crew, waiting: int, pulse: Callable[[float], None]) -> None:
         """Until cancelled, note how late the loop comes to each tick, and count the workers at each look.
 
-        `pulse` is told at each look for how many seconds yet all servers are paused.
+        Of a crew no more than questions `waiting` at the start are counted. `pulse` is told at each look for how many
+        seconds yet all servers are paused.
         """
-        self._most = workers
         self._began = _clocks()
         while True:
             due_s = time.monotonic() + TICK_S
@@ -49,17 +50,18 @@ class Pace:
             self._late_s += late_s
             self._ticks += 1
             if self._ticks % TICKS_A_LOOK == 0:
-                self._look(routes)
+                self._look(routes, min(crew.size, waiting), on_break=crew.on_break)
                 pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
-    def _look(self, routes: Routes) -> None:
-        at_server = min(self._taken, sum(route.outstanding for route in routes.all))
+    def _look(self, routes: Routes, workers: int, *, on_break: bool) -> None:
+        at_server = min(self.in_flight, sum(route.outstanding for route in routes.all))
         paused = all(route.lost or route.pause.left_s for route in routes.all)
         unsent = unsent_sockets()
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
-        self._states["idle"] += max(0, self._most - self._taken)
-        elsewhere = self._taken - at_server
+        self._workers += max(workers, self.in_flight)
+        self._states["paused" if on_break else "idle"] += max(0, workers - self.in_flight)
+        elsewhere = self.in_flight - at_server
         repeating = min(elsewhere, routes.repeating)
         limited = min(elsewhere - repeating, routes.allowance.waiting)
         self._states["repeating"] += repeating
@@ -71,14 +73,19 @@ class Pace:
         self._spent = tuple(now - then for now, then in zip(_clocks(), self._began, strict=True))
 
     def described(self) -> dict[str, Any]:
-        """Mean numbers of workers, which add up to `most`, and shares of one core; nothing before the first look."""
+        """Mean numbers of workers, of `most` on average, and shares of one core; nothing before the first look."""
         if not self._looks:
             return {}
         watched_s, cpu_s, loop_cpu_s = self._spent
         names = ("idle", "preparing", "repeating", "paused", "sending", "at_server")
         means = {name: round(self._states[name] / self._looks, 3) for name in names}
+        most = round(self._workers / self._looks)
         return {
-            "workers": {"most": self._most, **means, **({"sending": None} if self._unknown else {})},
+            "workers": {
+                "most": most,
+                **means,
+                **({"sending": None} if self._unknown else {}),
+            },
             "client": {
                 "watched_s": round(watched_s, 3),
                 "cpu": round(cpu_s / watched_s, 4),

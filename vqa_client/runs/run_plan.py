@@ -19,7 +19,8 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Line, Prepares, answer_all, answer_one, first_pages
+from vqa_client.runner import GRACE_S, Crew, Line, Prepares, answer_all, answer_one, first_pages
+from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.budget import Budget
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.figures import SessionFigures
@@ -52,6 +53,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     stop: asyncio.Event
     breaker: Breaker
     budget: Budget
+    crew: Crew
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
@@ -200,15 +202,20 @@ async def _go_on(
     file.identity = served | file.identity
     file.described["server"] = session.server
     servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
-    watch_pace = partial(
-        figures.pace.watch, session.chat.routes, min(stage.settings.max_workers, waiting), stage.progress.pulse
-    )
+    routes = session.chat.routes
+    watches: list[Watch] = [
+        partial(figures.pace.watch, routes, stage.crew, waiting, stage.progress.pulse),
+        servers.watch,
+    ]
+    if stage.settings.max_workers == "auto":
+        figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
+        watches.append(figures.adaptive.watch)
     chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
     file.start(figures.described([], servers.described()))
     file.write(plan.paths.run)
     line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        await _ask(waiting, plan, line, stage, log, file, figures, [watch_pace, servers.watch])
+        await _ask(plan, line, stage, log, file, figures, watches)
         if not stage.stop.is_set():
             file.described["server"] = await servers.last_look()
     except GivenUp as error:
@@ -221,7 +228,6 @@ async def _go_on(
 
 
 async def _ask(
-    waiting: int,
     plan: Plan,
     line: Line,
     stage: Stage,
@@ -250,12 +256,11 @@ async def _ask(
         if not rejected_again and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
-    workers = min(stage.settings.max_workers, waiting)
     try:
         async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
             beside = [group.create_task(_sync_now_and_then(log, stage.progress))]
             beside += [group.create_task(watch()) for watch in watches]
-            await answer_all(_waiting(plan, log, stage), answer, keep, workers=workers, stop=stage.stop)
+            await answer_all(_waiting(plan, log, stage), answer, keep, crew=stage.crew, stop=stage.stop)
             for task in beside:
                 task.cancel()
             if stage.budget.over:

@@ -22,7 +22,7 @@ class ServersOfStart:
         self._session = session
         self._answered_by = AnsweredBy(routes)
         self._metrics = MetricsReader(routes.all if settings.metrics else (), told=told, note=note)
-        self.watch = self._metrics.watch
+        self.watch, self.queue = self._metrics.watch, self._metrics.queue
 
     async def last_look(self) -> dict[str, Any]:
         """What the run file says of the server at the end, its memory included."""

@@ -118,7 +118,13 @@ class RunSettings(RequestOptions, BudgetSettings):
             "them and to name the bottleneck.",
         ),
     ] = True
-    max_workers: Annotated[int, Parameter(group=RUN, help="Requests in flight at once.")] = 128
+    max_workers: Annotated[
+        int | Literal["auto"],
+        Parameter(
+            group=RUN,
+            help="Requests in flight at once. auto: more while that raises the pace, fewer where some are refused.",
+        ),
+    ] = 128
     limit: Annotated[int | None, Parameter(group=RUN, help="Ask only the first N instances of the data file.")] = None
     max_retries: Annotated[int, Parameter(group=RUN, help="Retries for transient errors.")] = 4
     breaker_after: Annotated[

@@ -61,10 +61,12 @@ def check(settings: Any) -> None:
         if rule.path and value is not None:
             given = (value,) if isinstance(value, str | Path) else value
             object.__setattr__(settings, name, tuple(map(expanded, given)) if rule.several else expanded(value))
-        if rule.words and value is not None and value not in rule.words:
+        if value is None or value in rule.words:
+            continue
+        if rule.words and name not in AT_LEAST:
             raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
-        if value is not None and name in AT_LEAST:
-            _check_range(name, value, whole=rule.whole)
+        if name in AT_LEAST:
+            _check_range(name, value, rule)
     timeout = getattr(settings, "timeout", None)
     if timeout is not None and not 0 < timeout < inf:
         raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
@@ -89,11 +91,12 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
     return rules
 
 
-def _check_range(name: str, value: Any, *, whole: bool) -> None:
+def _check_range(name: str, value: Any, rule: _Rule) -> None:
     least, most = AT_LEAST[name], AT_MOST.get(name, inf)
-    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    number = isinstance(value, int if rule.whole else int | float) and not isinstance(value, bool)
     if number and least <= value <= most and value < inf:
         return
-    kind = "a whole number" if whole else "a number"
+    kind = "a whole number" if rule.whole else "a number"
     within = f"of at least {least}" if most == inf else f"from {least} to {most}"
-    raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}")
+    words = "".join(f", or {word}" for word in rule.words)
+    raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}{words}")

@@ -82,11 +82,11 @@ class Vqa2Settings(ConfiguredSettings):
         ),
     ] = None
     max_workers: Annotated[
-        int,
+        int | Literal["auto"],
         Parameter(
             group=RUN,
-            help="Requests in flight at once. Small models are often served one question at a time, and a question's "
-            "time runs while it waits there; vLLM takes 128.",
+            help="Requests in flight at once; auto finds out how many. Small models are often served one question at a "
+            "time, and a question's time runs while it waits there; vLLM takes 128.",
         ),
     ] = 16
     raw_images: Annotated[

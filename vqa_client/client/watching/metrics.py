@@ -55,7 +55,7 @@ class ServerWatch:
         self.readings = 0
         self._counted: dict[str, float] = {}
         self._memory_bytes: list[int] = []
-        self._watched_s = self._at_s = self._running = self._waiting = self._kv_use = self._kv_most = 0.0
+        self._watched_s = self.at_s = self._running = self._waiting = self._kv_use = self._kv_most = 0.0
 
     async def look(self, timeout_s: float) -> None:
         """Take one reading; raises httpx2.TransportError or OSError. A server that tells nothing is silent for good."""
@@ -69,7 +69,7 @@ class ServerWatch:
 
     def take(self, reading: Reading, now_s: float) -> None:
         """Add a reading; what it says of the moment stands for the time since the one before."""
-        before, passed_s = self.latest, now_s - self._at_s
+        before, passed_s = self.latest, now_s - self.at_s
         if before is not None:
             for name, value in reading.counters.items():
                 came = value - before.counters.get(name, 0.0)
@@ -81,7 +81,7 @@ class ServerWatch:
         self._kv_most = max(self._kv_most, reading.kv_use or 0.0)
         if reading.memory_bytes is not None:
             self._memory_bytes = [*self._memory_bytes[:1], reading.memory_bytes]
-        self.latest, self._at_s = reading, now_s
+        self.latest, self.at_s = reading, now_s
         self.readings += 1
 
     def hit_rate(self, cache: str) -> float | None:
@@ -157,6 +157,19 @@ class MetricsReader:
                 self._noted = True
                 said = watch.route.endpoint.redacted(str(error) or type(error).__name__)
                 self._note(f"{watch.route.address}: its /metrics can't be read now ({said}); the run continues without")
+
+    async def queue(self, since_s: float) -> tuple[float, float] | None:
+        """How many requests run and wait at all servers, read after `since_s`; zeros where none tells.
+
+        None where it is too early for another reading.
+        """
+        telling = [watch for watch in self._watches if watch.latest is not None and not watch.route.lost]
+        if any(watch.at_s < since_s for watch in telling):
+            if time.monotonic() - max(watch.at_s for watch in telling) < FIRST_S:
+                return None
+            await self.look(LAST_TIMEOUT_S)
+        latest = [] if self._failing else [watch.latest for watch in telling if watch.latest is not None]
+        return sum(one.running for one in latest), sum(one.waiting for one in latest)
 
     def memory_bytes(self) -> int | None:
         """Of all servers together, as last read; None where one didn't tell."""

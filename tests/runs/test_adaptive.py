@@ -1,0 +1,79 @@
+"""`--max_workers auto`: the search as a pure function, and a run at a server that takes only so many at once."""
+
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer, beyond_in_flight, delay, error
+from tests.faults.questions import Notes, Questions
+from vqa_client.evaluation import arun
+from vqa_client.runs.adaptive import HELD, MOST, Search, Seen, next_search
+
+KNOWN = (16, 160.0)
+"""Sixteen workers had 160 answers a second: 0.1 s each."""
+
+
+@pytest.mark.parametrize(
+    ("now", "seen", "size", "why"),
+    [
+        (Search(size=16), Seen(latency_s=0.1), 32, ""),
+        (Search(size=32, below=KNOWN), Seen(latency_s=0.1), 64, ""),
+        (Search(size=32, below=KNOWN), Seen(latency_s=0.15), 64, ""),  # a third more answers a second
+        (Search(size=32, below=KNOWN), Seen(latency_s=0.2), 16, "latency"),
+        (Search(size=18, below=KNOWN), Seen(latency_s=0.2), 36, ""),  # too close to compare
+        (Search(size=32, below=KNOWN), Seen(latency_s=0.1, refused=True), 16, "refused"),
+        (Search(size=1), Seen(refused=True), 1, "refused"),
+        (Search(size=28, too_many=32, why="refused"), Seen(latency_s=0.1, room=24), 24, "refused"),
+        (Search(size=16, too_many=32, why="refused"), Seen(latency_s=0.1), 24, "refused"),
+        (Search(size=24, too_many=25, why="refused"), Seen(latency_s=0.1), 24, "refused"),
+        (Search(size=24, too_many=25, why="refused", held=HELD), Seen(latency_s=0.1), 24, "refused"),
+        (Search(size=64), Seen(latency_s=0.1, running=40, waiting=24), 40, "queue"),
+        (Search(size=64), Seen(latency_s=0.1, running=4, waiting=60), 32, "queue"),
+        (Search(size=64), Seen(latency_s=0.1, running=60, waiting=4), 128, ""),  # that few keep it busy
+        (Search(size=MOST), Seen(latency_s=0.1), MOST, "most"),
+        (Search(size=16), Seen(), 16, ""),  # nothing was answered
+    ],
+)
+def test_workers_are_doubled_until_there_are_too_many(now: Search, seen: Seen, size: int, why: str) -> None:
+    found = next_search(now, seen)
+    assert (found.size, found.why) == (size, why)
+
+
+@pytest.mark.parametrize("takes", [1, 3, 24, 100, 700])
+def test_the_search_comes_close_to_what_a_server_refuses_to_exceed(takes: int) -> None:
+    sizes, search = [], Search(size=16)
+    for _ in range(60):
+        search = next_search(search, Seen(latency_s=0.1, refused=search.size > takes))
+        sizes.append(search.size)
+    usual = median(sizes[15:])
+    assert 0.8 * takes <= usual <= takes
+    assert all(later <= 2 * size for size, later in pairwise(sizes))
+    assert max(sizes[40:]) > usual  # more are tried again
+
+
+@pytest.mark.parametrize("takes", [20, 48, 300])
+def test_the_search_stops_where_a_server_only_queues_the_rest(takes: int) -> None:
+    search = Search(size=16)
+    for _ in range(25):
+        search = next_search(search, Seen(latency_s=0.1 * max(1.0, search.size / takes)))
+    assert (takes <= search.size <= 2 * takes, search.why) == (True, "latency")
+
+
+async def test_a_run_finds_out_how_many_a_server_takes_and_says_so(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.runs.adaptive.TICK_S", 0.01)
+    of, takes = Questions(tmp_path, 140), 20
+    server = fault_server(beyond_in_flight(takes, error(429), then=(delay(0.08), answer("B"))))
+    await arun(of.settings(server.base_url, max_workers="auto", metrics=False), progress=(notes := Notes()))
+    assert all(record["status"] == "ok" for record in of.records())
+    found = of.run_file()["sessions"][0]["auto_workers"]
+    assert (found["why"], found["most"]) == ("refused", 32)
+    assert takes / 2 <= found["last"] <= takes + 4
+    [said] = notes.about("--max_workers auto")
+    assert f"{found['last']} workers at the end, 32 at most: the server refused some of more" in said
+    assert len(server.chats) < 180  # refusals cost few requests
+    assert of.run_file()["described"]["settings"]["max_workers"] == "auto"
