@@ -1,6 +1,8 @@
 """The README and docs: links lead somewhere, examples are asked, and pages made from declarations are up to date."""
 
+import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,9 @@ import pytest
 
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
-from vqa_client.cli.main import run_command
+from vqa_client.cli.main import COMMANDS, run_command
+from vqa_client.model_config import ModelSettings
+from vqa_client.types import STATUSES
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +23,29 @@ def test_the_pages_of_the_benchmarks_are_up_to_date() -> None:
         [sys.executable, ROOT / "docs/benchmarks/make.py", "--check"], capture_output=True, text=True, cwd=ROOT
     )
     assert (made.returncode, made.stdout) == (0, ""), "python docs/benchmarks/make.py writes them again"
+
+
+def test_the_site_has_every_command_option_and_key_and_its_links_lead_somewhere() -> None:
+    pages: dict[str, str] = runpy.run_path(str(ROOT / "docs/site.py"))["pages"]()
+    names = [name.replace("_", "-").removesuffix("-benchmarks") for group in COMMANDS.values() for name in group]
+    assert {f"reference/commands/{name}.md" for name in names} <= pages.keys()
+    assert all("`--max_retries INT`" in pages[f"reference/commands/{name}.md"] for name in ("run", "ask", "mc"))
+    assert "`request_bytes`" in pages["reference/record.md"]
+    assert "`system_prompt`" in pages["reference/config.md"]
+    assert "## vqa_accuracy" in pages["reference/python.md"]
+    for name, text in pages.items():
+        found = re.findall(r"\]\((?!http|#|mailto)([^)#\s]+\.md)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+        assert [link for link in found if os.path.normpath(Path(name).parent / link) not in pages] == [], name
+
+
+@pytest.mark.parametrize("status", sorted(STATUSES))
+def test_each_status_is_explained(status: str) -> None:
+    assert f"`{status}`" in (ROOT / "docs/statuses.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_config_keys_has_all_of_them() -> None:
+    table = (ROOT / "config/README.md").read_text(encoding="utf-8").partition("## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(ModelSettings.model_fields)
 
 
 OWN_DATA = (ROOT / "docs/own-data.md").read_text(encoding="utf-8")
