@@ -163,7 +163,7 @@ class Crew:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._at_work = 0
+        self._questions = self._at_work = 0
         self._on_break = self._no_more = False
         self._changed = asyncio.Event()
 
@@ -176,6 +176,15 @@ class Crew:
     def size(self, size: int) -> None:
         self._size = size
         self._changed.set()
+
+    def begin(self, questions: int) -> None:
+        """Make ready for so many questions."""
+        self._questions, self._no_more = questions, False
+
+    @property
+    def useful(self) -> int:
+        """How many may have a question, on a break or not."""
+        return min(self._size, self._questions)
 
     @property
     def at_work(self) -> int:
@@ -206,7 +215,6 @@ class Crew:
                 self._at_work -= 1
                 self._changed.set()
 
-        self._no_more = False
         async with asyncio.TaskGroup() as group:
             while not self._no_more:
                 self._changed.clear()
@@ -217,7 +225,7 @@ class Crew:
 
     @property
     def _wanted(self) -> int:
-        return 0 if self._on_break else self._size
+        return 0 if self._on_break else self.useful
 
 
 async def answer_all(

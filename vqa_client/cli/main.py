@@ -50,6 +50,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
             "explain --task vqax --data sets --config llava",
         ),
+        "ctl": (
+            "results",
+            "Show how a run in progress stands; change its workers, pause, resume or stop it.",
+            "ctl results --max_workers 64",
+        ),
         "demo": (
             "servers",
             "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",

@@ -27,7 +27,7 @@ _STATES = {
 def limits_of(session: Mapping[str, Any]) -> list[str]:
     """What limited it, and whether its server grew slower or larger; nothing where the figures don't tell."""
     start = read_start(session)
-    slower = read_drift(session)
+    slower = read_drift(session) if "auto_workers" not in session else None  # more workers each wait longer
     return [
         *(_limited(start) if start is not None and start.answered else []),
         *([_settled(start.auto_workers)] if start is not None and start.auto_workers is not None else []),

@@ -35,11 +35,10 @@ class Pace:
         """A question taken up has its record."""
         self.in_flight -= 1
 
-    async def watch(self, routes: Routes, crew: Crew, waiting: int, pulse: Callable[[float], None]) -> None:
+    async def watch(self, routes: Routes, crew: Crew, pulse: Callable[[float], None]) -> None:
         """Until cancelled, note how late the loop comes to each tick, and count the workers at each look.
 
-        Of a crew no more than questions `waiting` at the start are counted. `pulse` is told at each look for how many
-        seconds yet all servers are paused.
+        `pulse` is told at each look for how many seconds yet all servers are paused.
         """
         self._began = _clocks()
         while True:
@@ -50,17 +49,17 @@ class Pace:
             self._late_s += late_s
             self._ticks += 1
             if self._ticks % TICKS_A_LOOK == 0:
-                self._look(routes, min(crew.size, waiting), on_break=crew.on_break)
+                self._look(routes, crew)
                 pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
-    def _look(self, routes: Routes, workers: int, *, on_break: bool) -> None:
+    def _look(self, routes: Routes, crew: Crew) -> None:
         at_server = min(self.in_flight, sum(route.outstanding for route in routes.all))
         paused = all(route.lost or route.pause.left_s for route in routes.all)
         unsent = unsent_sockets()
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
-        self._workers += max(workers, self.in_flight)
-        self._states["paused" if on_break else "idle"] += max(0, workers - self.in_flight)
+        self._workers += max(crew.useful, self.in_flight)
+        self._states["paused" if crew.on_break else "idle"] += max(0, crew.useful - self.in_flight)
         elsewhere = self.in_flight - at_server
         repeating = min(elsewhere, routes.repeating)
         limited = min(elsewhere - repeating, routes.allowance.waiting)

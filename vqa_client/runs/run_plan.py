@@ -23,6 +23,7 @@ from vqa_client.runner import GRACE_S, Crew, Line, Prepares, answer_all, answer_
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.budget import Budget
 from vqa_client.runs.choice_form import asker_of
+from vqa_client.runs.control import Control
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
@@ -203,10 +204,10 @@ async def _go_on(
     file.described["server"] = session.server
     servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
     routes = session.chat.routes
-    watches: list[Watch] = [
-        partial(figures.pace.watch, routes, stage.crew, waiting, stage.progress.pulse),
-        servers.watch,
-    ]
+    stage.crew.begin(waiting)
+    control = _control(plan, stage, log, figures)
+    watch_pace = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
+    watches: list[Watch] = [watch_pace, servers.watch, control.watch]
     if stage.settings.max_workers == "auto":
         figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
         watches.append(figures.adaptive.watch)
@@ -225,6 +226,25 @@ async def _go_on(
         file.write(plan.paths.run)
         for sentence in limits_of(file.sessions[-1]):
             stage.progress.note(f"{plan.title}: {sentence}")
+
+
+def _control(plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) -> Control:
+    def numbers() -> dict[str, int]:
+        asked = {"total": plan.loaded.count, "done": len(log), "failed": len(log) - log.answered}
+        return asked | {"in_flight": figures.pace.in_flight}
+
+    def fixed() -> None:
+        if figures.adaptive is not None:
+            figures.adaptive.active = False
+
+    return Control(
+        *(plan.paths.log, plan.title),
+        crew=stage.crew,
+        stop=stage.stop,
+        numbers=numbers,
+        fixed=fixed,
+        note=stage.progress.note,
+    )
 
 
 async def _ask(

@@ -75,6 +75,28 @@ class MergeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CtlSettings:
+    """Settings of `vqa-client ctl`: what a run in progress is to change."""
+
+    run: Annotated[Path, Parameter(help="The run's --output folder, or its report, *.run.json or *.records.jsonl.")]
+    max_workers: Annotated[
+        int | None, Parameter(help="Requests in flight at once from now on; of several shards together.")
+    ] = field(default=None, kw_only=True)
+    pause: Annotated[
+        bool, Parameter(negative="", help="Ask no further question until --resume; questions in flight end.")
+    ] = field(default=False, kw_only=True)
+    resume: Annotated[bool, Parameter(negative="", help="End the pause.")] = field(default=False, kw_only=True)
+    stop: Annotated[bool, Parameter(negative="", help="Stop as Ctrl-C does; the same command resumes.")] = field(
+        default=False, kw_only=True
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.pause and self.resume:
+            raise UsageError("--pause and --resume can't be combined")
+
+
+@dataclass(frozen=True, slots=True)
 class ViewSettings:
     """Settings of `vqa-client view`: a run's page, served on this machine alone."""
 

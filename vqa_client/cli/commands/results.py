@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, LeaderboardSettings, ParseSettings, RescoreSettings
 from vqa_client.settings.judge import JudgeSettings
-from vqa_client.settings.reports import MergeSettings, ReportSettings, ViewSettings
+from vqa_client.settings.reports import CtlSettings, MergeSettings, ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 
@@ -46,6 +46,12 @@ def merge(settings: Annotated[MergeSettings, Parameter(name="*")]) -> int:
     from vqa_client.cli import merge as merging
 
     return merging.merge(settings)
+
+
+def ctl(settings: Annotated[CtlSettings, Parameter(name="*")]) -> int:
+    from vqa_client.cli import ctl as controlling
+
+    return controlling.ctl(settings)
 
 
 def report(settings: Annotated[ReportSettings, Parameter(name="*")]) -> int:

@@ -1,0 +1,121 @@
+"""`vqa-client ctl` and the runs that it changes while they ask."""
+
+import asyncio
+import json
+import platform
+import stat
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
+from tests.fakes.words import answer, delay
+from tests.faults.questions import Notes, Questions
+from vqa_client.cli.main import run_command
+from vqa_client.evaluation import Interrupted, arun
+from vqa_client.runs.control import LONGEST_PATH, PREFIX
+
+
+async def ctl(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = await asyncio.to_thread(run_command, ["ctl", *words])
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+@asynccontextmanager
+async def asking(of: Questions, server: FaultServer, **changes: object) -> AsyncIterator[Notes]:
+    running = asyncio.create_task(arun(of.settings(server.base_url, **changes), progress=(notes := Notes())))
+    try:
+        async with asyncio.timeout(10):
+            while not (records(of) and len(server.chats) > 2):
+                await asyncio.sleep(0.01)
+        yield notes
+        with pytest.raises(Interrupted):
+            await running
+    finally:
+        running.cancel()
+
+
+def records(of: Questions) -> Sequence[Path]:
+    return sorted(of.output.glob("*.ctl"))
+
+
+async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of = Questions(tmp_path / ("long" * 40), 400)
+    server = fault_server((delay(0.05), answer("B")))
+    async with asking(of, server, max_workers=2) as notes:
+        [record] = records(of)
+        socket = Path(json.loads(record.read_bytes())["socket"])
+        assert len(str(record)) > LONGEST_PATH >= len(str(socket))
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (record, socket, socket.parent)]
+        assert modes == [0o600, 0o600, 0o700]
+
+        code, said = await ctl(capsys, str(of.output), "--max-workers", "9")
+        assert (code, "running" in said, "9 at most" in said, "of 400 done · 0 failed" in said) == (0, True, True, True)
+        async with asyncio.timeout(5):
+            while server.in_flight_peak < 9:
+                await asyncio.sleep(0.01)
+
+        code, said = await ctl(capsys, str(of.output / "clean_mc_eval.records.jsonl"), "--pause")
+        assert (code, "paused" in said) == (0, True)
+        await asyncio.sleep(0.15)
+        asked = len(server.chats)
+        await asyncio.sleep(0.1)
+        code, said = await ctl(capsys, str(of.output))
+        assert (len(server.chats), "paused" in said, "0 in flight" in said) == (asked, True, True)
+
+        assert (await ctl(capsys, str(of.output), "--resume"))[0] == 0
+        async with asyncio.timeout(5):
+            while len(server.chats) == asked:
+                await asyncio.sleep(0.01)
+        code, said = await ctl(capsys, str(of.output), "--stop")
+        assert (code, "stopping" in said) == (0, True)
+    assert [bool(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [True] * 3
+    assert (records(of), socket.parent.exists()) == ([], False)
+    assert 0 < len(of.records()) < 400
+
+
+async def test_who_is_connected_and_says_nothing_holds_no_run_up(tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 40)
+    running = asyncio.create_task(of.ask(fault_server((delay(0.05), answer("B"))), max_workers=4))
+    while not records(of):
+        await asyncio.sleep(0.01)
+    _, writer = await asyncio.open_unix_connection(json.loads(records(of)[0].read_bytes())["socket"])
+    async with asyncio.timeout(10):
+        assert len(await running) == 40
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_killed_runs_record_is_removed_and_no_run_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, record = Path(tempfile.mkdtemp(prefix=PREFIX)), tmp_path / "clean_mc_eval.ctl"
+    place = {"socket": str(folder / "socket"), "host": platform.node(), "pid": 1}
+    record.write_text(json.dumps(place))
+    code, said = await ctl(capsys, str(tmp_path))
+    assert (code, record.exists(), folder.exists()) == (2, False, False)
+    assert f"error: no run is asking questions in {tmp_path} now" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "said"),
+    [
+        ('{"socket":"/tmp/x/socket","host":"elsewhere","pid":7}', (), "the run is on elsewhere, as process 7"),
+        ("{", (), "no run is asking questions"),
+        ("", ("--pause", "--resume"), "--pause and --resume can't be combined"),
+        ("", ("--max_workers", "0"), "--max_workers is 0"),
+    ],
+)
+async def test_what_ctl_can_not_do_is_said(
+    content: str, words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.ctl").write_text(content)
+    code, printed = await ctl(capsys, str(tmp_path), *words)
+    assert (code, said in printed) == (2, True), printed

@@ -1,0 +1,23 @@
+"""`vqa-client ctl`: how a run in progress stands, and changes to it."""
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import emit
+from vqa_client.cli.text import safe
+from vqa_client.runs.control import Order, Standing, order_all
+from vqa_client.settings.reports import CtlSettings
+
+
+def ctl(settings: CtlSettings) -> int:
+    """Pass the order on, and print how each run stands after it."""
+    paused = True if settings.pause else False if settings.resume else None
+    order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
+    emit("".join(f"{safe(_line(each))}\n" for each in order_all(settings.run, order)))
+    return EXIT_OK
+
+
+def _line(found: Standing) -> str:
+    state = "stopping" if found.stopping else "paused" if found.paused else "running"
+    return (
+        f"{found.title}: {state} · {found.done:,} of {found.total:,} done · {found.failed:,} failed · "
+        f"{found.in_flight:,} in flight, {found.workers:,} at most · {found.pace:.1f} q/s"
+    )

@@ -1,0 +1,230 @@
+"""`vqa-client ctl`: a socket of a run in progress that only its user can reach, recorded beside the run's log.
+
+The socket has a private folder of its own: its path may have 107 characters, and a run's folder may be on a disk
+without sockets.
+"""
+
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.client.session import affordable_workers
+from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.runner import Crew
+from vqa_client.runs.plan import Note
+
+ENDING, PREFIX = ".ctl", "vqa-client-ctl-"
+LONGEST_PATH = 100
+"""Linux takes 107 bytes, macOS 103."""
+REPLY_S = 10.0
+WINDOW = 10
+"""The pace is that of the last seconds, one reading each."""
+LINE_BYTES = 10_000
+
+
+class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run is to change; nothing where it should only say how it stands."""
+
+    max_workers: int | None = None
+    paused: bool | None = None
+    stop: bool = False
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How a run stands."""
+
+    title: str
+    total: int
+    done: int
+    failed: int
+    in_flight: int
+    workers: int
+    paused: bool
+    stopping: bool
+    pace: float
+
+
+class _Place(Struct, frozen=True, kw_only=True):
+    """Where a run's socket is."""
+
+    socket: str
+    host: str
+    pid: int
+
+
+class Control:
+    """Takes orders for the plan that is being asked; `numbers` gives a Standing's total, done, failed and in_flight."""
+
+    def __init__(
+        self,
+        log: Path,
+        title: str,
+        *,
+        crew: Crew,
+        stop: asyncio.Event,
+        numbers: Callable[[], Mapping[str, int]],
+        fixed: Callable[[], None],
+        note: Note,
+    ) -> None:
+        self._record = log.with_name(log.name.removesuffix(LOG_ENDING) + ENDING)
+        self._title, self._crew, self._stop, self._numbers = title, crew, stop, numbers
+        self._fixed, self._note = fixed, note
+        self._connected: set[asyncio.StreamWriter] = set()
+        self._marks: deque[tuple[float, int]] = deque(maxlen=WINDOW + 1)
+
+    async def watch(self) -> None:
+        """Until cancelled, take orders; a run that can't be reached continues without."""
+        forget(self._record)  # of a run that was killed: this one has the log's lock
+        try:
+            folder = _private_folder()
+        except OSError as error:
+            self._note(f"vqa-client ctl can't reach this run: {error}")
+            return
+        try:
+            path = folder / "socket"
+            server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES)
+            path.chmod(0o600)
+            place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
+            with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(place))
+            try:
+                while True:
+                    self._marks.append((time.monotonic(), self._numbers()["done"]))
+                    await asyncio.sleep(1)
+            finally:
+                server.close()
+                for writer in self._connected:  # and says nothing
+                    writer.transport.abort()
+        except OSError as error:
+            self._note(f"vqa-client ctl can't reach this run: {error}")
+        finally:
+            self._record.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connected.add(writer)
+        with suppress(OSError, ValueError):  # who asked has gone, or sends what is no order
+            async with asyncio.timeout(REPLY_S):
+                line = await reader.readline()
+            self._follow(msgspec.json.decode(line, type=Order))
+            writer.write(msgspec.json.encode(self._standing()) + b"\n")
+            await writer.drain()
+        self._connected.discard(writer)
+        writer.close()
+
+    def _follow(self, order: Order) -> None:
+        if order.max_workers is not None:
+            self._fixed()
+            self._crew.size = affordable_workers(max(1, order.max_workers), self._note)
+            self._note(f"ctl: {self._crew.size:,} workers")
+        if order.paused is not None and order.paused != self._crew.on_break:
+            self._crew.on_break = order.paused
+            self._note("ctl: paused; questions in flight end" if order.paused else "ctl: resumed")
+        if order.stop and not self._stop.is_set():
+            self._note("ctl: stopping; waiting a moment for running requests")
+            self._stop.set()
+
+    def _standing(self) -> Standing:
+        numbers = self._numbers()
+        since_s, done = self._marks[0]
+        return Standing(
+            title=self._title,
+            workers=self._crew.size,
+            paused=self._crew.on_break,
+            stopping=self._stop.is_set(),
+            pace=(numbers["done"] - done) / max(time.monotonic() - since_s, 1e-3),
+            **numbers,
+        )
+
+
+def _private_folder() -> Path:
+    """A new folder that only this user may enter, with a path short enough for a socket in it."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    if len(os.fsencode(folder)) <= LONGEST_PATH - len("/socket"):
+        return folder
+    folder.rmdir()
+    return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
+
+
+def forget(record: Path) -> None:
+    """Remove the record of a run that ended without doing so, and its socket's folder."""
+    with suppress(OSError, *UNDECODABLE):
+        folder = Path(msgspec.json.decode(record.read_bytes(), type=_Place).socket).parent
+        if folder.name.startswith(PREFIX) and _is_ours(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        record.unlink()
+
+
+def _is_ours(path: Path) -> bool:
+    return path.stat().st_uid == os.getuid()
+
+
+def order_all(run: Path, order: Order) -> list[Standing]:
+    """Give an order to a run in progress, or to all shards of it; UsageError where there is none.
+
+    Workers are divided among several shards.
+    """
+    records = _records_of(run)
+    shares = [order] * len(records)
+    if order.max_workers is not None:
+        each, more = divmod(order.max_workers, max(1, len(records)))
+        sizes = [max(1, each + (number < more)) for number in range(len(records))]
+        shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]
+    found = [told for record, share in zip(records, shares, strict=True) if (told := _ordered(record, share))]
+    if not found:
+        raise UsageError(
+            f"no run is asking questions in {run} now", hint="RUN is a folder of runs, or a log, run file or report"
+        )
+    return found
+
+
+def _records_of(run: Path) -> Sequence[Path]:
+    if run.is_dir():
+        return sorted(run.rglob(f"*{ENDING}"))
+    stem = run.name.removesuffix(LOG_ENDING).removesuffix(".run.json").removesuffix(run.suffix)
+    return sorted(path for path in run.parent.glob(f"*{ENDING}") if path.name.startswith(f"{stem}."))
+
+
+def _ordered(record: Path, order: Order) -> Standing | None:
+    """How the run stands after the order; None where it has ended, whose record is removed."""
+    try:
+        place = msgspec.json.decode(record.read_bytes(), type=_Place)
+    except (OSError, *UNDECODABLE):
+        return None
+    if place.host != platform.node():
+        raise UsageError(
+            f"{record.name}: the run is on {place.host}, as process {place.pid}", hint="run ctl on that machine"
+        )
+    try:
+        if not _is_ours(Path(place.socket)):
+            raise UsageError(f"{record.name}: the run is another user's, as process {place.pid}")
+        return msgspec.json.decode(_exchanged(place.socket, order), type=Standing)
+    except (FileNotFoundError, ConnectionRefusedError):
+        forget(record)
+    except (OSError, *UNDECODABLE) as error:
+        raise UsageError(f"{record.name}: process {place.pid} does not answer: {error or 'no reply'}") from None
+    return None
+
+
+def _exchanged(address: str, order: Order) -> bytes:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(REPLY_S)
+        connection.connect(address)
+        connection.sendall(msgspec.json.encode(order) + b"\n")
+        with connection.makefile("rb") as reply:
+            line: Any = reply.readline()
+    return bytes(line)
