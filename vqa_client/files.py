@@ -116,6 +116,18 @@ def _remove_unlocked(path: str) -> None:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until nobody else changes a file of the folder that several processes read, change and replace."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def state_of(found: os.stat_result) -> FileState:
     """What tells a file from what it was: another size or inode is another file, whatever a clock said."""
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

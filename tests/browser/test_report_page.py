@@ -11,6 +11,7 @@ from tests.browser.conftest import Opened, report_of
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from tests.html.test_shown_images import put, run_of
 from vqa_client.html.serving import ReportServer
+from vqa_client.html.viewer import Viewer
 
 FIRST_PAINT_MS = 2000
 
@@ -206,7 +207,7 @@ def test_twenty_thousand_questions_are_painted_within_two_seconds(opened: Opened
 
 def test_a_served_page_follows_its_run_and_keeps_the_readers_place(opened: Opened, tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
-    with ReportServer(tmp_path, 0) as server:
+    with ReportServer(Viewer(tmp_path), 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -324,7 +325,7 @@ def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path
 def test_the_index_of_runs_sorts_and_filters(opened: Opened, tmp_path: Path) -> None:
     for name, right in (("a", False), ("b", True)):
         write_run(tmp_path / name, [record(n, right=right) for n in range(3)], name=name)
-    with ReportServer(tmp_path, 0) as server:
+    with ReportServer(Viewer(tmp_path), 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -118,7 +118,7 @@ def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ReportServer]:
     write_run(tmp_path, [Record(question_id="q", status="ok")])
-    with ReportServer(tmp_path, 0) as made:
+    with ReportServer(Viewer(tmp_path), 0) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield made
@@ -196,7 +196,7 @@ def test_a_request_that_never_ends_is_hung_up_on(server: ReportServer, monkeypat
 def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> None:
     port = server.server_address[1]
     with pytest.raises(UsageError, match=f"--port {port} can't be used"):
-        ReportServer(tmp_path, port)
+        ReportServer(Viewer(tmp_path), port)
 
 
 def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:

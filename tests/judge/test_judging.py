@@ -44,7 +44,7 @@ def test_what_is_decided_is_scored_and_what_is_not_is_in_no_accuracy(
     for words in (
         "judged 29 of 31; 1 without a reply; 1 undecided (1 no verdict)",
         "injected 20/20",
-        "they differ on 19",
+        "right by the judge alone, 19: q1",
     ):
         assert words in shown
 

@@ -20,12 +20,12 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
-from vqa_client.judge.beside import MAJORITY, Beside, Verdicts, beside, judges_beside, log_of, majority, read_judge
+from vqa_client.judge.beside import beside, judges_beside, log_of, majority, read_judge
 from vqa_client.judge.declared import kind_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.reports.judged import MAJORITY, Beside, Verdicts, judged_path
 from vqa_client.reports.names import percent, safe_name
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.settings.declared import BenchmarkSettings
@@ -33,7 +33,7 @@ from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
 
 MOST_DIFFER = 10
-"""Questions on which judge and rule differ that a terminal shows; the report file has all."""
+"""Questions that one side alone calls right that a terminal shows; the report file has all."""
 
 
 def judge_after(run: BenchmarkSettings) -> int:
@@ -81,18 +81,14 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
             found.append(beside(JudgedRun(each, each.kind), there, prices))
-            write_json(_report_path(each), to_builtins(found[-1]))
+            path = judged_path(each.results, each.kind)
+            write_json(path, to_builtins(found[-1]))
             if not each.json:
-                emit(as_text(found[-1], _report_path(each)))
+                emit(as_text(found[-1], path))
     if runs[0].json and emits:
         emit_json(found)
     failed = any(verdicts.judge.failed for each in found for verdicts in each.verdicts)
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
-
-
-def _report_path(settings: JudgeSettings, ending: str = "") -> Path:
-    log = settings.results
-    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.judged-{settings.kind}{ending}.json")
 
 
 def _by_people(settings: JudgeSettings) -> int:
@@ -114,7 +110,7 @@ def _by_people(settings: JudgeSettings) -> int:
         raise UsageError(f"{run.log} has no judge's log of kind {settings.kind}", hint="ask a judge first")
     labels = read_labels(settings.labels, run)
     found = [against_people(run, each, labels) for each in judges]
-    write_json(_report_path(settings, "-people"), to_builtins(found))
+    write_json(judged_path(run.log, settings.kind, "-people"), to_builtins(found))
     if settings.json:
         emit_json(found)
     else:
@@ -188,12 +184,11 @@ def _agreement(of: Verdicts) -> Iterator[str]:
         shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
         grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
         yield f"judge - rule of short, middle and long replies: {shown} points{grows}"
-    if of.differ:
-        names = ", ".join(" ".join(filter(None, key)) for key in of.differ[:MOST_DIFFER])
-        more = len(of.differ) - MOST_DIFFER
-        yield f"they differ on {len(of.differ):,}: {names}" + (
-            f" and {more:,} more (in the report)" if more > 0 else ""
-        )
+    for side, keys in (("judge", of.raised), ("rule", of.lowered)):
+        if keys:
+            names = ", ".join(" ".join(filter(None, key)) for key in keys[:MOST_DIFFER])
+            more = f" and {len(keys) - MOST_DIFFER:,} more (in the report)" if len(keys) > MOST_DIFFER else ""
+            yield f"right by the {side} alone, {len(keys):,}: {names}{more}"
 
 
 def _kappa(kappa: Kappa | None) -> str:

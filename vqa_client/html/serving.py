@@ -1,15 +1,15 @@
-"""The loopback server of `view`: whoever knows its address reads the reports, and nobody else."""
+"""The loopback server of `view` and `label`: only who knows its address sees its pages, and only they write to it."""
 
 import contextlib
 import secrets
 import socket
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from typing import Protocol
 
 from vqa_client.errors import UsageError
 from vqa_client.html.page import policy
-from vqa_client.html.viewer import NOT_THERE, Reply, Viewer
+from vqa_client.html.viewer import JSON, NOT_THERE, Reply
 
 LOOPBACK = "127.0.0.1"
 _NAMES = frozenset({LOOPBACK, "localhost"})
@@ -18,17 +18,29 @@ _LONGEST_S = 30.0
 """For a request to come, and for its reply to be taken."""
 MOST_WAITING = 64
 """Connections without a request, which browsers keep open for the next one; the oldest gives way to a new one."""
+_MOST_SENT_BYTES = 1 << 20
+"""Of what a page sends."""
 _OF_IMAGES = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
+class Pages(Protocol):
+    """What is served; both are called from several threads."""
+
+    def answer(self, path: str) -> Reply:
+        """The reply to an address below the root."""
+
+    def take(self, path: str, body: bytes) -> Reply:
+        """Keep the JSON that a page sends to an address below the root."""
+
+
 class ReportServer(ThreadingHTTPServer):
-    """Serves the runs of one place below a path that can't be guessed; raises UsageError for a port that is taken."""
+    """Serves pages below a path that can't be guessed; raises UsageError for a port that is taken."""
 
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, place: Path, port: int) -> None:
-        self.viewer = Viewer(place)
+    def __init__(self, pages: Pages, port: int) -> None:
+        self.pages = pages
         self._waiting: dict[socket.socket, float] = {}
         self.root = f"/{secrets.token_urlsafe(9)}/"
         try:
@@ -63,11 +75,11 @@ class ReportServer(ThreadingHTTPServer):
         """The address to open."""
         return f"http://{LOOPBACK}:{self.server_address[1]}{self.root}"
 
-    def reply(self, path: str, host: str) -> Reply:
-        """The reply to a whole path that was asked for at a host."""
+    def inside(self, path: str, host: str) -> str | None:
+        """A whole path that was asked for at a host, below the root; None for one that leads nowhere."""
         if host.rpartition(":")[0] not in _NAMES or not path.startswith(self.root):
-            return NOT_THERE
-        return self.viewer.answer(path.removeprefix(self.root).partition("?")[0])
+            return None
+        return path.removeprefix(self.root).partition("?")[0]
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -98,7 +110,21 @@ class _Answers(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
-        reply = self.server.reply(self.path, self.headers.get("Host", ""))
+        path = self.server.inside(self.path, self.headers.get("Host", ""))
+        self._send(NOT_THERE if path is None else self.server.pages.answer(path))
+
+    def do_POST(self) -> None:
+        """Take what our own page sends; a browser names the page that sends, and another site's is refused."""
+        host, size = self.headers.get("Host", ""), self.headers.get("Content-Length", "")
+        path = self.server.inside(self.path, host)
+        ours = self.headers.get("Origin") == f"http://{host}" and self.headers.get("Content-Type") == JSON
+        if path is None or not ours or not size.isdecimal() or int(size) > _MOST_SENT_BYTES:
+            self.close_connection = True  # the body is left unread
+            return self._send(NOT_THERE)
+        body = self.rfile.read(int(size))
+        return self._send(self.server.pages.take(path, body))
+
+    def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)
         headers = {
             "Content-Type": reply.kind,

@@ -1,9 +1,11 @@
-"""What a served report answers to each address; the log is read anew whenever it has changed."""
+"""What a served report answers to each address; the log is read again whenever it has changed."""
 
 import mimetypes
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from vqa_client.errors import VqaClientError
@@ -13,12 +15,14 @@ from vqa_client.html.page import index_page, page
 from vqa_client.html.shown_images import CHANGED, ServedImages
 from vqa_client.html.thumbnails import thumbnail
 from vqa_client.images.facts import facts
+from vqa_client.reports.judged import judged_files
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
+from vqa_client.reports.notes import Note, put_note, read_notes
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.tables.inside import open_image, split_name
 
-HTML, PLAIN, WEBP = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp"
+HTML, PLAIN, WEBP, JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp", "application/json"
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -54,27 +58,34 @@ class Viewer:
         self._look()
 
     def answer(self, path: str) -> Reply:
-        """The reply to an address below the root: "", "0/", "0/state", "0/image/3" or "0/thumbnail/3"."""
-        steps = path.split("/")
-        try:
-            with self._lock:
-                if path == "":
-                    return self._root()
-                log = self._logs[_number(steps[0])]
-                if len(steps) == 3 and steps[1] in ("image", "thumbnail"):
-                    served, number = self._images[log], _number(steps[2])
-                    file, image = served.files[number], served.sent[number]
-                elif steps[1:] in ([""], ["state"]):
-                    return self._page(log) if steps[1] == "" else Reply(body=_state(log).encode())
-                else:
-                    return NOT_THERE
-            if not is_unchanged(file, image):
-                return Reply(status=404, body=f"{CHANGED}\n".encode())
-            return _picture(file) if steps[1] == "thumbnail" else _image(file)
-        except (IndexError, KeyError, ValueError, OSError):
+        """The reply to an address below the root: "", "0/", "0/state", "0/notes", "0/image/3" or "0/thumbnail/3"."""
+        return guarded(lambda: self._answer(path))
+
+    def take(self, path: str, body: bytes) -> Reply:
+        """Keep a note that is sent to "0/notes"."""
+        return guarded(lambda: self._take(path, body))
+
+    def _answer(self, path: str) -> Reply:
+        with self._lock:
+            if path == "":
+                return self._root()
+            number, _, what = path.partition("/")
+            log = self._logs[_number(number)]
+            if path == f"{number}/":
+                return self._page(log)
+            if what == "state":
+                return Reply(body=_state(log).encode())
+            if what == "notes":
+                return Reply(kind=JSON, body=msgspec.json.encode(read_notes(log)))
+            images = self._images[log]
+        return image_reply(images, what)
+
+    def _take(self, path: str, body: bytes) -> Reply:
+        number, _, what = path.partition("/")
+        if what != "notes":
             return NOT_THERE
-        except VqaClientError as error:
-            return Reply(status=500, body=f"{error}\n".encode())
+        put_note(self._logs[_number(number)], msgspec.json.decode(body, type=Note))
+        return Reply(body=b"kept\n")
 
     def _look(self) -> None:
         self._logs += [log for log in find_logs(self._place) if log not in self._logs]
@@ -103,10 +114,31 @@ class Viewer:
 
 
 def _state(log: Path) -> str:
-    """What changes whenever the log or its run file does."""
-    files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")))
+    """What changes whenever the log, its run file or its judges do."""
+    files = (log, log.with_name(log.name.replace(LOG_ENDING, ".run.json")), *judged_files(log))
     stats = [path.stat() for path in files if path.exists()]
     return " ".join(stamp(state_of(one)) for one in stats)
+
+
+def guarded(reply: Callable[[], Reply]) -> Reply:
+    """A reply, or what there is instead: nothing at an address that leads nowhere, an error that says why."""
+    try:
+        return reply()
+    except (IndexError, KeyError, ValueError, OSError):
+        return NOT_THERE
+    except VqaClientError as error:
+        return Reply(status=500, body=f"{error}\n".encode())
+
+
+def image_reply(images: ServedImages, path: str) -> Reply:
+    """The reply to "image/3" or "thumbnail/3"; raises IndexError, ValueError, OSError or DataError without one."""
+    form, _, number = path.partition("/")
+    if form not in ("image", "thumbnail"):
+        return NOT_THERE
+    file, image = images.files[_number(number)], images.sent[_number(number)]
+    if not is_unchanged(file, image):
+        return Reply(status=404, body=f"{CHANGED}\n".encode())
+    return _picture(file) if form == "thumbnail" else _image(file)
 
 
 def _number(text: str) -> int:

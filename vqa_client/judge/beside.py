@@ -10,25 +10,24 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.aggregates import Figure, Running, Scored
+from vqa_client.aggregates import Running, Scored
 from vqa_client.judge.declared import control_in_record, report_of, sort_of
 from vqa_client.judge.loading import ORDERS, JudgedRun, said_by
 from vqa_client.model_config import Prices
-from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING
+from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
+from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
 from vqa_client.reports.logged_run import read_run
-from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa
-from vqa_client.scoring.paired import Difference, by_cluster, difference
-from vqa_client.scoring.statistics import Interval, interval
+from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa
+from vqa_client.scoring.paired import by_cluster, difference
+from vqa_client.scoring.statistics import interval
 from vqa_client.settings.judge import WRONG, JudgeKind
 from vqa_client.types import FAILED, Record
 
-MAJORITY = "majority"
 RIGHT = 0.5
 """The least score that counts as right in tables of right and wrong."""
 LEAST_BY_LENGTH = 30
 """Questions below which scores by length are noise."""
 _FAMILY = re.compile(r"[A-Za-z]+")
-Key = tuple[str, str]
 
 
 class Item(Struct, frozen=True):
@@ -39,70 +38,6 @@ class Item(Struct, frozen=True):
     replied: bool
     cluster: str
     length: int
-
-
-class Judge(Struct, frozen=True, kw_only=True):
-    """A judge's log, read: its score of each question that it was asked about, None where that is undecided.
-
-    `undecided` counts why; `controls` has, by sort, how many it got right and how many there were. Of a pair,
-    `order_decided` counts the questions whose better reply changed with the order.
-    """
-
-    name: str
-    answered_by: tuple[str, ...] = ()
-    scores: dict[Key, float | None]
-    undecided: dict[str, int] = {}
-    controls: dict[str, tuple[int, int]] = {}
-    failed: int = 0
-    order_decided: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    dollars: float | None = None
-
-
-class Verdicts(Struct, frozen=True, kw_only=True):
-    """What one judge, or the majority of several, comes to; shares in [0, 1].
-
-    `judge` is without its scores. `accuracy` and `rule` are over the `judged` questions; `low` and `high` over all
-    `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't asked about
-    (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
-    judge's surplus over the rule in each third of the replies by length, the shortest first. `totals` are the
-    benchmark's own, by the judge's scores, where it declares a judge.
-    """
-
-    judge: Judge
-    total: int
-    judged: int
-    undecided: int
-    no_reply: int
-    not_asked: int
-    accuracy: float | None
-    interval: Interval | None
-    rule: float | None
-    rule_interval: Interval | None
-    low: float
-    high: float
-    table: tuple[tuple[int, int], tuple[int, int]]
-    agreement: Interval | None
-    kappa: Kappa | None
-    difference: Difference | None
-    longer: tuple[float, ...]
-    differ: tuple[Key, ...]
-    totals: dict[str, Figure] = {}
-
-
-class Beside(Struct, frozen=True, kw_only=True):
-    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several."""
-
-    log: str
-    task: str
-    model: str
-    headline: str
-    kind: JudgeKind
-    verdicts: tuple[Verdicts, ...]
-    fleiss: Kappa | None = None
-    pairs: dict[str, Kappa | None] = {}
-    notes: tuple[str, ...] = ()
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
@@ -265,7 +200,8 @@ def _verdicts(judge: Judge, items: Sequence[Item]) -> Verdicts:
         kappa=cohens_kappa(sides),
         difference=difference((score, item.rule, item.cluster) for item, score in decided),
         longer=_by_length(decided),
-        differ=tuple(item.key for item, score in decided if (item.rule >= RIGHT) != (score >= RIGHT)),
+        raised=tuple(item.key for item, score in decided if item.rule < RIGHT <= score),
+        lowered=tuple(item.key for item, score in decided if score < RIGHT <= item.rule),
     )
 
 

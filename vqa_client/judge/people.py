@@ -11,10 +11,12 @@ from msgspec import Struct
 
 from vqa_client.aggregates import Figure, Scored, Sums, compute
 from vqa_client.errors import DataError
-from vqa_client.judge.beside import RIGHT, Judge, Key
+from vqa_client.judge.beside import RIGHT
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.prompt import choices_text
 from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.judged import Judge
+from vqa_client.reports.log_reader import Key
 from vqa_client.scoring.agreement import Kappa, cohens_kappa, rogan_gladen
 from vqa_client.types import Question, Record
 

@@ -1,0 +1,108 @@
+"""What judges make of a run beside its rule, as a file beside its log has it."""
+
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.aggregates import Figure
+from vqa_client.errors import UNDECODABLE
+from vqa_client.files import checked_nesting
+from vqa_client.reports.log_reader import LOG_ENDING, Key
+from vqa_client.scoring.agreement import Kappa
+from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.statistics import Interval
+from vqa_client.settings.judge import JudgeKind
+
+MAJORITY = "majority"
+
+
+class Judge(Struct, frozen=True, kw_only=True):
+    """A judge's log, read: its score of each question that it was asked about, None where that is undecided.
+
+    `undecided` counts why; `controls` has, by sort, how many it got right and how many there were. Of a pair,
+    `order_decided` counts the questions whose better reply changed with the order.
+    """
+
+    name: str
+    answered_by: tuple[str, ...] = ()
+    scores: dict[Key, float | None]
+    undecided: dict[str, int] = {}
+    controls: dict[str, tuple[int, int]] = {}
+    failed: int = 0
+    order_decided: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float | None = None
+
+
+class Verdicts(Struct, frozen=True, kw_only=True):
+    """What one judge, or the majority of several, comes to; shares in [0, 1].
+
+    `judge` is without its scores. `accuracy` and `rule` are over the `judged` questions; `low` and `high` over all
+    `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't asked about
+    (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
+    judge's surplus over the rule in each third of the replies by length, the shortest first. `raised`
+    are the questions that the judge alone calls right, `lowered` those that the rule alone does. `totals` are the
+    benchmark's own, by the judge's scores, where it declares a judge.
+    """
+
+    judge: Judge
+    total: int
+    judged: int
+    undecided: int
+    no_reply: int
+    not_asked: int
+    accuracy: float | None
+    interval: Interval | None
+    rule: float | None
+    rule_interval: Interval | None
+    low: float
+    high: float
+    table: tuple[tuple[int, int], tuple[int, int]]
+    agreement: Interval | None
+    kappa: Kappa | None
+    difference: Difference | None
+    longer: tuple[float, ...]
+    raised: tuple[Key, ...]
+    lowered: tuple[Key, ...]
+    totals: dict[str, Figure] = {}
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several."""
+
+    log: str
+    task: str
+    model: str
+    headline: str
+    kind: JudgeKind
+    verdicts: tuple[Verdicts, ...]
+    fleiss: Kappa | None = None
+    pairs: dict[str, Kappa | None] = {}
+    notes: tuple[str, ...] = ()
+
+
+def judged_path(log: Path, kind: str, ending: str = "") -> Path:
+    """Where all judges of one kind are beside a run's rule; with `ending` another file of theirs."""
+    return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.judged-{kind}{ending}.json")
+
+
+def judged_files(log: Path) -> list[Path]:
+    """Where judges of all kinds are beside a run's rule, whether or not they were asked."""
+    return [judged_path(log, kind) for kind in get_args(JudgeKind)]
+
+
+def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
+    """What judges of all kinds make of a run, and the names of files that can't be read or that others wrote."""
+    found: list[Beside] = []
+    unreadable: list[str] = []
+    for path in judged_files(log):
+        try:
+            found.append(msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), Beside))
+        except FileNotFoundError:
+            continue
+        except (OSError, *UNDECODABLE):
+            unreadable.append(path.name)
+    return found, unreadable
