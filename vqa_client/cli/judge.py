@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from msgspec import to_builtins
 from vqa_client.aggregates import Figure
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
+from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, emit_json, say
@@ -25,9 +25,8 @@ from vqa_client.judge.declared import kind_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model
-from vqa_client.reports.judged import MAJORITY, Beside, Verdicts, judged_path
+from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, judged_path, kappa_text, name_of
 from vqa_client.reports.names import percent, safe_name
-from vqa_client.scoring.agreement import Kappa
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
@@ -85,6 +84,7 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
             write_json(path, to_builtins(found[-1]))
             if not each.json:
                 emit(as_text(found[-1], path))
+            write_again(each.results)
     if runs[0].json and emits:
         emit_json(found)
     failed = any(verdicts.judge.failed for each in found for verdicts in each.verdicts)
@@ -123,40 +123,23 @@ def as_text(found: Beside, report: Path) -> str:
     console = new_console()
     console.print(safe(f"{found.task} · {found.model} · {found.kind} by another model"), style="bold")
     for verdicts in found.verdicts:
-        for line in chain([""], _head(verdicts)):
+        for line in ("", name_of(verdicts), *coverage(verdicts)):
             console.print(safe(line), soft_wrap=True)
         if verdicts.judged:
             console.print(_accuracies(verdicts, found.headline))
             console.print(_table(verdicts))
             for name, figure in verdicts.totals.items():
                 console.print(safe(f"{name.replace('_', ' ')} by the judge: {_figure(figure)} %"))
-            for line in _agreement(verdicts):
+            for line in (*agreement(verdicts), *_differing(verdicts)):
                 console.print(safe(line), soft_wrap=True)
     for name, kappa in found.pairs.items():
-        console.print(safe(f"kappa of {name}: {_kappa(kappa)}"), soft_wrap=True)
+        console.print(safe(f"kappa of {name}: {kappa_text(kappa)}"), soft_wrap=True)
     if found.fleiss is not None:
-        console.print(f"Fleiss' kappa of all judges: {_kappa(found.fleiss)}", soft_wrap=True)
+        console.print(f"Fleiss' kappa of all judges: {kappa_text(found.fleiss)}", soft_wrap=True)
     for note in found.notes:
         console.print(safe(f"note: {note}"), soft_wrap=True)
     console.print(safe(str(report)), soft_wrap=True)
     return printed(console)
-
-
-def _head(of: Verdicts) -> Iterator[str]:
-    judge = of.judge
-    answered = f" (answered as {', '.join(judge.answered_by)})" if judge.answered_by else ""
-    yield f"{'majority of all judges' if judge.name == MAJORITY else judge.name}{answered}"
-    why = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in judge.undecided.items())
-    parts = [f"judged {of.judged:,} of {of.total:,}", f"{of.no_reply:,} without a reply"]
-    parts.append(f"{of.undecided:,} undecided" + (f" ({why})" if why else ""))
-    yield "; ".join(parts + ([f"{of.not_asked:,} not asked about, scored by the rule"] if of.not_asked else []))
-    if judge.controls:
-        yield "controls: " + ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in judge.controls.items())
-    if judge.order_decided:
-        yield f"{count(judge.order_decided, 'pair')} judged by the order of the replies, counted as equal"
-    if judge.prompt_tokens:
-        cost = f", ${judge.dollars:,.2f}" if judge.dollars is not None else ""
-        yield f"cost: {judge.prompt_tokens:,} + {judge.completion_tokens:,} tokens{cost}"
 
 
 def _accuracies(of: Verdicts, headline: str) -> Any:
@@ -175,29 +158,12 @@ def _table(of: Verdicts) -> Any:
     return table
 
 
-def _agreement(of: Verdicts) -> Iterator[str]:
-    same = of.table[0][0] + of.table[1][1]
-    yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)})   kappa {_kappa(of.kappa)}"
-    if (gap := of.difference) is not None:
-        yield f"judge - rule {100 * gap.value:+.1f} points ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
-    if of.longer:
-        shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
-        grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
-        yield f"judge - rule of short, middle and long replies: {shown} points{grows}"
+def _differing(of: Verdicts) -> Iterator[str]:
     for side, keys in (("judge", of.raised), ("rule", of.lowered)):
         if keys:
             names = ", ".join(" ".join(filter(None, key)) for key in keys[:MOST_DIFFER])
             more = f" and {len(keys) - MOST_DIFFER:,} more (in the report)" if len(keys) > MOST_DIFFER else ""
             yield f"right by the {side} alone, {len(keys):,}: {names}{more}"
-
-
-def _kappa(kappa: Kappa | None) -> str:
-    if kappa is None:
-        return "-"
-    if kappa.value is None:
-        return "- (all in one category)"
-    bounds = f" ({kappa.low:.3f}-{kappa.high:.3f})" if kappa.low is not None and kappa.high is not None else ""
-    return f"{kappa.value:.3f}{bounds}, n {kappa.n:,}"
 
 
 def _people_text(found: Sequence[AgainstPeople]) -> str:
@@ -208,14 +174,14 @@ def _people_text(found: Sequence[AgainstPeople]) -> str:
             safe(each.name),
             f"{each.labelled:,}",
             *map(_figure, (each.sensitivity, each.specificity)),
-            _kappa(each.kappa),
-            _kappa(each.rule_kappa),
+            kappa_text(each.kappa),
+            kappa_text(each.rule_kappa),
             _figure(each.accuracy),
         )
     console.print(table)
     console.print("accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown")
     if found[0].people is not None:
-        console.print(f"kappa of two people: {_kappa(found[0].people)}")
+        console.print(f"kappa of two people: {kappa_text(found[0].people)}")
     return printed(console)
 
 

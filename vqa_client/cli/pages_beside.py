@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import safe
 from vqa_client.errors import NotOurs
 from vqa_client.reports.log_reader import find_logs
-from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.overview import overview
 from vqa_client.reports.report import Report
 
@@ -19,18 +20,28 @@ def write_pages(reports: Sequence[Report]) -> None:
     """Write the pages and say where they lie; a larger run's is left to `vqa-client report`, and said so."""
     if find_spec("jinja2") is None:
         return
-    from vqa_client.html.page import write_page
-
     for report in reports:
         if report.summary.overall.total > MOST_RECORDS:
             say(f"no page of {report.summary.overall.total:,} questions: vqa-client report {safe(str(report.log))}")
             continue
         for log in find_logs(report.log):
-            run = read_run(log)
-            path = run.beside(".html")
-            try:
-                write_page(path, run, overview(run))
-            except NotOurs as error:  # the run is done all the same
-                say(f"no page: {safe(str(error))}")
-            else:
-                say(f"page: {safe(str(path))}")
+            _write_page(read_run(log))
+
+
+def write_again(log: Path) -> None:
+    """Write the page of a run that has one again: there is more to show."""
+    run = read_run(log)
+    if run.beside(".html").exists() and find_spec("jinja2") is not None:
+        _write_page(run)
+
+
+def _write_page(run: LoggedRun) -> None:
+    from vqa_client.html.page import write_page
+
+    path = run.beside(".html")
+    try:
+        write_page(path, run, overview(run))
+    except NotOurs as error:  # the run is done all the same
+        say(f"no page: {safe(str(error))}")
+    else:
+        say(f"page: {safe(str(path))}")

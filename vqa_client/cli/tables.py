@@ -13,13 +13,13 @@ import msgspec
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.text import count, safe
 from vqa_client.reports.described import gap_words
+from vqa_client.reports.names import interval_text as interval_text
 from vqa_client.reports.names import percent
 from vqa_client.reports.overview import in_order
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import Tally
 from vqa_client.reports.varied import VariedSummary
-from vqa_client.scoring.statistics import Interval
 from vqa_client.tasks.report import DeclaredSummary
 from vqa_client.types import Status
 
@@ -190,11 +190,6 @@ def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> A
 
 def _cell(tally: Tally | None) -> str:
     return "-" if tally is None else f"{percent(tally.accuracy)} ({tally.total:,})"
-
-
-def interval_text(interval: Interval | None) -> str:
-    """Both bounds as per cent."""
-    return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
 def remarks(report: Report) -> list[str]:

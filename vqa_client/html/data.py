@@ -5,6 +5,7 @@ from typing import Any
 
 from vqa_client.files import encode
 from vqa_client.html.image_files import ImageFiles
+from vqa_client.html.judged import rows_of_judges
 from vqa_client.html.needle_lines import NeedleLines
 from vqa_client.html.shown_images import Show
 from vqa_client.reports.logged_run import LoggedRun
@@ -42,6 +43,7 @@ def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
         "images": block.images,
         "rows": rows,
         "request": _request(run),
+        "judges": rows_of_judges(run, [(row[0], block.strings[row[1]]) for row in rows]),
     }
     return encode(content).replace(b"<", b"\\u003c")
 

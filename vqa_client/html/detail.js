@@ -117,6 +117,14 @@ function lettered(row, answer) {
   return choice && answer.length === 1 ? `${answer}. ${choice}` : answer;
 }
 
+function verdicts(row) {
+  const number = data.rows.indexOf(row);
+  return data.judges.flatMap(({ name, raised, lowered }) => [
+    ...(raised.includes(number) ? [[name, "right; wrong by the rule"]] : []),
+    ...(lowered.includes(number) ? [[name, "wrong; right by the rule"]] : []),
+  ]);
+}
+
 function reading(row) {
   const references = texts(row, "references").map((one) => lettered(row, one));
   const rivals = texts(row, "rivals").map((one) => lettered(row, one));
@@ -128,6 +136,7 @@ function reading(row) {
     ["rivals", rivals.join("  /  ")],
     ["read from", source],
     ["rationale", text(row, "rationale")],
+    ...verdicts(row),
   ]);
 }
 

@@ -9,6 +9,7 @@ const ORDERS = {
 };
 // The two sides of the table of choices; "-" is a reply in which no choice was found.
 const LETTERS = { right: (row) => texts(row, "references")[0], chosen: (row) => text(row, "answer") ?? "-" };
+const SIDES = { differs: "differs from the rule", raised: "right by the judge alone", lowered: "right by the rule alone" };
 const MOST_CHOICES = 120;
 let state = new URLSearchParams();
 let matching = [];
@@ -41,8 +42,20 @@ function tests() {
     const wanted = state.get(name);
     if (wanted !== null) made.push((row) => of(row) === wanted);
   }
+  const judge = state.get("judge");
+  if (judge !== null) {
+    const wanted = ofJudge(judge);
+    made.push((row) => wanted.has(row));
+  }
   if (find) made.push((row) => haystack(row).includes(find));
   return made;
+}
+
+// The rows on which a judge and the rule differ, by "NAME/SIDE".
+function ofJudge(place) {
+  const at = place.lastIndexOf("/"), side = place.slice(at + 1), judge = data.judges.find((one) => one.name === place.slice(0, at));
+  const sides = side === "differs" ? ["raised", "lowered"] : [side];
+  return new Set(sides.flatMap((one) => judge?.[one] ?? []).map((number) => data.rows[number]));
 }
 
 function filter() {
@@ -97,6 +110,8 @@ function buildFilters() {
     const values = [...new Set(data.rows.map(of))].filter((one) => data.letters.includes(one) || one === "-").sort();
     $("selects").append(select(`any ${name} choice`, name, values.map((one) => [one, `${name}: ${one}`])));
   }
+  const judged = data.judges.flatMap(({ name }) => Object.entries(SIDES).map(([side, said]) => [`${name}/${side}`, `${name}: ${said}`]));
+  if (judged.length) $("selects").append(select("any judge", "judge", judged));
   $("selects").append(select("in order", "order", Object.entries(ORDERS).slice(1).map(([name, [said]]) => [name, said])));
 }
 

@@ -12,6 +12,7 @@ from vqa_client.html import figures
 from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
+from vqa_client.html.judged import judgings
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show
 from vqa_client.reports.described import gap_words
@@ -165,7 +166,10 @@ def fingerprint(run: LoggedRun) -> str:
 
 def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
     sessions, said = run.facts.sessions, asked(run, found)
+    judged, notes_of_judges = judgings(run)
     return {
+        "judged": judged,
+        "notes_of_judges": notes_of_judges,
         "run": run,
         "asked": said,
         "found": found,

@@ -1,5 +1,6 @@
 """What judges make of a run beside its rule, as a file beside its log has it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -10,6 +11,7 @@ from vqa_client.aggregates import Figure
 from vqa_client.errors import UNDECODABLE
 from vqa_client.files import checked_nesting
 from vqa_client.reports.log_reader import LOG_ENDING, Key
+from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.statistics import Interval
@@ -106,3 +108,47 @@ def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
         except (OSError, *UNDECODABLE):
             unreadable.append(path.name)
     return found, unreadable
+
+
+def name_of(of: Verdicts) -> str:
+    """Who judges, and as which models it answered."""
+    answered = f" (answered as {', '.join(of.judge.answered_by)})" if of.judge.answered_by else ""
+    return f"{'majority of all judges' if of.judge.name == MAJORITY else of.judge.name}{answered}"
+
+
+def coverage(of: Verdicts) -> Iterator[str]:
+    """Lines on how many replies are judged and why others aren't, on controls and cost."""
+    judge = of.judge
+    why = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in judge.undecided.items())
+    parts = [f"judged {of.judged:,} of {of.total:,}", f"{of.no_reply:,} without a reply"]
+    parts.append(f"{of.undecided:,} undecided" + (f" ({why})" if why else ""))
+    yield "; ".join(parts + ([f"{of.not_asked:,} not asked about, scored by the rule"] if of.not_asked else []))
+    if judge.controls:
+        yield "controls: " + ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in judge.controls.items())
+    if judge.order_decided:
+        yield f"{count(judge.order_decided, 'pair')} judged by the order of the replies, counted as equal"
+    if judge.prompt_tokens:
+        cost = f", ${judge.dollars:,.2f}" if judge.dollars is not None else ""
+        yield f"cost: {judge.prompt_tokens:,} + {judge.completion_tokens:,} tokens{cost}"
+
+
+def agreement(of: Verdicts) -> Iterator[str]:
+    """Lines on how a judge that judged something agrees with the rule, and how far it is above it."""
+    same = of.table[0][0] + of.table[1][1]
+    yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)}); kappa {kappa_text(of.kappa)}"
+    if (gap := of.difference) is not None:
+        yield f"judge - rule {100 * gap.value:+.1f} points ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    if of.longer:
+        shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
+        grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
+        yield f"judge - rule of short, middle and long replies: {shown} points{grows}"
+
+
+def kappa_text(kappa: Kappa | None) -> str:
+    """A kappa with its interval, or why there is none."""
+    if kappa is None:
+        return "-"
+    if kappa.value is None:
+        return "- (all in one category)"
+    bounds = f" ({kappa.low:.3f} to {kappa.high:.3f})" if kappa.low is not None and kappa.high is not None else ""
+    return f"{kappa.value:.3f}{bounds}, n {kappa.n:,}"

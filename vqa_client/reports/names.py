@@ -5,6 +5,8 @@ import re
 import unicodedata
 from typing import Any
 
+from vqa_client.scoring.statistics import Interval
+
 _MOST_BYTES = 120
 _OTHERS_ALLOWED = frozenset(" ._-+=@,()")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
@@ -49,6 +51,11 @@ def count(number: int, noun: str) -> str:
 def percent(share: float | None, decimals: int = 1) -> str:
     """A share in [0, 1] as per cent, without the sign."""
     return "-" if share is None else f"{100 * share:.{decimals}f}"
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Both bounds as per cent."""
+    return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 
 
 def cut(text: str, most: int) -> str:
