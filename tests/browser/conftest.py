@@ -1,7 +1,9 @@
 """A real headless Chromium; its tests are skipped, with the reason, where there is none."""
 
+import contextlib
 import re
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from vqa_client.html.page import write_page
+from vqa_client.html.serving import Pages, ReportServer
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.overview import overview
 
@@ -61,6 +64,20 @@ def opened(chromium: Any) -> Iterator[Opened]:
     made = Opened(chromium)
     yield made
     made.context.close()
+
+
+@contextlib.contextmanager
+def serving(opened: Opened, pages: Pages) -> Iterator[str]:
+    """Serve pages for as long as the block takes; gives their address."""
+    with ReportServer(pages, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server.address
+        finally:
+            opened.page.goto("about:blank")
+            server.shutdown()
+            thread.join()
 
 
 def report_of(log: Path) -> str:

@@ -1,17 +1,18 @@
 """The page in a real browser: filters, keys, links, hostile texts, twenty thousand questions, a run that goes on."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.browser.conftest import Opened, report_of
+from tests.browser.conftest import Opened, report_of, serving
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
+from tests.html.samples_judged import sample_judged
 from tests.html.test_shown_images import put, run_of
-from vqa_client.html.serving import ReportServer
 from vqa_client.html.viewer import Viewer
+from vqa_client.reports.judged import judged_path
+from vqa_client.reports.notes import read_notes
 
 FIRST_PAINT_MS = 2000
 
@@ -207,21 +208,56 @@ def test_twenty_thousand_questions_are_painted_within_two_seconds(opened: Opened
 
 def test_a_served_page_follows_its_run_and_keeps_the_readers_place(opened: Opened, tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
-    with ReportServer(Viewer(tmp_path), 0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            opened.page.goto(server.address + "0/#outcome=wrong&q=q3")
-            opened.page.wait_for_timeout(300)
-            with log.open("ab") as file:
-                file.write(msgspec.json.encode(record(11, right=False)) + b"\n")
-            opened.until_count("6 of 11")
-            assert opened.chosen == "q3"
-            assert "11 questions" in opened.page.locator("#summary").inner_text()
-        finally:
-            opened.page.goto("about:blank")
-            server.shutdown()
-            thread.join()
+    with serving(opened, Viewer(tmp_path)) as address:
+        opened.page.goto(address + "0/#outcome=wrong&q=q3")
+        opened.page.wait_for_timeout(300)
+        with log.open("ab") as file:
+            file.write(msgspec.json.encode(record(11, right=False)) + b"\n")
+        opened.until_count("6 of 11")
+        assert opened.chosen == "q3"
+        assert "11 questions" in opened.page.locator("#summary").inner_text()
+
+
+def test_notes_and_tags_are_kept_beside_the_run_and_filter_its_questions(opened: Opened, tmp_path: Path) -> None:
+    log = write_run(tmp_path, hostile())
+    with serving(opened, Viewer(tmp_path)) as address:
+        opened.page.goto(address + "0/")
+        opened.page.locator(".note").wait_for()
+        for key, text in zip("g" + "j" * len(HOSTILE), HOSTILE, strict=False):
+            opened.page.keyboard.press(key)
+            opened.page.keyboard.press("m")
+            opened.page.keyboard.insert_text(text.replace("\0", ""))
+            opened.page.get_by_label("Tags").fill(f"{text.replace(',', '')[:9]}, odd".replace("\0", ""))
+            opened.page.keyboard.press("Escape")
+        opened.page.locator("#detail [role=status]", has_text="saved").wait_for()
+        opened.page.reload()
+        opened.page.get_by_label("any tag").select_option("odd")
+        opened.until_count(f"{len(HOSTILE)} ")
+        opened.page.get_by_label("Note", exact=True).fill("")
+        opened.page.get_by_label("Tags").fill("")
+        opened.page.keyboard.press("Escape")
+        opened.page.keyboard.press("c")
+        opened.page.get_by_label("any note").select_option("no")
+        opened.until_count(f"1 of {len(HOSTILE)}")
+        assert opened.page.evaluate("window.hacked") is None
+        assert opened.wrong == []
+    assert len(read_notes(log)) == len(HOSTILE) - 1
+    opened.page.goto(report_of(log))
+    assert opened.page.locator(".note").count() == 0
+
+
+def test_judge_and_rule_lead_to_the_questions_on_which_they_differ(opened: Opened, tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
+    judged = sample_judged(raised=("q1", "q3"), lowered=("q4",))
+    judged_path(log, "correct").write_bytes(msgspec.json.encode(judged))
+    opened.page.goto(report_of(log))
+    assert "right 20/20, injected 18/20" in opened.page.locator("#summary").inner_text()
+    opened.page.locator("#summary").get_by_role("link", name="2", exact=True).click()
+    opened.until_count("2 of 10")
+    assert "right; wrong by the rule" in opened.page.locator("#detail").inner_text()
+    opened.page.get_by_label("any judge").select_option("correct by <b>judge</b>: differs from the rule")
+    opened.until_count("3 of 10")
+    assert opened.wrong == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -290,7 +326,7 @@ def test_a_cell_of_the_confusion_shows_its_questions(report: Opened) -> None:
 
 
 def test_the_request_is_given_as_curl_without_a_key(opened: Opened, tmp_path: Path) -> None:
-    run = facts(settings={"base_url": "http://host/v1"})
+    run = facts(server={"base_url": "http://host/v1"})
     opened.page.goto(report_of(write_run(tmp_path, [record(prompt="What's it?")], run=run)))
     command = opened.page.locator("#detail details pre").last.text_content() or ""
     assert command.startswith("curl 'http://host/v1/chat/completions'")
@@ -298,14 +334,18 @@ def test_the_request_is_given_as_curl_without_a_key(opened: Opened, tmp_path: Pa
     assert "What'\\''s it?" in command
 
 
-def test_the_filtered_questions_are_downloaded_and_none_is_a_formula(opened: Opened, tmp_path: Path) -> None:
+def test_the_filtered_questions_are_downloaded_and_no_cell_is_a_formula(opened: Opened, tmp_path: Path) -> None:
     records = [record(1, output="=1+1"), record(2, right=False, output='say "no"')]
     opened.page.goto(report_of(write_run(tmp_path, records)))
-    with opened.page.expect_download() as found:
-        opened.page.get_by_role("button", name="Download").click()
-    text = found.value.path().read_text()
-    assert '"\'=1+1"' in text
-    assert '"say ""no"""' in text
+    texts = {}
+    for form in ("CSV", "JSONL"):
+        with opened.page.expect_download() as found:
+            opened.page.get_by_role("button", name=form, exact=True).click()
+        texts[found.value.suggested_filename] = found.value.path().read_text()
+    assert '"\'=1+1"' in texts["questions.csv"]
+    assert '"say ""no""' in texts["questions.csv"]
+    rows = [msgspec.json.decode(line) for line in texts["questions.jsonl"].splitlines()]
+    assert [(row["output"], row["references"]) for row in rows] == [("=1+1", ["A"]), ('say "no"', ["B"])]
 
 
 def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path: Path) -> None:
@@ -325,22 +365,15 @@ def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path
 def test_the_index_of_runs_sorts_and_filters(opened: Opened, tmp_path: Path) -> None:
     for name, right in (("a", False), ("b", True)):
         write_run(tmp_path / name, [record(n, right=right) for n in range(3)], name=name)
-    with ReportServer(Viewer(tmp_path), 0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            opened.page.goto(server.address)
-            folders = opened.page.locator("tbody tr:visible td:last-child")
-            assert folders.all_inner_texts() == ["a", "b"]
-            for _ in range(2):
-                opened.page.locator("thead button").nth(2).click()
-            assert folders.all_inner_texts() == ["b", "a"]
-            opened.page.locator("#find").fill("100.0")
-            assert folders.all_inner_texts() == ["b"]
-            opened.page.get_by_role("link").first.click()
-            assert opened.chosen == "q0"
-            assert opened.wrong == []
-        finally:
-            opened.page.goto("about:blank")
-            server.shutdown()
-            thread.join()
+    with serving(opened, Viewer(tmp_path)) as address:
+        opened.page.goto(address)
+        folders = opened.page.locator("tbody tr:visible td:last-child")
+        assert folders.all_inner_texts() == ["a", "b"]
+        for _ in range(2):
+            opened.page.locator("thead button").nth(2).click()
+        assert folders.all_inner_texts() == ["b", "a"]
+        opened.page.locator("#find").fill("100.0")
+        assert folders.all_inner_texts() == ["b"]
+        opened.page.get_by_role("link").first.click()
+        assert opened.chosen == "q0"
+        assert opened.wrong == []

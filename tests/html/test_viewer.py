@@ -1,6 +1,7 @@
 """The server of `view`: addresses, changes, and what it keeps to itself."""
 
 import contextlib
+import http.client
 import os
 import re
 import socket
@@ -21,6 +22,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import MOST_WAITING, ReportServer
 from vqa_client.html.shown_images import CHANGED
 from vqa_client.html.viewer import Viewer
+from vqa_client.reports.notes import Note, notes_path, read_notes
 from vqa_client.types import Record
 
 
@@ -151,6 +153,66 @@ def test_who_does_not_know_the_path_reads_nothing(server: ReportServer) -> None:
 
 def test_another_hosts_name_reads_nothing(server: ReportServer) -> None:
     assert fetched(server.address, host="evil.example:80")[0] == 404
+
+
+NOTE = b'{"question_id":"q","note":"<b>odd</b>","tags":["look"]}'
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "body"),
+    [
+        ({"Origin": None}, "0/notes", NOTE),  # a page of before 2020, or no page
+        ({"Origin": "null"}, "0/notes", NOTE),
+        ({"Origin": "http://evil.example"}, "0/notes", NOTE),
+        ({"Origin": "http://127.0.0.1:1"}, "0/notes", NOTE),
+        ({"Host": "evil.example:80", "Origin": "http://evil.example:80"}, "0/notes", NOTE),
+        ({"Content-Type": "text/plain"}, "0/notes", NOTE),  # what a form of another site may send
+        ({"Content-Length": None}, "0/notes", NOTE),
+        ({"Content-Length": "-1"}, "0/notes", NOTE),
+        ({"Content-Length": str(1 << 30)}, "0/notes", NOTE),
+        ({}, "1/notes", NOTE),
+        ({}, "0/", NOTE),
+        ({}, "../0/notes", NOTE),
+        ({}, "0/notes", b"{}"),
+        ({}, "0/notes", b"[" * 100_000),
+        ({}, "0/notes", b'{"question_id":"q","note":"' + b"x" * 20_001 + b'"}'),
+        ({}, "0/notes", b'{"question_id":"q","tags":["' + b"x" * 61 + b'"]}'),
+    ],
+)
+def test_a_note_is_taken_from_our_own_page_alone(
+    server: ReportServer, tmp_path: Path, headers: dict[str, str | None], path: str, body: bytes
+) -> None:
+    assert posted(server, path, body, headers) == 404
+    assert list(tmp_path.glob("*.notes.json")) == []
+    assert posted(server, "0/notes", NOTE, {}) == 200
+    assert read_notes(tmp_path / "clean_mc_eval.records.jsonl") == [
+        Note(question_id="q", note="<b>odd</b>", tags=("look",))
+    ]
+
+
+def posted(server: ReportServer, path: str, body: bytes, changes: dict[str, str | None]) -> int:
+    host = f"127.0.0.1:{server.server_address[1]}"
+    usual = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"}
+    asking = http.client.HTTPConnection(host, timeout=5)
+    asking.putrequest("POST", server.root + path, skip_host=True)
+    for name, value in (usual | {"Content-Length": str(len(body))} | changes).items():
+        if value is not None:
+            asking.putheader(name, value)
+    asking.endheaders()
+    with contextlib.suppress(OSError):  # it is refused before its body is read
+        asking.send(body)
+    status = asking.getresponse().status
+    asking.close()
+    return status
+
+
+def test_notes_that_can_not_be_read_are_left_as_they_are(tmp_path: Path) -> None:
+    log = write_run(tmp_path, [record()])
+    notes_path(log).write_text("by hand")
+    viewer = Viewer(tmp_path)
+    assert viewer.answer("0/notes").status == 500
+    assert viewer.take("0/notes", NOTE).status == 500
+    assert notes_path(log).read_text() == "by hand"
 
 
 def test_a_head_is_a_page_without_its_body(server: ReportServer) -> None:

@@ -147,14 +147,17 @@ class _Block:
 
 def _request(run: LoggedRun) -> dict[str, Any] | None:
     """The address, and the fields that all requests have; None where the run file names no server."""
-    given, model = run.facts.settings.get("base_url"), run.facts.model_settings
-    url = next(iter(given), None) if isinstance(given, list | tuple) else given
+    server, model = run.facts.described.get("server"), run.facts.model_settings
+    url = server.get("base_url") if isinstance(server, dict) else None
     if not isinstance(url, str) or not model:
         return None
     sent = {name: model.get(name) for name in ("max_tokens", "temperature", "presence_penalty")}
     extra = model.get("extra_body")
     body = {"model": run.facts.model, **{name: value for name, value in sent.items() if value is not None}}
-    return {"url": f"{url.rstrip('/')}/chat/completions", "body": body | (extra if isinstance(extra, dict) else {})}
+    return {
+        "url": f"{url.partition(', ')[0].rstrip('/')}/chat/completions",
+        "body": body | (extra if isinstance(extra, dict) else {}),
+    }
 
 
 def _rounded(value: float | None) -> float | None:

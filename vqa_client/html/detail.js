@@ -209,5 +209,5 @@ function showDetail(row) {
     $("detail").replaceChildren(element("p", { className: "empty" }, data.rows.length ? "No question is like that." : "No question has a record yet."));
     return;
   }
-  $("detail").replaceChildren(links(row), ...sheet(row, (state.get("find") ?? "").toLowerCase()));
+  $("detail").replaceChildren(links(row), ...sheet(row, (state.get("find") ?? "").toLowerCase()), ...noteBox(row));
 }

@@ -47,6 +47,9 @@ function tests() {
     const wanted = ofJudge(judge);
     made.push((row) => wanted.has(row));
   }
+  const noted = state.get("noted"), tag = state.get("tag");
+  if (noted && notes) made.push((row) => Boolean(noteOf(row)?.note || tagsOf(row).length) === (noted === "yes"));
+  if (tag && notes) made.push((row) => tagsOf(row).includes(tag));
   if (find) made.push((row) => haystack(row).includes(find));
   return made;
 }
@@ -112,6 +115,7 @@ function buildFilters() {
   }
   const judged = data.judges.flatMap(({ name }) => Object.entries(SIDES).map(([side, said]) => [`${name}/${side}`, `${name}: ${said}`]));
   if (judged.length) $("selects").append(select("any judge", "judge", judged));
+  noteFilters();
   $("selects").append(select("in order", "order", Object.entries(ORDERS).slice(1).map(([name, [said]]) => [name, said])));
 }
 

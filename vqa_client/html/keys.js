@@ -18,6 +18,7 @@ const KEYS = {
   w: ["only wrong ones, or all", () => toggled("outcome", "wrong")],
   r: ["fold or unfold the reasoning", () => { const one = $("detail").querySelector(".reasoning"); if (one) one.open = !one.open; }],
   i: ["read the images: ← → turn, z fits the width", () => $("detail").querySelector(".pictures a")?.click()],
+  m: ["write a note", () => $("detail").querySelector(".note textarea")?.focus()],
   c: ["clear all filters", () => clearFilters()],
   "?": ["these keys", () => $("help").showModal()],
 };
@@ -31,7 +32,7 @@ function clearFilters() {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || $("help").open || $("lightbox").open) return;
-  const typing = event.target.closest?.("input[type=search], select, textarea");
+  const typing = event.target.closest?.("input:not([type=radio]), select, textarea");
   if (event.key === "Escape" && typing) { event.target.blur(); $("list").focus({ preventScroll: true }); return; }
   if (event.key === "Enter" && event.target === $("find")) { event.preventDefault(); $("list").focus({ preventScroll: true }); return; }
   if (typing || event.target.closest?.("#outcomes, summary") && !(event.key in KEYS)) return;
@@ -51,6 +52,7 @@ function showPanes() {
 function buildHelp() {
   const list = $("help").querySelector("dl");
   for (const [name, [said]] of Object.entries(KEYS)) {
+    if (name === "m" && !document.body.dataset.live) continue;
     list.append(element("div", {}, element("dt", {}, said), element("dd", {}, element("kbd", {}, name))));
   }
 }

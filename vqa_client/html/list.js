@@ -12,7 +12,8 @@ function under(row) {
   const answer = text(row, "answer");
   const got = answer === null ? words(text(row, "status")) : answer.slice(0, 80);
   const variant = severalVariants ? text(row, "variant") : "";
-  return [references ? `${got} → ${references}` : got, variant, value(row, "id")].filter(Boolean).join("  ·  ");
+  const note = [...(noteOf(row)?.note ? ["✎"] : []), ...tagsOf(row)].join(" ");
+  return [note, references ? `${got} → ${references}` : got, variant, value(row, "id")].filter(Boolean).join("  ·  ");
 }
 
 function rowElement(row, at) {

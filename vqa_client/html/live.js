@@ -8,11 +8,12 @@ async function follow(address) {
     try {
       const reply = await fetch(address, { cache: "no-store" });
       const now = await reply.text();
-      if (reply.ok && stateOfLog !== null && now !== stateOfLog) {
+      const writing = document.activeElement?.closest(".note");
+      if (reply.ok && stateOfLog !== null && now !== stateOfLog && !writing) {
         const began = performance.now();
         if (await takeOver()) stateOfLog = now;
         waitMs = Math.max(waitMs, 4 * (performance.now() - began));
-      } else if (reply.ok) stateOfLog = now;
+      } else if (reply.ok) stateOfLog ??= now;
     } catch { waitMs = 5 * LEAST_WAIT_MS; }
     await new Promise((done) => setTimeout(done, waitMs));
   }

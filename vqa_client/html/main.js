@@ -48,7 +48,7 @@ onAddress({ first: true });
 let typing = 0;
 $("find").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => set("find", $("find").value), TYPING_MS); });
 $("filters").addEventListener("submit", (event) => event.preventDefault());
-$("download").addEventListener("click", download);
+for (const form of Object.keys(FORMS)) $(`download-${form}`).addEventListener("click", () => download(form));
 $("clear").addEventListener("click", clearFilters);
 $("help-button").addEventListener("click", () => $("help").showModal());
 $("lightbox").addEventListener("keydown", onImageKey);
@@ -62,4 +62,8 @@ addEventListener("afterprint", () => {
   $("printed").replaceChildren();
   for (const one of unfolded) one.open = false;
 });
-if (document.body.dataset.live) follow(document.body.dataset.live);
+if (document.body.dataset.live) {
+  readNotes();
+  addEventListener("pagehide", () => save(() => {}));
+  follow(document.body.dataset.live);
+}

@@ -24,7 +24,7 @@ from vqa_client.shipped import __version__, install
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 
-SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "detail.js", "keys.js", "live.js", "main.js")
+SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "notes.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")
 OURS = (
     rb'(?i)<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*'

@@ -108,17 +108,27 @@ function curl(row) {
   return [element("details", { className: "more" }, element("summary", {}, "The request as curl"), foreign(command, ""), ...examples)];
 }
 
-// The filtered questions as CSV; no cell begins as a formula of a spreadsheet.
+// The filtered questions; no cell of a CSV begins as a formula of a spreadsheet.
 function cell(content) {
-  const said = String(content ?? "");
+  const said = Array.isArray(content) ? content.join(" / ") : String(content ?? "");
   return `"${(/^[=+@\t\r-]/.test(said) && Number.isNaN(Number(said)) ? `'${said}` : said).replaceAll('"', '""')}"`;
 }
 
-function download() {
-  const names = ["id", "variant", "status", "score", "answer", "references", "prompt", "output", "reasoning"];
-  const of = (row) => names.map((name) => (name === "references" ? texts(row, name).join(" / ") : ["id", "score"].includes(name) ? value(row, name) : text(row, name)));
-  const lines = [names, ...matching.map(of)].map((cells) => cells.map(cell).join(","));
-  const url = URL.createObjectURL(new Blob([lines.join("\r\n")], { type: "text/csv" }));
-  element("a", { href: url, download: "questions.csv" }).click();
+function kept(row) {
+  const numbers = ["id", "score", "prompt_tokens", "completion_tokens", "latency_s"].map((name) => [name, value(row, name)]);
+  const said = ["variant", "status", "answer", "prompt", "output", "reasoning"].map((name) => [name, text(row, name)]);
+  const ours = notes ? { note: noteOf(row)?.note ?? "", tags: tagsOf(row) } : {};
+  return { ...Object.fromEntries([...numbers, ...said]), references: texts(row, "references"), ...ours };
+}
+
+const FORMS = {
+  csv: ["text/csv", (rows) => [Object.keys(rows[0] ?? {}), ...rows.map(Object.values)].map((cells) => cells.map(cell).join(",")).join("\r\n")],
+  jsonl: ["application/jsonl", (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join("")],
+};
+
+function download(form) {
+  const [type, made] = FORMS[form];
+  const url = URL.createObjectURL(new Blob([made(matching.map(kept))], { type }));
+  element("a", { href: url, download: `questions.${form}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
