@@ -22,6 +22,8 @@ _LINE_COVERED, _LINE_KEY, _LINE_SUM = slice(-19), slice(-19, -11), slice(-11, -3
 _BEGIN = re.compile(r'(?:\A|(?<=\}))\s*(?=\{)|(?=\{\s*"question_id"\s*:)')
 """Where a record may begin in a line that is not a single one; a quote inside a text has a backslash before it."""
 _MOST_NAMED = 10
+_REBASED = 1 << 16
+"""Characters after which a text that is searched is cut: a parser's error counts the line feeds before its place."""
 _SERVER = "server"
 """The field of an identity that a later start may find out, and that no digest may depend on."""
 
@@ -134,9 +136,11 @@ def _salvaged(line: bytes) -> tuple[list[Place], bytes]:
 
 
 def _objects(line: bytes) -> Iterator[Place]:
-    text, at = line.decode("latin-1"), 0  # a character for each byte
+    text, base, at = line.decode("latin-1"), 0, 0  # a character for each byte
     while begin := _BEGIN.search(text, at):
         start = begin.end()
+        if start > _REBASED:
+            text, base, start = text[start:], base + start, 0
         try:
             at = _parse(text, start)[1]
         except RecursionError:  # each of the beginnings in it would take as long
@@ -144,8 +148,9 @@ def _objects(line: bytes) -> Iterator[Place]:
         except ValueError:
             at = start + 1
             continue
-        if head := _intact(line[start:at]):
-            yield start, line[start:at], head
+        found = line[base + start : base + at]
+        if head := _intact(found):
+            yield base + start, found, head
 
 
 def _intact(text: bytes) -> Head | None:

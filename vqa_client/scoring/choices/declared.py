@@ -26,7 +26,7 @@ from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import MARKED
 
-CUES_READ: Final = 200
+CUES_READ: Final = 100
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
 DECLARATIONS_READ: Final = 50
 CONCLUSION_READ: Final = 300
