@@ -20,8 +20,8 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
+from vqa_client.judge.benchmark import kind_of
 from vqa_client.judge.beside import beside, judges_beside, log_of, majority, read_judge
-from vqa_client.judge.declared import kind_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.aggregates import Running, Scored
-from vqa_client.judge.declared import control_in_record, report_of, sort_of
+from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
 from vqa_client.judge.loading import ORDERS, JudgedRun, said_by
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts

@@ -30,6 +30,13 @@ def declared() -> dict[str, Declared]:
     return dict(sorted(found.items()))
 
 
+def of_runs() -> dict[str, str]:
+    """The modules that ask about finished runs, by the names of their folders: found by name, and not listed."""
+    files = _HERE.parent.glob("*/benchmark.py")
+    rooms = [path.parent.name for path in files if _DECLARATION.search(path.read_text(encoding="utf-8"))]
+    return {name: f"{__package__.partition('.')[0]}.{name}.benchmark" for name in rooms}
+
+
 def _shipped() -> dict[str, Declared]:
     found = {}
     for path in _HERE.rglob("*.py"):

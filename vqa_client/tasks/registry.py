@@ -19,11 +19,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.declared import ChoiceOptions, ChoiceSettings, PageSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.loading import Tables
-from vqa_client.tasks.listing import declared
-
-
-JUDGE: Final = "judge"
-"""Asks another model about a finished run: found by its name as a benchmark is, though its data is a record log."""
+from vqa_client.tasks.listing import declared, of_runs
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -111,11 +107,10 @@ def find(name: str) -> Entry:
     if name.endswith(".py"):
         path = Path(os.path.expanduser(name))
         return _entry(name, _module_at(path), hashlib.sha256(path.read_bytes()).hexdigest())
-    if name == JUDGE:
-        return _entry(name, importlib.import_module("vqa_client.judge.declared"))
     known = declared().get(name)
-    if known is not None:
-        return _entry(name, importlib.import_module(known.module))
+    module = known.module if known is not None else of_runs().get(name)
+    if module is not None:
+        return _entry(name, importlib.import_module(module))
     near = difflib.get_close_matches(name, declared(), 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"there is no benchmark {name!r}", hint=f"{hint}`vqa-client list` shows all; a file ends in .py")

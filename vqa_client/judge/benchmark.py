@@ -57,7 +57,8 @@ def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
     return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{name}.json")
 
 
-def _declared(settings: JudgeSettings) -> Benchmark:
+def benchmark(settings: JudgeSettings) -> Benchmark:
+    """The judgements of one run by one judge."""
     kind, most = kind_of(settings), settings.scale
     [log] = find_logs(settings.results)
     judged_run = cache(partial(JudgedRun, settings, kind))
@@ -113,9 +114,6 @@ def _declared(settings: JudgeSettings) -> Benchmark:
         version=SCORING_VERSION,
         report_path=lambda part, config: report_of(log, kind, config),
     )
-
-
-benchmark = _declared
 
 
 def _part(run: JudgedRun, source: Source) -> Part:
