@@ -32,7 +32,7 @@ def _score_annotated(settings: ScoreSettings) -> int:
 
 
 def _score_benchmark(task: str, options: Sequence[str]) -> int:
-    from vqa_client.cli.evaluate import show
+    from vqa_client.cli.tables import as_json_text, as_tables
     from vqa_client.runs.answers_from_file import score_answers
     from vqa_client.tasks import registry
 
@@ -43,7 +43,7 @@ def _score_benchmark(task: str, options: Sequence[str]) -> int:
     own, of_data = ({each.name: getattr(both, each.name) for each in part} for part in _parts(kind))
     given = AnswersSettings(**own)
     reports = score_answers(kind(**of_data).named(task), given, say)
-    show(reports, as_json=given.json)
+    emit(as_json_text(reports) if given.json else as_tables(reports))
     return EXIT_FAILED_QUESTIONS if any(report.failed for report in reports) else EXIT_OK
 
 

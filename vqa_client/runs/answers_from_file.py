@@ -13,11 +13,10 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.runner import record_of
-from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plan import Note, Plan, close_plan, run_file_for
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.resume import carry_over, move_aside
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.run_plan import close_plan, run_file_for
 from vqa_client.scorefiles.notes import of_file, of_ids, of_repeated
 from vqa_client.scorefiles.official_files import stem_of
 from vqa_client.scorefiles.predictions import Prediction, read_predictions, strangers
@@ -29,6 +28,8 @@ from vqa_client.types import FAILED, Completion, Record
 
 NO_PREDICTION = "no_prediction"
 """Why a question is left out."""
+KEPT = 50_000
+"""Questions in memory, at some 2 KB each."""
 
 
 def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> list[Report]:
@@ -42,7 +43,7 @@ def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> 
     predictions = read_predictions(given.predictions, given.variant)
     given = dataclasses.replace(given, model=given.model or stem_of(predictions.path))
     settings = dataclasses.replace(cast(Any, settings), model=given.model)
-    plans = make_plans(settings, None, None, note, finds_images=False)
+    plans = [_kept(plan) for plan in make_plans(settings, None, None, note, finds_images=False)]
     asked = [[question.id for question in plan.loaded.questions] for plan in plans]
     keys = {key_of(each) for ids in asked for each in ids}
     unknown = [key for key in predictions.by_id if key not in keys]
@@ -58,6 +59,13 @@ def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> 
         note(line)
     wanted = plans if given.missing == "wrong" else map(_without, plans, missing)
     return [_scored(plan, predictions.by_id, settings, given, note) for plan in wanted if plan.loaded.count]
+
+
+def _kept(plan: Plan) -> Plan:
+    """The same plan with its questions in memory, which three walks need; of more they are read again each time."""
+    loaded = plan.loaded
+    few = loaded.count <= KEPT
+    return replace(plan, loaded=replace(loaded, questions=list(loaded.questions))) if few else plan
 
 
 def _without(plan: Plan, missing: tuple[str, ...]) -> Plan:

@@ -4,13 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.model_config import ModelSettings
+from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
-from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.run_file import RunFile, described_settings, identity, versions
+from vqa_client.settings.run import RunSettings
 from vqa_client.task import Loaded, Task
 from vqa_client.types import Failure, Question, Record, Status
 
@@ -115,4 +119,52 @@ class Examples:
                 self.failures.setdefault(record.status, record.error)
             if record.truncated_pages:
                 self.cut_documents.add(record.cluster or record.question_id)
+            yield question, record
+
+
+def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> RunFile:
+    """What the run file of a plan says before anything is asked."""
+    return RunFile(
+        identity=identity_of_plan(plan, model, settings),
+        scoring=plan.task.scoring,
+        described={
+            "versions": versions(),
+            "settings": described_settings(settings),
+            "data_sha256": plan.loaded.data_sha256,
+            "data_path": str(plan.data_path.absolute()),
+            "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
+            "expected": plan.loaded.count,
+            "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
+            "benchmark": msgspec.to_builtins(plan.task.description),
+            **({"prices": model.prices.model_dump()} if model.prices else {}),
+            **plan.described,
+        },
+    )
+
+
+def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
+    """What decides what is sent, before a server adds what it is."""
+    return {"task": plan.task.name, "variant": plan.variant, **plan.identity, **identity(model, settings)}
+
+
+def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
+    """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
+    log.sync()
+    report = plan.report(lambda: _in_order(plan, log), file)
+    if totals := report.summary.added().get("totals"):  # the page shows them, and asks no benchmark
+        file.described["totals"] = totals
+        file.write(plan.paths.run)
+    if not len(log) and report.incomplete:
+        for path in (report.path, plan.paths.run, plan.paths.log):
+            path.unlink(missing_ok=True)
+    elif report.incomplete:
+        note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")
+    return report
+
+
+def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
+    """The questions that have a record, in the order of the data file, whatever order they ended in."""
+    for question in plan.loaded.questions:
+        record = log.get((question.id, question.variant))
+        if record is not None:
             yield question, record

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import msgspec
 from msgspec import Struct
 
 from vqa_client.client.check.preflight import identity_of
@@ -25,9 +24,9 @@ from vqa_client.runs.budget import Budget
 from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import SessionFigures
-from vqa_client.runs.plan import Note, Plan
+from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
-from vqa_client.runs.run_file import RunFile, check_identity, described_settings, identity, versions
+from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.servers_of_start import ServersOfStart
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.run import RunSettings
@@ -119,30 +118,6 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
         return before.model()
 
 
-def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> RunFile:
-    """What the run file of a plan says before anything is asked."""
-    return RunFile(
-        identity=_identity(plan, model, settings),
-        scoring=plan.task.scoring,
-        described={
-            "versions": versions(),
-            "settings": described_settings(settings),
-            "data_sha256": plan.loaded.data_sha256,
-            "data_path": str(plan.data_path.absolute()),
-            "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
-            "expected": plan.loaded.count,
-            "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
-            "benchmark": msgspec.to_builtins(plan.task.description),
-            **({"prices": model.prices.model_dump()} if model.prices else {}),
-            **plan.described,
-        },
-    )
-
-
-def _identity(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:
-    return {"task": plan.task.name, "variant": plan.variant, **plan.identity, **identity(model, settings)}
-
-
 def _server_of(session: Session) -> dict[str, Any]:
     found = identity_of(session.server)
     return {"server": found} if found else {}
@@ -198,7 +173,7 @@ async def _go_on(
         file.write(plan.paths.run)
         return
     session = await stage.connect()
-    served = _identity(plan, session.model, stage.settings) | _server_of(session)
+    served = identity_of_plan(plan, session.model, stage.settings) | _server_of(session)
     check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
     file.identity = served | file.identity
     file.described["server"] = session.server
@@ -348,26 +323,3 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
         except UsageError as error:
             progress.note(f"{error}: a power cut may take the last answers")
             return
-
-
-def close_plan(plan: Plan, note: Note, file: RunFile, log: RecordLog) -> Report:
-    """Write the report, however the session ended; where nothing was answered and more is to come, no file at all."""
-    log.sync()
-    report = plan.report(lambda: _in_order(plan, log), file)
-    if totals := report.summary.added().get("totals"):  # the page shows them, and asks no benchmark
-        file.described["totals"] = totals
-        file.write(plan.paths.run)
-    if not len(log) and report.incomplete:
-        for path in (report.path, plan.paths.run, plan.paths.log):
-            path.unlink(missing_ok=True)
-    elif report.incomplete:
-        note(f"{plan.title}: {len(log)} of {plan.loaded.count} answers saved in {plan.paths.log}")
-    return report
-
-
-def _in_order(plan: Plan, log: RecordLog) -> Iterator[tuple[Question, Record]]:
-    """The questions that have a record, in the order of the data file, whatever order they ended in."""
-    for question in plan.loaded.questions:
-        record = log.get((question.id, question.variant))
-        if record is not None:
-            yield question, record

@@ -12,7 +12,7 @@ from vqa_client.scorefiles.annotations import Annotation, Annotations
 from vqa_client.scorefiles.predictions import Prediction, Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scoring import vqa2
-from vqa_client.scoring.answers import Answers, HumanAnswer, majority, texts
+from vqa_client.scoring.answers import Answers, HumanAnswer, majority, texts, told_apart
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import interval
 from vqa_client.scoring.vqa_accuracy import (
@@ -132,7 +132,7 @@ def _score(
     if not gold and not AGAINST_GOLD.isdisjoint(scored.values):
         gold = majority(answers)
     ids = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
-    compared = given if len(set(ids)) == len(answers) else answers  # by distinct annotators texts are all that counts
+    compared = told_apart(answers)
     for name, column in scored.values.items():
         said = prediction.text if name in OF_THE_ANSWER else prediction.said or prediction.text
         column.append(0.0 if said is None else METRICS[name](said, compared, gold))

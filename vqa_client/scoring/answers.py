@@ -25,6 +25,12 @@ def texts(answers: Answers) -> list[str]:
     return [answer if isinstance(answer, str) else answer.answer for answer in answers]
 
 
+def told_apart(answers: Answers) -> Answers:
+    """The texts alone where every annotator has an id of their own: these then say all that scores depend on."""
+    ids = {answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)}
+    return texts(answers) if len(ids) == len(answers) else answers
+
+
 def majority(answers: Answers) -> str:
     """The answer given most often, normalised; of several the first by alphabet, so that no order decides."""
     counts = Counter(normalised(text) for text in texts(answers))

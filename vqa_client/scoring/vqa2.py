@@ -8,10 +8,9 @@ is in no reply.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
-
-from msgspec import Struct
+from typing import Any, Final
 
 from vqa_client.scoring.containment import folded
 from vqa_client.scoring.polarity import polarity
@@ -31,25 +30,13 @@ _LADDER: Final = ((1.0, 0.9), (0.7, 0.7), (0.3, 0.3))
 _YES_NO: Final = ("yes", "no")
 
 
-class Vqa2Score(Struct, frozen=True, kw_only=True):
-    """Both published scores of one reply and what the published result file tells beside them."""
-
-    is_correct: bool
-    vqa_accuracy: float
-    model_answer_lower: str
-    gt_answer_lower: str
-    is_yes_no_question: bool
-
-
-def published_score(gold: str, reply: str) -> Vqa2Score:
-    """Score `reply` against the one gold answer as the published framework does."""
-    return Vqa2Score(
-        is_correct=simple_correct(gold, reply),
-        vqa_accuracy=enhanced_score(gold, reply),
-        model_answer_lower=prepared(reply),
-        gt_answer_lower=prepared(gold),
-        is_yes_no_question=gold.lower() in _YES_NO,
-    )
+def compared(gold: str, reply: str) -> dict[str, Any]:
+    """What the published scores compare, as the published result file tells it beside them."""
+    return {
+        "model_answer_lower": prepared(reply),
+        "gt_answer_lower": prepared(gold),
+        "is_yes_no_question": gold.lower() in _YES_NO,
+    }
 
 
 @lru_cache(maxsize=1024)
@@ -85,7 +72,7 @@ def enhanced_score(gold: str, reply: str) -> float:
 def simple_correct_by_words(gold: str, reply: str) -> bool:
     """Whether the reply has the same polarity as a yes/no gold answer, or has another gold answer as whole words."""
     wanted = _words(gold)
-    if wanted in (["yes"], ["no"]):
+    if wanted in (("yes",), ("no",)):
         return polarity(reply) == wanted[0]
     return _has_run(_words(reply), wanted)
 
@@ -95,7 +82,7 @@ def enhanced_score_by_words(gold: str, reply: str) -> float:
     wanted, said = _words(gold), _words(reply)
     if not wanted or not said:
         return 0.0
-    if wanted in (["yes"], ["no"]):
+    if wanted in (("yes",), ("no",)):
         return float(polarity(reply) == wanted[0])
     return 1.0 if said == wanted else _by_shared_words(wanted, said)
 
@@ -104,18 +91,19 @@ def _says(said: str) -> tuple[bool, bool]:
     return any(word in said for word in _YES), any(word in said for word in _NO)
 
 
-def _by_shared_words(wanted: list[str], said: list[str]) -> float:
+def _by_shared_words(wanted: Sequence[str], said: Sequence[str]) -> float:
     distinct = set(wanted)
     shared = len(distinct.intersection(said)) / len(distinct)
     return next((score for least, score in _LADDER if shared >= least), 0.0)
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _words(text: str) -> tuple[str, ...]:
     """Words and whole numbers, with number words as digits: "3.5", "-1", "10:30" and "20%" are one each."""
     plain = _NUMBER_WORD.sub(lambda found: _NUMBERS[found.group()], folded(text))
-    return _TOKEN.findall(_THOUSANDS.sub("", plain))
+    return tuple(_TOKEN.findall(_THOUSANDS.sub("", plain)))
 
 
-def _has_run(said: list[str], wanted: list[str]) -> bool:
+def _has_run(said: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     size = len(wanted)
     return bool(wanted) and any(said[at : at + size] == wanted for at in range(len(said) - size + 1))

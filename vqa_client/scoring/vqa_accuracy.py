@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 from msgspec import Struct
 
 from vqa_client.scoring.answers import Answers, HumanAnswer, texts
-from vqa_client.scoring.vqa_normalise import in_ascii, normalised, on_one_line, without_punctuation
+from vqa_client.scoring.vqa_normalise import normalised, on_one_line, plainest, without_punctuation
 
 Mode = Literal["normalised", "official", "official-2017", "raw"]
 """What is done to prediction and answers before they are compared.
@@ -47,7 +47,9 @@ def question_accuracy(prediction: str, answers: Answers, mode: Mode = "normalise
     said, given = _PREPARED[mode](prediction, texts(answers))
     matches = given.count(said)
     if matches > 1 and mode.startswith("official"):
-        return _by_identity([answer for answer, text in zip(answers, given, strict=True) if text == said], len(given))
+        matching = [answer for answer, text in zip(answers, given, strict=True) if text == said]
+        if any(isinstance(answer, HumanAnswer) for answer in matching):
+            return _by_identity(matching, len(given))
     return _accuracy(matches, len(given), matches * min(FULL_MARKS_AT, matches - 1))
 
 
@@ -118,7 +120,7 @@ def _accuracy(matches: int, count: int, own: int) -> float:
 
 
 def _always(prediction: str, answers: list[str]) -> _Pair:
-    return normalised(in_ascii(on_one_line(prediction))), [normalised(in_ascii(answer)) for answer in answers]
+    return plainest(on_one_line(prediction)), [plainest(answer) for answer in answers]
 
 
 def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:

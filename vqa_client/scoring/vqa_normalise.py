@@ -72,6 +72,12 @@ def normalised(text: str) -> str:
     return with_plain_words(without_punctuation(text))
 
 
+@lru_cache(maxsize=1 << 16)
+def plainest(text: str) -> str:
+    """The same, after the marks and digits of other scripts became those of ASCII."""
+    return normalised(in_ascii(text))
+
+
 def without_punctuation(text: str) -> str:
     """The first step alone; letters keep their case and spaces stay."""
     return without_marks(text, _FULL_STOP)

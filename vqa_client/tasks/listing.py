@@ -1,6 +1,5 @@
 """Which benchmarks there are: files of this folder, and entry points of installed packages; none is imported."""
 
-import ast
 import re
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -41,19 +40,12 @@ def _shipped() -> dict[str, Declared]:
     found = {}
     for path in _HERE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if _DECLARATION.search(text) and _declares(tree := ast.parse(text)):
+        if _DECLARATION.search(text):
             module = ".".join((__package__, *path.relative_to(_HERE).with_suffix("").parts))
             stem = path.parent.name if path.stem == "benchmark" else path.stem
-            title = (ast.get_docstring(tree) or "").partition("\n")[0]
+            title = text.removeprefix('"""').partition("\n")[0].removesuffix('"""')
             found[stem.replace("_", "-")] = Declared(module, title, bool(_OPTIONS.search(text)))
     return found
-
-
-def _declares(module: ast.Module) -> bool:
-    """Whether it is the module itself that declares a benchmark, not a template in it."""
-    assigned = [target for node in module.body if isinstance(node, ast.Assign) for target in node.targets]
-    names = {target.id for target in assigned if isinstance(target, ast.Name)}
-    return "BENCHMARK" in names or any(getattr(node, "name", "") == "benchmark" for node in module.body)
 
 
 def _of_package(point: EntryPoint) -> Declared:

@@ -16,11 +16,11 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
-from vqa_client.scoring.answers import texts
+from vqa_client.scoring.answers import texts, told_apart
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
-from vqa_client.scoring.vqa_normalise import in_ascii, normalised
+from vqa_client.scoring.vqa_normalise import plainest
 from vqa_client.scoring.wrappers import labelled
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
@@ -73,7 +73,7 @@ def _question(row: QuestionRow, annotation: AnnotationRow | None, image: str, va
             "image_id": row.image_id,
             "image_filename": image.rpartition("/")[2],
             "multiple_choice_answer": gold,
-            "answers": known.given,
+            "answers": told_apart(known.given),
         },
     )
 
@@ -202,7 +202,8 @@ def _read(reply: Reply, question: Question) -> Answer:
 
 def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
-    said = (labelled(reply.text) or reply.unwrapped).answer
+    whole = reply.unwrapped
+    said = (labelled(whole.answer) or whole).answer
     if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
         return reply.without_answer()
     if reply.cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
@@ -219,14 +220,12 @@ def _with_wrappers(reply: Reply, question: Question) -> Answer:
 
 
 def _metric(name: str, of: Callable[[str, Question], float], says: str) -> Metric:
-    """A score that nobody knows where nobody knows the answer."""
     return Metric(
         name,
         of,
         says,
         read=_read if name == HEADLINE else _with_wrappers,
-        when=lambda question: bool(question.references),
-        normalise=lambda text: normalised(in_ascii(text)),
+        normalise=plainest,
     )
 
 

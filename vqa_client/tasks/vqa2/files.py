@@ -78,15 +78,21 @@ class ImageFolders:
         inner = [root / name for root in roots for name in (f"{self._subtype}_sample", self._subtype, "")]
         listed = ((path, [name for name in _listed(path) if not name.endswith(".json")]) for path in inner)
         self._folders = {os.fspath(path): frozenset(names) for path, names in listed}
+        self._filled = [(folder, names) for folder, names in self._folders.items() if names]
+        self._last: tuple[int | str, str] = ("", "")
 
     def path(self, image_id: int | str) -> str:
         """Give the path of an image, "" where there is none.
 
         Of several the one with the longer number, in the folder that comes first, is taken.
         """
-        filled = [(folder, names) for folder, names in self._folders.items() if names]
-        for name in self._names(image_id) if filled else ():
-            for folder, names in filled:
+        if image_id != self._last[0]:  # the questions on an image are neighbours
+            self._last = (image_id, self._path(image_id))
+        return self._last[1]
+
+    def _path(self, image_id: int | str) -> str:
+        for name in self._names(image_id) if self._filled else ():
+            for folder, names in self._filled:
                 if name in names:
                     return os.path.join(folder, name)
         return ""
@@ -109,8 +115,9 @@ class ImageFolders:
 
     def _numbered(self, number: int) -> Iterator[str]:
         for template in _NAMES:
+            stem = template.format(self._subtype, number)
             for suffix in _SUFFIXES:
-                yield template.format(self._subtype, number) + suffix
+                yield stem + suffix
 
 
 def _listed(folder: Path) -> list[str]:

@@ -18,12 +18,11 @@ from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
-from vqa_client.scoring.vqa2 import VERSION
+from vqa_client.scoring.vqa2 import VERSION, compared
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.tasks.vqa2.figures import Vqa2Summary, Watch, kind_figures
 from vqa_client.types import Question, Record
 from vqa_client.scoring.reply import reply_from
-from vqa_client.scoring.vqa2 import published_score
 from vqa_client.types import ANSWERED, Completion
 import os
 import platform
@@ -183,7 +182,7 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
     """
     answer = _said(record)
     gold, known = question.extra["multiple_choice_answer"], bool(question.references)
-    debug = published_score(gold or "", answer or "")
+    shown = compared(gold or "", answer or "")
     return {
         "question_id": question.extra["question_id"],
         "image_id": question.extra["image_id"],
@@ -194,11 +193,7 @@ def question_result(question: Question, record: Record) -> dict[str, Any]:
         "is_correct": record.parts.get("simple", 0.0) >= 1.0 if known else None,
         "vqa_accuracy": record.parts.get("enhanced", 0.0) if known else None,
         "inference_time": record.latency_s if record.status in ANSWERED else None,
-        "debug_info": {
-            "model_answer_lower": debug.model_answer_lower,
-            "gt_answer_lower": debug.gt_answer_lower if known else None,
-            "is_yes_no_question": debug.is_yes_no_question if known else None,
-        },
+        "debug_info": shown if known else dict.fromkeys(shown) | {"model_answer_lower": shown["model_answer_lower"]},
         "status": record.status,
         **({"error": record.error.message} if record.error else {}),
         **({"model_output": record.output} if record.output != answer else {}),

@@ -137,12 +137,15 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
     kept = array("q")
     file = paired.questions
     for at, (index, record) in enumerate(file.picked(paired.places)):
+        answered = paired.annotations is None or paired.answers[paired.annotated[at]]
+        if images is None and answered:
+            kept.append(at)
+            continue
         row = file.decode(index, record, _Question, hint=_HINT)
-        reason = "" if images is None or images.path(row.image_id) else "no_image"
-        if paired.annotations is not None and not paired.answers[paired.annotated[at]]:
-            reason = reason or "no_answer"
-        if reason:
-            left.setdefault(reason, []).append(str(row.question_id))
+        if images is not None and not images.path(row.image_id):
+            left.setdefault("no_image", []).append(str(row.question_id))
+        elif not answered:
+            left.setdefault("no_answer", []).append(str(row.question_id))
         else:
             kept.append(at)
     return paired.picked(kept) if left else paired, left
