@@ -141,15 +141,15 @@ async def arun_several(
     """
     if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
-    if any(each.process_count > 1 or each.turns for each in settings):
-        raise UsageError("--processes and next/N are of the command line", hint="shard='1/4' here, then merge")
+    if any(each.process_count > 1 or each.turns or each.ray for each in settings):
+        raise UsageError("--processes, --ray and next/N are of the command line", hint="shard='1/4' here, then merge")
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {n: n if n == "auto" else affordable_workers(n, progress.note) for n in {s.max_workers for s in settings}}
     affordable = [dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings]
     jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
-        await in_daemon_thread(partial(_move_aside, fresh))
+        await in_daemon_thread(partial(move_all_aside, fresh))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
@@ -214,7 +214,8 @@ def _name(settings: RunSettings, config: str | None) -> str:
     return " · ".join(filter(None, (settings.title, settings.served_name or config)))
 
 
-def _move_aside(plans: list[Plan]) -> None:
+def move_all_aside(plans: Sequence[Plan]) -> None:
+    """Rename the files of earlier runs, and of all their shards: --fresh takes nothing over."""
     for plan in plans:
         move_aside(plan.paths)
         for other in plan.paths.otherwise_divided():  # which this run would take answers from

@@ -200,6 +200,12 @@ def test_reports_with_times_are_the_undivided_runs_in_all_else(
     assert f"{name} ·" in merged.out.replace("vqax", "explain")
 
 
+def test_processes_that_all_fail_before_the_first_question_fail_the_run(tmp_path: Path) -> None:
+    of = Questions(tmp_path, 2)
+    done = ran(of.arguments("http://127.0.0.1:9/v1", "--wait_for_server", "0", "--processes", "2"))
+    assert (done.code, "127.0.0.1:9" in done.err, done.is_clean()) == (3, True, True), done.text
+
+
 def test_what_all_processes_complain_of_is_said_once(tmp_path: Path) -> None:
     of = Questions(tmp_path, 4)
     of.data_json.unlink()

@@ -177,6 +177,23 @@ def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str
 
 
 @pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ray": "auto"}, "--ray needs --shards"),
+        ({"shards": 4}, "--shards is of --ray"),
+        ({"ray": "auto", "shards": 0}, "--shards is 0"),
+        ({"ray": "auto", "shards": 2, "shard": "1/2"}, "--ray and --shard can't"),
+        ({"ray": "auto", "shards": 2, "processes": "2"}, "--ray and --processes can't"),
+        ({"ray": "ray://10.0.0.1:10001", "shards": 2}, "is a client's address"),
+    ],
+)
+def test_what_ray_takes_is_checked(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        Sample(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("of", "changes"),
     [
         (1, {}),
@@ -333,7 +350,7 @@ async def test_fresh_takes_no_answers_of_another_division(tmp_path: Path, fault_
 
 async def test_processes_are_of_the_command_line(tmp_path: Path) -> None:
     of = Sample(tmp_path, 2)
-    for given in ({"processes": "2"}, {"shard": "next/4"}):
+    for given in ({"processes": "2"}, {"shard": "next/4"}, {"ray": "auto", "shards": 2}):
         with pytest.raises(UsageError, match="--processes"):
             await arun(of.settings("http://127.0.0.1:9/v1", **given))
 

@@ -54,11 +54,15 @@ def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: Ro
 async def asked(
     settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
 ) -> list[Report]:
-    """Ask in this process, or in as many as the settings say."""
+    """Ask in this process, or wherever the settings say."""
     if settings[0].process_count > 1:
         from vqa_client.cli.processes import in_processes
 
         return await in_processes(settings, corrupted, progress, stop)
+    if settings[0].ray:
+        from vqa_client.cli.ray_driver import on_ray
+
+        return await on_ray(settings, corrupted, progress, stop)
     if settings[0].turns:
         from vqa_client.cli.turns import in_turns
 

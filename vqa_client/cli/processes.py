@@ -19,6 +19,7 @@ from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
+from vqa_client.runs.plan import Note
 from vqa_client.runs.waiting import in_daemon_thread
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
@@ -41,7 +42,7 @@ async def in_processes(
     """
     count, workers = settings[0].process_count, settings[0].max_workers
     shards = [Shard(number, count) for number in range(1, count + 1)]
-    shown = _Shown(progress, shards)
+    shown = Shown(progress, shards)
     options = {name: getattr(settings[0], name) / count for name in SHARED if getattr(settings[0], name) is not None}
     shares = [{"shard": shard, "max_workers": share_of(workers, shard), **options} for shard in shards]
     ended = await asyncio.gather(
@@ -51,12 +52,24 @@ async def in_processes(
     for error in errors.values():
         if isinstance(error, UsageError):
             raise error
-    merging = [partial(merge_settings, each, corrupted, partial=True, note=shown.note) for each in settings]
+    return await joined(settings, corrupted, errors, shown.note, stop)
+
+
+async def joined(
+    settings: Sequence[RunSettings],
+    corrupted: RobustnessRun | None,
+    errors: Mapping[str, VqaClientError],
+    note: Note,
+    stop: asyncio.Event,
+) -> list[Report]:
+    """Merge shards that have ended, with `errors` where they failed; raises Interrupted or ModelsFailed for those."""
+    merging = [partial(merge_settings, each, corrupted, partial=True, note=note) for each in settings]
     reports = [report for merge in merging for report in await in_daemon_thread(merge)]
-    if stop.is_set() or (errors and all(isinstance(error, Interrupted) for error in errors.values())):
+    failed = {name: error for name, error in errors.items() if not isinstance(error, Interrupted)}
+    if stop.is_set() or (errors and not failed):
         raise Interrupted(reports)
-    if errors and any(report.incomplete for report in reports):
-        raise ModelsFailed(errors, reports)
+    if failed and (not reports or any(report.incomplete for report in reports)):
+        raise ModelsFailed(failed, reports)
     return reports
 
 
@@ -66,7 +79,7 @@ def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
 
 
 async def _asked(
-    shard: Shard, options: Mapping[str, object], shown: "_Shown", stop: asyncio.Event
+    shard: Shard, options: Mapping[str, object], shown: "Shown", stop: asyncio.Event
 ) -> VqaClientError | None:
     """Run one process to its end, once more where a signal killed it; what it ended with."""
     for start in range(1, STARTS + 1):
@@ -109,7 +122,7 @@ def _error(said: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
 
 
 async def _one_process(
-    shard: Shard, options: Mapping[str, object], shown: "_Shown", stop: asyncio.Event
+    shard: Shard, options: Mapping[str, object], shown: "Shown", stop: asyncio.Event
 ) -> tuple[int, str]:
     """The exit code of one process, and its standard error; it is ended with this task."""
     reading, writing = os.pipe()
@@ -147,7 +160,7 @@ async def _stopped(process: Process, stop: asyncio.Event) -> None:
         process.send_signal(signal.SIGTERM)
 
 
-async def _watched(reading: int, shard: Shard, shown: "_Shown") -> None:
+async def _watched(reading: int, shard: Shard, shown: "Shown") -> None:
     """Read what a process says of its progress until it ends."""
     lines = asyncio.StreamReader()
     with os.fdopen(reading, "rb") as pipe:
@@ -161,8 +174,8 @@ async def _watched(reading: int, shard: Shard, shown: "_Shown") -> None:
             transport.close()
 
 
-class _Shown:
-    """What all processes say, as one."""
+class Shown:
+    """What the workers of all shards say, as one."""
 
     def __init__(self, progress: Tally, shards: Sequence[Shard]) -> None:
         self._progress, self._at_work = progress, set(shards)
@@ -178,7 +191,7 @@ class _Shown:
             self._progress.note(text)
 
     def take(self, shard: Shard, said: dict[str, Any]) -> None:
-        """A note, or the numbers of one process in a run."""
+        """A note, or the numbers of one shard in a run."""
         if "note" in said:
             self.note(said["note"])
         else:
@@ -187,7 +200,7 @@ class _Shown:
             self._show()
 
     def left(self, shard: Shard) -> None:
-        """A process has ended."""
+        """A shard has ended."""
         self._at_work.discard(shard)
         self._show()
 

@@ -117,21 +117,23 @@ class LiveDisplay(Tally):
         return Group(row, *served)
 
 
-class PipedDisplay(Tally):
-    """JSON lines for the process that started this one; where that has gone, this one stops too."""
+class ForwardedDisplay(Tally):
+    """Notes and numbers for a display elsewhere: `tell` takes them there."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        os.set_inheritable(descriptor, False)
-        self._descriptor = descriptor
         self._told_s = 0.0
 
+    def tell(self, said: dict[str, Any]) -> None:
+        """Take one thing that was said: a note, or the numbers of the run."""
+        raise NotImplementedError
+
     def note(self, text: str) -> None:  # noqa: D102
-        self._tell({"note": text})
+        self.tell({"note": text})
 
     def begin(self, title: str, total: int) -> None:  # noqa: D102
         super().begin(title, total)
-        self._tell(self.numbers())
+        self._tell_numbers()
 
     def finished(self, record: Record) -> None:  # noqa: D102
         super().finished(record)
@@ -143,14 +145,26 @@ class PipedDisplay(Tally):
 
     def end(self) -> None:  # noqa: D102
         super().end()
-        self._tell(self.numbers() | {"ended": True})
+        self._tell_numbers(ended=True)
 
     def _tell_now_and_then(self) -> None:
         if time.monotonic() - self._told_s >= REPORTED_S:
-            self._tell(self.numbers())
+            self._tell_numbers()
 
-    def _tell(self, said: dict[str, Any]) -> None:
+    def _tell_numbers(self, *, ended: bool = False) -> None:
         self._told_s = time.monotonic()
+        self.tell(self.numbers() | {"ended": ended})
+
+
+class PipedDisplay(ForwardedDisplay):
+    """JSON lines for the process that started this one; where that has gone, this one stops too."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+
+    def tell(self, said: dict[str, Any]) -> None:  # noqa: D102
         try:
             os.write(self._descriptor, msgspec.json.encode(said) + b"\n")
         except OSError:

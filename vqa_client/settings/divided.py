@@ -55,6 +55,19 @@ class DividedSettings:
             "--output, then merge.",
         ),
     ] = ""
+    ray: Annotated[
+        str,
+        Parameter(
+            group=DIVIDED,
+            show_default=False,
+            help="Ask in --shards parts on a Ray cluster: auto finds the one that this machine is in, local starts one "
+            "here; or HOST:PORT.",
+        ),
+    ] = ""
+    shards: Annotated[
+        int | None,
+        Parameter(group=DIVIDED, help="How many parts --ray makes; some eight for each processor of the cluster."),
+    ] = None
     ok_with_failures: Annotated[
         bool,
         Parameter(
@@ -84,6 +97,8 @@ def check_divided(settings: DividedSettings) -> None:
     """Put the numbers in place of an `auto` shard; raises UsageError for a part or a number that can't be."""
     if settings.processes != AUTO and not (settings.processes.isdecimal() and int(settings.processes)):
         raise UsageError(f"--processes is {settings.processes!r}; it must be a number of at least 1, or auto")
+    if settings.ray or settings.shards is not None:
+        _check_ray(settings)
     if not settings.shard:
         return
     if settings.processes != "1":
@@ -95,6 +110,20 @@ def check_divided(settings: DividedSettings) -> None:
         return
     shard = read_shard(settings.shard, os.environ)
     object.__setattr__(settings, "shard", str(shard))
+
+
+def _check_ray(settings: DividedSettings) -> None:
+    if not settings.ray:
+        raise UsageError("--shards is of --ray", hint="--shard next/N divides among workers with one --output")
+    if settings.processes != "1" or settings.shard:
+        other = "--shard" if settings.shard else "--processes"
+        raise UsageError(f"--ray and {other} can't be combined", hint="Ray starts a worker for each processor")
+    if settings.shards is None:
+        raise UsageError("--ray needs --shards", hint="--shards 64; some eight for each processor of the cluster")
+    if settings.ray.startswith("ray://"):
+        raise UsageError(
+            f"--ray {settings.ray} is a client's address", hint="run the command on a node of the cluster: --ray auto"
+        )
 
 
 def read_shard(text: str, environment: Mapping[str, str]) -> Shard:

@@ -346,6 +346,11 @@ class OneModelSettings(RunSettings):
         return self.model
 
 
+def output_option(settings: RunSettings) -> str:
+    """The name of the setting that --output gives."""
+    return "output" if hasattr(settings, "output") else "results_dir"
+
+
 EVERY_FAILURE = "failed"
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import DATA, SERVER, OneModelSettings, RunSettings
+from vqa_client.settings.run import DATA, SERVER, OneModelSettings, RunSettings, output_option
 from vqa_client.shipped import shipped
 
 _SHIPPED = "{shipped}"
@@ -138,5 +138,4 @@ def _asked(settings: RunSettings, config: str | None, name: str | None) -> dict[
 
 def _place(settings: RunSettings, output: Path, config: str | None, name: str | None) -> dict[str, Any]:
     folder = output / "_".join(Path(each).stem for each in (config, name) if each) if config or name else output
-    option = "output" if any(field.name == "output" for field in dataclasses.fields(settings)) else "results_dir"
-    return {option: folder}
+    return {output_option(settings): folder}

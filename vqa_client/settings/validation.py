@@ -17,6 +17,7 @@ AT_LEAST = {
     "sample": 1,
     "repeat": 1,
     "shots": 0,
+    "shards": 1,
     "scale": 1,
     "for_people": 1,
     "rate": 1e-9,

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.servers.real.answers import Offline, offline_model
-from tests.servers.real.environments import KINDS
 from tests.servers.real.serving import RealServer, started
 
 TIMEOUT_S = 900
@@ -40,7 +39,7 @@ def mlx() -> Iterator[RealServer]:
         yield server
 
 
-@pytest.fixture(scope="session", params=KINDS)
+@pytest.fixture(scope="session", params=["mlx-vlm", "vllm"])
 def server(request: pytest.FixtureRequest) -> RealServer:
     """Each of the two."""
     found: RealServer = request.getfixturevalue("vllm" if request.param == "vllm" else "mlx")

@@ -1,4 +1,4 @@
-"""The environments of real servers: made once from exact versions, and found again by them.
+"""The environments of real servers, and of Ray: made once from exact versions, and found again by them.
 
 `python -m tests.servers.real.environments` makes those that are missing, below $VQA_CLIENT_SERVERS or
 ~/.cache/vqa-client/servers, and says of each why it can't be made; that is no error.
@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, get_args
 
-Kind = Literal["mlx-vlm", "vllm"]
+Kind = Literal["mlx-vlm", "vllm", "ray"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 HOME = Path(os.environ.get("VQA_CLIENT_SERVERS") or Path.home() / ".cache" / "vqa-client" / "servers").absolute()
-FREE_BYTES: dict[Kind, int] = {"mlx-vlm": 1 << 30, "vllm": 5 << 30}
+FREE_BYTES: dict[Kind, int] = {"mlx-vlm": 1 << 30, "vllm": 5 << 30, "ray": 1 << 30}
 """What has to be free: an environment's size once more for what is downloaded."""
-IMPORTED: dict[Kind, str] = {"mlx-vlm": "mlx.core, mlx_vlm.server", "vllm": "torch, vllm, transformers"}
+IMPORTED: dict[Kind, str] = {"mlx-vlm": "mlx.core, mlx_vlm.server", "vllm": "torch, vllm, transformers", "ray": "ray"}
 TORCH_FOR_CPU = "https://download.pytorch.org/whl/cpu"
 """Where torch for CPUs alone is, if not in the registry."""
 MADE, REASON = "made", "reason"

@@ -1,0 +1,60 @@
+"""What a worker of `--ray` sends is its shard's files, from wherever they leave off; no Ray is needed for that."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer
+from tests.faults.questions import Questions
+from vqa_client.cli.ray_worker import Asked, Sent, Worker
+from vqa_client.cpus import CPU_COUNT
+
+LOG, RUN = "0/clean_mc_eval.shard-1-of-2.records.jsonl", "0/clean_mc_eval.shard-1-of-2.run.json"
+
+
+def of_question(line: bytes) -> str:
+    return str(json.loads(line)["question_id"])
+
+
+def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) -> Sequence[Sent]:
+    """All messages of a worker that can't read the config where it is."""
+    content = Path(config).read_bytes()
+    settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
+    given = Asked(settings=[settings], corrupted=None, files={"/of/the/driver/model.json": content})
+    return list(Worker().run(given, kept, {}))
+
+
+def test_what_a_worker_sends_is_its_shard_and_what_it_gets_is_not_asked_again(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CPU_COUNT, "2")
+    of = Questions(tmp_path, 8)
+    server = fault_server(answer("The answer is A."))
+    config = of.config()
+    *sent, last = asked(of, server.base_url, {}, config)
+    assert (last.code, last.message) == (0, "")
+    log = b"".join(each.lines.get(LOG, b"") for each in sent)
+    run = [each.files[RUN] for each in sent if RUN in each.files][-1]
+    first = next(number for number, each in enumerate(sent) if each.lines)
+    assert any(RUN in each.files for each in sent[: first + 1])
+    assert sorted(map(of_question, log.splitlines())) == ["q0", "q1", "q2", "q3"]
+    assert json.loads(run)["identity"]["model"]["model_name"] == "tiny-vlm"
+    assert [said["done"] for each in sent for said in each.said if said.get("ended")] == [4]
+
+    half = b"".join(log.splitlines(keepends=True)[:2])
+    *sent, last = asked(of, server.base_url, {LOG: half, RUN: run}, config)
+    assert last.code == 0
+    assert len(server.chats) == 6
+    more = b"".join(each.lines.get(LOG, b"") for each in sent)
+    assert sorted(map(of_question, (half + more).splitlines())) == ["q0", "q1", "q2", "q3"]
+
+
+def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CPU_COUNT, "2")
+    of = Questions(tmp_path, 2)
+    of.data_json.unlink()
+    last = asked(of, "http://127.0.0.1:9/v1", {}, of.config())[-1]
+    assert (last.code, str(of.data_json) in last.message) == (2, True)

@@ -1,0 +1,330 @@
+"""`--ray`: shards asked by actors on the nodes of a Ray cluster; their logs are kept here and merged at the end.
+
+The driver's disk has all that has arrived, so no folder is shared, and the shard of a lost node is asked elsewhere from
+there. Only this module imports ray.
+"""
+
+import asyncio
+import dataclasses
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vqa_client.cli.exits import EXIT_OK, EXIT_USAGE
+from vqa_client.cli.processes import Shown, joined
+from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
+from vqa_client.cli.tally import Tally
+from vqa_client.client.session import model_of
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.evaluation import Interrupted, move_all_aside
+from vqa_client.files import replacing
+from vqa_client.records import locked
+from vqa_client.reports.report import Report
+from vqa_client.runs.budget import minutes_at_most
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.plans import make_plans
+from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.waiting import in_daemon_thread
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.divided import Shard
+from vqa_client.settings.run import RunSettings, output_option
+from vqa_client.shipped import __version__, install
+from vqa_client.tables.hub import SCHEME
+
+LOSSES = 3
+"""A shard whose worker is lost so often is given up; so is a cluster that starts none of so many workers in a row."""
+MOST_WAITING = 8
+"""Messages of a worker that the driver hasn't taken yet; the worker waits then."""
+
+
+async def on_ray(
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+) -> list[Report]:
+    """Ask all shards on the cluster, and merge them.
+
+    Setting `stop` stops the workers in order and raises Interrupted. Raises UsageError as they do, and ModelsFailed
+    where a shard did not come to its end.
+    """
+    plans = await in_daemon_thread(partial(_planned, settings, corrupted, progress))
+    if settings[0].fresh:
+        await in_daemon_thread(partial(move_all_aside, [plan for each in plans for plan in each]))
+    with _connected(settings[0].ray) as ray, minutes_at_most(settings[0].max_minutes, stop, progress.note):
+        errors = await _Driver(ray, settings, corrupted, plans, progress, stop).asked()
+    return await joined(settings, corrupted, errors, progress.note, stop)
+
+
+def _planned(settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally) -> list[list[Plan]]:
+    return [
+        [
+            plan
+            for config in each.configs
+            for plan in make_plans(each, config, model_of(each, config), progress.note, corrupted=corrupted)
+        ]
+        for each in settings
+    ]
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("--ray needs ray", hint=install("ray")) from None
+    finally:
+        signal.signal(signal.SIGTERM, on_sigterm)  # ray sets its own, which would end this process at once
+    dashboard = {"include_dashboard": False} if address == "local" else {}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", **dashboard}
+    try:
+        ray.init(address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ServerUnusable(
+            f"the Ray cluster at {address} can't be reached: {str(error).splitlines()[0]}",
+            hint="`ray start` on this machine makes it a node; --ray local starts a cluster here",
+        ) from None
+    finally:
+        signal.signal(signal.SIGTERM, on_sigterm)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+class _Driver:
+    """Gives free workers the next shard, and keeps what they send; `ended` has what each shard ended with."""
+
+    def __init__(
+        self,
+        ray: Any,
+        settings: Sequence[RunSettings],
+        corrupted: RobustnessRun | None,
+        plans: Sequence[Sequence[Plan]],
+        progress: Tally,
+        stop: asyncio.Event,
+    ) -> None:
+        of = settings[0].shards or 1
+        shards = [Shard(number, of) for number in range(1, of + 1)]
+        self._ray, self._note, self._stop = ray, progress.note, stop
+        self._shown = Shown(progress, shards)
+        for plan in (plan for each in plans for plan in each):
+            for number, total in enumerate(_parts_of(plan.loaded.count, of)):
+                self._shown.take(shards[number], Tally().numbers() | {"title": plan.title, "total": total})
+        self._roots = [_root(each) for each in settings]
+        self._paths = [[plan.paths for plan in each] for each in plans]
+        self._others = self._ray.put(self._otherwise_divided(of))
+        self._workers = max(1, min(of, int(ray.cluster_resources().get("CPU", 1))))
+        share = {"max_workers": max(1, settings[0].max_workers // self._workers), "max_minutes": None, "fresh": False}
+        for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
+            if (given := getattr(settings[0], name)) is not None:
+                share[name] = given / parts
+        self._settings = [_anywhere(each, share) for each in settings]
+        self._corrupted, self._files = corrupted, _files_of(settings)
+        self._left: asyncio.Queue[Shard] = asyncio.Queue()
+        for shard in shards:
+            self._left.put_nowait(shard)
+        self._of, self._over = of, asyncio.Event()
+        self._ended: dict[Shard, VqaClientError | None] = {}
+        self._losses: Counter[Shard] = Counter()
+        self._failed_starts = 0
+        self._actors: list[Any] = []
+
+    async def asked(self) -> dict[str, VqaClientError]:
+        """Ask all shards; the errors of those that did not come to their end, by their names."""
+        nodes = sum(1 for node in self._ray.nodes() if node["Alive"])
+        each = self._settings[0].max_workers
+        self._note(f"ray: {self._workers} workers on {nodes} nodes, {each:,} requests in flight each")
+        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._over.wait())]
+        tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
+        tasks.append(asyncio.ensure_future(self._stopped()))
+        try:
+            done, _ = await asyncio.wait(tasks[:-1], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for actor in self._actors:
+                self._ray.kill(actor)
+        return {f"shard {shard}": error for shard, error in sorted(self._ended.items()) if error is not None}
+
+    async def _work(self) -> None:
+        """One worker after the other, the next where one is lost; each takes shards until there are none."""
+        actor, node = await self._started()
+        while True:
+            shard = await self._left.get()
+            try:
+                error = await self._one_shard(shard, actor, node)
+            except self._ray.exceptions.RayTaskError:
+                raise  # a bug
+            except self._ray.exceptions.RayError as lost:
+                self._lost(shard, node, lost)
+                actor, node = await self._started()
+                continue
+            if isinstance(error, ServerUnusable):
+                self._begin_no_more()  # they would fail alike
+            self._end(shard, error)
+
+    async def _started(self) -> tuple[Any, str]:
+        """A new worker of the same version, and its node."""
+        remote = self._ray.remote(Worker).options(
+            num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
+        )
+        while True:
+            actor = remote.remote()
+            self._actors.append(actor)
+            try:
+                about = await actor.about.remote()
+            except self._ray.exceptions.RayError as error:
+                self._failed_starts += 1
+                if self._failed_starts >= LOSSES:
+                    said = str(error).strip().splitlines()[-1]
+                    hint = "vqa-client and ray must be installed on every node, in the same versions"
+                    raise ServerUnusable(f"no worker starts on the Ray cluster: {said}", hint=hint) from None
+                continue
+            self._failed_starts = 0
+            if about["vqa_client"] != __version__:
+                raise UsageError(
+                    f"node {about['node']} has vqa-client {about['vqa_client']}, this one {__version__}",
+                    hint=f"pip install vqa-client=={__version__} on every node",
+                )
+            if self._stop.is_set():
+                actor.stop.remote()
+            return actor, about["node"]
+
+    async def _one_shard(self, shard: Shard, actor: Any, node: str) -> VqaClientError | None:
+        settings = [dataclasses.replace(each, shard=str(shard)) for each in self._settings]
+        asked = Asked(settings=settings, corrupted=self._corrupted, files=self._files)
+        run = actor.run.options(num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING)
+        with self._kept(shard) as kept:
+            async for message in run.remote(asked, kept, self._others):
+                sent: Sent = await message
+                await in_daemon_thread(partial(self._keep, sent))
+                for said in sent.said:
+                    self._shown.take(shard, said)
+                if sent.code is not None:
+                    break
+        if sent.code == EXIT_OK:
+            return None
+        if sent.code == STOPPED:
+            return Interrupted([])
+        if sent.code == EXIT_USAGE:
+            raise UsageError(f"on {node}: {sent.message}", hint=sent.hint)
+        return ServerUnusable(sent.message, hint=sent.hint)
+
+    def _lost(self, shard: Shard, node: str, error: Exception) -> None:
+        """Put a shard back whose worker is gone."""
+        self._losses[shard] += 1
+        kind = type(error).__name__
+        if self._stop.is_set():
+            self._end(shard, Interrupted([]))
+        elif self._losses[shard] < LOSSES:
+            self._note(f"shard {shard}: its worker on {node} is lost ({kind}); another resumes it")
+            self._left.put_nowait(shard)
+        else:
+            self._end(shard, ServerUnusable(f"lost {LOSSES} workers ({kind})", hint="the same command resumes it"))
+
+    def _end(self, shard: Shard, error: VqaClientError | None) -> None:
+        self._ended[shard] = error
+        self._shown.left(shard)
+        if len(self._ended) == self._of:
+            self._over.set()
+
+    def _begin_no_more(self) -> None:
+        while not self._left.empty():
+            self._end(self._left.get_nowait(), Interrupted([]))
+
+    async def _stopped(self) -> None:
+        await self._stop.wait()
+        self._begin_no_more()
+        for actor in self._actors:
+            actor.stop.remote()
+
+    @contextmanager
+    def _kept(self, shard: Shard) -> Iterator[dict[str, bytes]]:
+        """A shard's files by their names for the worker, while no other driver has them."""
+        found: dict[str, bytes] = {}
+        with ExitStack() as locks:
+            for number, root, paths in self._each(shard):
+                paths.log.parent.mkdir(parents=True, exist_ok=True)
+                paths.log.touch()
+                locks.enter_context(locked(paths.log))
+                found |= _contents(number, root, paths)
+            try:
+                yield found
+            finally:
+                for _, _, paths in self._each(shard):
+                    if not paths.log.stat().st_size:
+                        paths.log.unlink()
+
+    def _each(self, shard: Shard) -> Iterator[tuple[int, Path, RunPaths]]:
+        for number, root in enumerate(self._roots):
+            for log, paths in {paths.log: paths for paths in self._paths[number]}.items():
+                del log  # questions that are asked first are in the same log
+                yield number, root, paths.shard(*shard)
+
+    def _otherwise_divided(self, of: int) -> dict[str, bytes]:
+        """What the same runs have under other divisions: workers take answers over from it."""
+        return {
+            name: content
+            for number, root, paths in self._each(Shard(1, of))
+            for other in paths.otherwise_divided()
+            for name, content in _contents(number, root, other).items()
+        }
+
+    def _keep(self, sent: Sent) -> None:
+        """Write what has arrived: first the run file, without which a log is of no known run."""
+        for name, content in sent.files.items():
+            with replacing(self._place(name)) as file:
+                file.write(content)
+        for name, lines in sent.lines.items():
+            with self._place(name).open("ab+") as log:
+                if end := log.tell():
+                    log.seek(end - 1)
+                    if log.read(1) != b"\n":  # a killed driver's last line
+                        lines = b"\n" + lines
+                log.write(lines)
+                log.flush()
+                os.fsync(log.fileno())
+
+    def _place(self, name: str) -> Path:
+        number, _, path = name.partition("/")
+        return self._roots[int(number)] / path
+
+
+def _parts_of(count: int, of: int) -> list[int]:
+    """About how many questions each shard has, until its worker says it."""
+    return [count * (number + 1) // of - count * number // of for number in range(of)]
+
+
+def _root(settings: RunSettings) -> Path:
+    """The folder that a run's files are below."""
+    output = Path(getattr(settings, output_option(settings)))
+    return output.parent if output.suffix == ".json" else output
+
+
+def _contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]:
+    there = [path for path in (paths.log, paths.run) if path.exists() and path.stat().st_size]
+    return {f"{number}/{path.relative_to(root)}": path.read_bytes() for path in there}
+
+
+def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
+    """The configs and benchmarks that are files here."""
+    names = {name for each in settings for name in (*each.configs, each.benchmark) if name}
+    return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
+
+
+def _anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
+    """The settings as a worker takes them, wherever it was started: with whole paths."""
+    paths = {
+        field.name: Path.absolute(value)
+        for field in dataclasses.fields(settings)
+        if isinstance(value := getattr(settings, field.name), Path) and not str(value).startswith(SCHEME)
+    }
+    return dataclasses.replace(settings, **{**paths, **share, "ray": "", "shards": None})

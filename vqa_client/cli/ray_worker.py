@@ -1,0 +1,198 @@
+"""A worker of `--ray`: an actor that asks one shard after the other, and sends what it logs to the driver."""
+
+import asyncio
+import dataclasses
+import os
+import platform
+import tempfile
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Event
+from typing import IO, Any
+
+from msgspec import Struct
+
+from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
+from vqa_client.cli.progress import ForwardedDisplay
+from vqa_client.cpus import CPU_COUNT
+from vqa_client.errors import ServerUnusable, VqaClientError
+from vqa_client.evaluation import Interrupted, arun_several
+from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.divided import Shard
+from vqa_client.settings.run import RunSettings, output_option
+from vqa_client.shipped import __version__
+
+SHIPPED_S = 0.25
+PIECE_BYTES = 1 << 20
+"""Most of a log in one message: what is sent is lost with its node until the driver has it."""
+STOPPED = -1
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a worker is to do. `files` are configs and benchmarks by the names that the settings have for them."""
+
+    settings: Sequence[RunSettings]
+    corrupted: RobustnessRun | None
+    files: Mapping[str, bytes]
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """One message of a worker: new bytes of run files and logs by their names, and what its display was told.
+
+    A name begins with the number of the settings that the file is of; the rest is as below their --output. `code` is
+    there in the last message: how the shard ended, with the error's `message` and `hint`.
+    """
+
+    files: dict[str, bytes] = {}
+    lines: dict[str, bytes] = {}
+    said: list[dict[str, Any]] = []
+    code: int | None = None
+    message: str = ""
+    hint: str = ""
+
+
+class Worker:
+    """Asks shards in folders of its own; `run` and `stop` are called from several threads."""
+
+    def __init__(self) -> None:
+        os.environ[CPU_COUNT] = "1"  # as many as Ray counts for it
+        self._stop = Event()
+
+    def about(self) -> dict[str, str]:
+        """Where it is, and which versions it has."""
+        return {"node": platform.node(), "vqa_client": __version__, "python": platform.python_version()}
+
+    def stop(self) -> None:
+        """Stop in order: running requests are waited for."""
+        self._stop.set()
+
+    def run(self, asked: Asked, kept: Mapping[str, bytes], others: Mapping[str, bytes]) -> Iterator[Sent]:
+        """Ask a shard from where `kept`, its files so far, ends; `others` are those of the run's other divisions."""
+        with tempfile.TemporaryDirectory(prefix="vqa-client-") as folder:
+            output = Path(folder, "output")
+            for name, content in {**others, **kept}.items():
+                _write(output / name, content)
+            settings = [
+                _here(each, asked.files, Path(folder), output / str(number))
+                for number, each in enumerate(asked.settings)
+            ]
+            display, shipped = _Display(), _Shipped(output, settings[0].part, kept)
+            with shipped, ThreadPoolExecutor(1) as thread:
+                ended = thread.submit(asyncio.run, self._asked(settings, asked.corrupted, display))
+                while not ended.done():
+                    wait([ended], SHIPPED_S)
+                    while found := shipped.next(display):
+                        yield found
+                while found := shipped.next(display):
+                    yield found
+            yield ended.result()
+
+    async def _asked(
+        self, settings: Sequence[RunSettings], corrupted: RobustnessRun | None, display: "_Display"
+    ) -> Sent:
+        stop = asyncio.Event()
+        watching = asyncio.create_task(self._watched(stop))
+        try:
+            await arun_several(settings, corrupted=corrupted, progress=display, stop=stop)
+        except Interrupted:
+            return Sent(code=STOPPED)
+        except VqaClientError as error:
+            code = EXIT_SERVER if isinstance(error, ServerUnusable) else EXIT_USAGE
+            return Sent(code=code, message=str(error), hint=error.hint)
+        finally:
+            watching.cancel()
+        return Sent(code=EXIT_OK)
+
+    async def _watched(self, stop: asyncio.Event) -> None:
+        while not self._stop.is_set():
+            await asyncio.sleep(SHIPPED_S / 2)
+        stop.set()
+
+
+def _here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, output: Path) -> RunSettings:
+    """The settings with the worker's own paths to what came with them."""
+    moved: dict[str, str] = {}
+    for number, (name, content) in enumerate(files.items()):
+        _write(path := folder / str(number) / Path(name).name, content)
+        moved[name] = str(path)
+    option = output_option(settings)
+    given = Path(getattr(settings, option))
+    changes: dict[str, Any] = {option: output / given.name if given.suffix == ".json" else output}
+    for name in ("config", "model", "benchmark"):
+        value = getattr(settings, name, None)
+        if isinstance(value, tuple):
+            changes[name] = tuple(moved.get(each, each) for each in value)
+        elif value in moved:
+            changes[name] = moved[value]
+    return dataclasses.replace(settings, **changes)
+
+
+class _Shipped(ExitStack):
+    """What of a shard's files the driver has."""
+
+    def __init__(self, folder: Path, shard: Shard | None, kept: Mapping[str, bytes]) -> None:
+        super().__init__()
+        assert shard is not None
+        self._folder, self._files = folder, dict(kept)
+        self._mark = f".shard-{shard.number}-of-{shard.of}"
+        self._logs: dict[str, IO[bytes]] = {}
+        for name, content in kept.items():
+            if name.endswith(LOG_ENDING):
+                self._logs[name] = self.enter_context((folder / name).open("rb"))
+                self._logs[name].seek(len(content))
+
+    def next(self, display: "_Display") -> Sent | None:
+        """What is new, up to a piece of a log; None where nothing is."""
+        files = dict(self._new_files())
+        lines = dict(self._new_lines())
+        said = display.taken()
+        return Sent(files=files, lines=lines, said=said) if files or lines or said else None
+
+    def _new_files(self) -> Iterator[tuple[str, bytes]]:
+        for path in self._folder.rglob(f"*{self._mark}.run.json"):
+            name = str(path.relative_to(self._folder))
+            with suppress(FileNotFoundError):
+                content = path.read_bytes()
+                if self._files.get(name) != content:
+                    self._files[name] = content
+                    yield name, content
+
+    def _new_lines(self) -> Iterator[tuple[str, bytes]]:
+        """Whole lines of logs; one that was rewritten comes again from its beginning: a question's last line counts."""
+        for path in self._folder.rglob(f"*{self._mark}{LOG_ENDING}"):
+            name = str(path.relative_to(self._folder))
+            if name.replace(LOG_ENDING, ".run.json") not in self._files:
+                continue
+            with suppress(FileNotFoundError):
+                log = self._logs.get(name)
+                if log is None or not os.path.samestat(os.fstat(log.fileno()), path.stat()):
+                    log = self._logs[name] = self.enter_context(path.open("rb"))
+                piece = log.read(PIECE_BYTES) + log.readline()
+                whole = piece.rfind(b"\n") + 1
+                log.seek(whole - len(piece), os.SEEK_CUR)
+                if whole:
+                    yield name, piece[:whole]
+
+
+class _Display(ForwardedDisplay):
+    """Keeps what is said for the next message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: deque[dict[str, Any]] = deque()
+
+    def tell(self, said: dict[str, Any]) -> None:
+        self._said.append({**said, "faults": Counter(said.get("faults"))})
+
+    def taken(self) -> list[dict[str, Any]]:
+        """What was said since the last time."""
+        return [self._said.popleft() for _ in range(len(self._said))]
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
