@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.cli.exits import EXIT_OK, EXIT_USAGE
-from vqa_client.cli.processes import Shown, joined
+from vqa_client.cli.processes import Shown, joined, share_of
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.tally import Tally
 from vqa_client.client.session import model_of
@@ -119,7 +119,8 @@ class _Driver:
         self._paths = [[plan.paths for plan in each] for each in plans]
         self._others = self._ray.put(self._otherwise_divided(of))
         self._workers = max(1, min(of, int(ray.cluster_resources().get("CPU", 1))))
-        share = {"max_workers": max(1, settings[0].max_workers // self._workers), "max_minutes": None, "fresh": False}
+        share: dict[str, Any] = {"max_minutes": None, "fresh": False}
+        share["max_workers"] = share_of(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
             if (given := getattr(settings[0], name)) is not None:
                 share[name] = given / parts
@@ -137,8 +138,9 @@ class _Driver:
     async def asked(self) -> dict[str, VqaClientError]:
         """Ask all shards; the errors of those that did not come to their end, by their names."""
         nodes = sum(1 for node in self._ray.nodes() if node["Alive"])
-        each = self._settings[0].max_workers
-        self._note(f"ray: {self._workers} workers on {nodes} nodes, {each:,} requests in flight each")
+        self._note(
+            f"ray: {self._workers} workers on {nodes} nodes, each with --max_workers {self._settings[0].max_workers}"
+        )
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._over.wait())]
         tasks += [asyncio.ensure_future(self._work()) for _ in range(self._workers)]
         tasks.append(asyncio.ensure_future(self._stopped()))
