@@ -142,11 +142,11 @@ class Total(Struct, frozen=True):
 class Judge(Struct, frozen=True):
     """What another model is asked about replies, whose verdicts are beside the metrics: see `vqa_client.judge`.
 
-    `rubric` says, in words of ours, when a reply is right, or how good it is.
+    `rubric` says, in words of ours, when a reply is right, or how good it is, for all questions or for each.
     """
 
     asks: Literal["match", "extract", "correct", "grade"]
-    rubric: str = ""
+    rubric: str | Callable[[Question], str] = ""
 
 
 class Submission(Struct, frozen=True):

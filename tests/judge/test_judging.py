@@ -248,6 +248,21 @@ def test_a_benchmark_says_what_a_judge_is_asked(tmp_path: Path, fault_server: St
     assert all(material(chat.prompt)["rubric"] == "Only capitals count." for chat in server.chats)
 
 
+def test_a_judge_gets_the_criteria_of_each_question_where_the_benchmark_has_them(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    write_sample("charxiv", tmp_path)
+    out = str(tmp_path / "out")
+    asked = ["run", "charxiv", "--data", str(tmp_path), "-o", out, "--no-html"]
+    assert run_command([*asked, "--base_url", fault_server("3").base_url]) == 0
+    server = fault_server(answer(honest))
+    assert run_command(["judge", out, "--base_url", server.base_url, "--no-check"]) == 0
+    rubrics = {material(chat.prompt)["rubric"].split(".")[0] for chat in server.chats}
+    assert {"The same number of rows and the same number of columns", "The same Yes or No"} <= rubrics or len(
+        rubrics
+    ) > 2
+
+
 def test_a_run_is_judged_right_after_it_and_says_before_it_that_its_scores_need_a_judge(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

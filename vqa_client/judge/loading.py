@@ -112,9 +112,8 @@ class JudgedRun:
     def _asked(self, judged: Judged, variant: str, order: str, right: tuple[str, ...] = ()) -> Question:
         shown = judged if order != "second" else judged.turned()
         labels = labels_of(self.kind, judged.question, self.settings.scale)
-        text = prompt_for(
-            self.kind, judged.question, shown.replies, labels, rubric=self.rubric, most=self.settings.scale
-        )
+        rubric = self.rubric if isinstance(self.rubric, str) else self.rubric(judged.question)
+        text = prompt_for(self.kind, judged.question, shown.replies, labels, rubric=rubric, most=self.settings.scale)
         return Question(
             id=judged.record.question_id,
             variant="/".join(filter(None, (variant, order))),

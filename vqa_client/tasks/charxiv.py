@@ -83,8 +83,6 @@ BENCHMARK = Benchmark(
     parse=short_answer,
     metrics=(Metric("exact", best_of(kinds.same), "the same words or number; published scores are of a judge"),),
     totals=tuple(Total(half, of_half(half), f"of the {half} questions") for half in ("descriptive", "reasoning")),
-    judge=Judge(
-        "correct", "Numbers may be rounded as the chart's axis lets them be read; names may be spelled otherwise."
-    ),
+    judge=Judge("correct", lambda question: kinds.rubric(question.groups)),
     breakdowns=("half", "category", "question", "answer_type", "source", "subject", "subplots", "year"),
 )

@@ -4,7 +4,7 @@ Published scores are a model's verdicts. Here an answer is right that has the re
 Source: Wang et al., CharXiv (NeurIPS 2024), appendix; src/constants.py for the kinds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from vqa_client.scoring.published.anls import plain
@@ -63,6 +63,24 @@ _INSTRUCTIONS: Final = {
 }
 
 
+_SAME_NUMBER: Final = (
+    "The same number or word, however it is written; units and factors that go without saying don't count."
+)
+_SAID: Final = {
+    (1, 2, 3): "The same words, whatever their case, line breaks and notation of formulas; none is missing or added.",
+    (11,): "The same Yes or No.",
+    (13,): "All labels of the reference, in its order, and no other; the notation of symbols doesn't matter.",
+    (16,): "The same course from left to right in whatever words; each of its parts is there.",
+    (18,): "The same number of rows and the same number of columns.",
+}
+_REASONED: Final = {
+    "Text-in-Chart": "The same words of the chart, whatever their case and notation; of several, all and no other.",
+    "Text-in-General": "The same meaning; a part of it, or something more general, is incorrect.",
+    "Number-in-Chart": "The same number as the reference, however it is written.",
+    "Number-in-General": "The same number, rounded to the decimals of the reference.",
+}
+
+
 def described(number: int, location: str | Sequence[int]) -> str:
     """A descriptive question about the plot at a place: row and column from 1, (0, 0) for the only one, or words."""
     if number not in DESCRIPTIVE:
@@ -101,6 +119,17 @@ def of_reasoning(answer_type: int, source: int) -> dict[str, str]:
     if answer_type not in _ANSWER_TYPES or source not in _SOURCES:
         raise ValueError(f"the answer type is {answer_type}, the source {source}: they are 1 to 4 and 1 to 3")
     return {"half": "reasoning", "answer_type": _ANSWER_TYPES[answer_type], "source": _SOURCES[source]}
+
+
+def rubric(groups: Mapping[str, str | tuple[str, ...]]) -> str:
+    """When a reply is right, for a judge, by the kind of its question: the published criteria in words of ours."""
+    if groups["half"] == "reasoning":
+        return _REASONED[str(groups["answer_type"])]
+    number = int(str(groups["question"])[1:])
+    said = next((words for numbers, words in _SAID.items() if number in numbers), _SAME_NUMBER)
+    return (
+        said if number >= _WHOLE else f"{said} That there is none is right where the reference is Not Applicable alone."
+    )
 
 
 def same(answer: str, reference: str) -> float:
