@@ -31,7 +31,7 @@ class Prompt(Struct, frozen=True):
     where images go: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
     choice. Images without a mark, or that no part names, come first. `system` is the system message, unless the config
     or the command line gives another; `max_tokens`, where it is set, limits the reply in place of the model's setting.
-    `frame` puts something around the text.
+    `frame` puts something around the text. `checked` says that who made the questions has looked at their marks.
     """
 
     text: str | Callable[[Question], str | Content] = "{question}"
@@ -40,11 +40,12 @@ class Prompt(Struct, frozen=True):
     system: str = ""
     max_tokens: int | None = None
     frame: Callable[[str, Question], str] | None = None
+    checked: bool = False
 
     @property
     def marks(self) -> bool:
         """Whether a question may name images that it doesn't have."""
-        return self.images == "marked" or not isinstance(self.text, str)
+        return not self.checked and (self.images == "marked" or not isinstance(self.text, str))
 
     def content(self, question: Question) -> Content:
         """The prompt's parts in order; the mark of an image that the question doesn't have stays as text."""
@@ -64,11 +65,9 @@ class Prompt(Struct, frozen=True):
         """Raise DataError where the question names an image that it doesn't have."""
         asked, there = self._asked(question), len(question.images)
         if isinstance(asked, str):
-            named = [int(number) for number in _MARK.findall(asked)] if self.images == "marked" else []
+            named = marks_in(asked) if self.images == "marked" else []
         else:
             named = [part for part in asked if isinstance(part, int)]
-        earlier = (part for turn in question.turns for part in turn.content if isinstance(part, str))
-        named += [int(number) for text in earlier for number in _MARK.findall(text)]
         wrong = next((number for number in named if not 0 < number <= there), None)
         if wrong is not None:
             raise DataError(
@@ -97,9 +96,16 @@ def numbered(text: str, start: int = 1) -> str:
 
     Other spellings of a mark, such as `<|image_1|>`, become `<image 1>`.
     """
+    if "image" not in text:
+        return text
     taken = {int(mark[2]) for mark in _ANY_MARK.finditer(text) if mark[2]}
     free = (number for number in count(start) if number not in taken)
     return _ANY_MARK.sub(lambda mark: f"<image {int(mark[2]) if mark[2] else next(free)}>", text)
+
+
+def marks_in(text: str) -> list[int]:
+    """The numbers of the images that a text names."""
+    return [int(number) for number in _MARK.findall(text)] if "<image " in text else []
 
 
 def at_marks(text: str, images: range) -> list[str | int]:

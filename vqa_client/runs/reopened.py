@@ -71,7 +71,12 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
 
 def rows_of(log: Path) -> dict[str, dict[str, Any]]:
     """The cells of the data file's rows that are texts or numbers, by question, for a benchmark that keeps them."""
-    return {question.id: question.extra.get("row", {}) for question in reopen(log).questions}
+    return {
+        question.id: {
+            name: value for name, value in question.extra.get("row", {}).items() if isinstance(value, str | int | float)
+        }
+        for question in reopen(log).questions
+    }
 
 
 def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:

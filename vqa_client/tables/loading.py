@@ -240,7 +240,7 @@ def _is_there(name: str) -> bool:
 
 def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
     """Raise DataError where two questions have one id; the hashes only say whether it is worth a second walk."""
-    if not _may_repeat(hashes):
+    if not may_repeat(hashes):
         return
     seen: set[str] = set()
     for question in walk:
@@ -249,7 +249,7 @@ def _check_ids(hashes: "array[int]", walk: _Walk) -> None:
         seen.add(question.id)
 
 
-def _may_repeat(hashes: "array[int]") -> bool:
+def may_repeat(hashes: "array[int]") -> bool:
     """Whether two of the hashes are the same; a set of a million takes 80 MB, this 8 and what shares a bit."""
     bits = max(1 << 10, 1 << (64 * len(hashes)).bit_length())
     seen, shared = bytearray(bits >> 3), set()

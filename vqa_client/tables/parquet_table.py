@@ -3,7 +3,8 @@
 pyarrow's defaults keep a whole file in memory: read ahead of time (`pre_buffer`) by threads. Neither is used.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,9 @@ class ParquetTable:
         number = 0
         for batch in _batches(file, leaves or file.schema_arrow.names[:1], BATCH_ROWS, range(file.num_row_groups)):
             values = [self._values(batch, name, number) for name in names]
-            for row in zip(*values, strict=True) if names else [()] * len(batch):
-                yield number, dict(zip(names, row, strict=True))
-                number += 1
+            rows: Iterable[tuple[Any, ...]] = zip(*values, strict=True) if names else [()] * len(batch)
+            yield from enumerate(map(dict, map(zip, repeat(names), rows)), number)  # a loop takes twice as long
+            number += len(batch)
 
     def image(self, place: str) -> bytes:
         """The image in a cell, or the file beside that it names; raises ValueError, LookupError or OSError."""

@@ -6,7 +6,8 @@ from vqa_client.errors import UsageError
 from vqa_client.files import replacing
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tasks.ask.benchmark import WITH_CHOICES, benchmark
-from vqa_client.tasks.ask.rows import ImageFolder, Survey, survey
+from vqa_client.tasks.ask.rows import ImageFolder
+from vqa_client.tasks.ask.survey import Survey, survey
 
 _HEAD = '''"""{name}: questions of {files}.
 

@@ -15,7 +15,8 @@ from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import digest
-from vqa_client.tasks.ask.rows import Asked, Survey, state_of, survey
+from vqa_client.tasks.ask.rows import state_of
+from vqa_client.tasks.ask.survey import Asked, Survey, survey
 from vqa_client.tasks.ask.values import LABELS
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
@@ -84,10 +85,13 @@ def benchmark(options: AskSettings) -> Benchmark:
         )
         metrics = (either, CHOICE, *(_when_open(each) for each in OPEN))
         headline = "score"
+    asked = _prompt(options, of)
     return Benchmark(
         name="ask",
         load=lambda source: _parts(options, of, source),
-        prompt=Prompt(_prompt(options, of), images="marked", system=of.system),
+        prompt=Prompt(
+            asked, images="marked", system=of.system, checked="<image" not in str(asked) and not callable(asked)
+        ),
         parse=choice_or_short,
         metrics=metrics,
         headline=headline,
@@ -151,7 +155,12 @@ def _filled(template: str, question: Question) -> str:
         "question": question.text,
         "choices": choices_text(question.choices) if question.choices else "",
     }
-    return _COLUMN.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], template)
+
+    def filled(found: re.Match[str]) -> str:
+        value = values.get(found[1])
+        return str(value) if isinstance(value, str | int | float) else found[0]
+
+    return _COLUMN.sub(filled, template)
 
 
 def _parts(options: AskSettings, of: Survey, source: Source) -> list[Part]:

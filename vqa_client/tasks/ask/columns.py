@@ -40,6 +40,10 @@ MOST_GROUPS: Final = 50
 """A field with more values than this isn't a group."""
 
 
+BLANK: Final[tuple[Any, ...]] = (None, "", [])
+"""Values that say nothing."""
+
+
 class Column(Struct):
     """What all rows say of one column: in how many it is there, and its values while they are few."""
 
@@ -48,8 +52,8 @@ class Column(Struct):
     values: set[str] | None = None
 
     def add(self, value: Any) -> None:
-        """Take one row's value."""
-        if value is None or value == "" or value == []:
+        """Take one row's value, which may be blank."""
+        if value in BLANK:
             return
         self.present += 1
         if self.present == 1:
@@ -62,6 +66,10 @@ class Column(Struct):
                 self.values.add(str(value)[:200])
             if not isinstance(value, str | int | float) or len(self.values) > MOST_GROUPS:
                 self.values = None
+
+    def knows(self, value: Any) -> bool:
+        """Whether a value that isn't blank would change nothing but the count."""
+        return type(value) is str and self.values is not None and value in self.values
 
 
 class Mapped(Struct, frozen=True, kw_only=True):
@@ -230,4 +238,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def value_of(cells: dict[str, Any], name: str) -> Any:
     """The value of a mapped column, None where there is none."""
+    if name and name in cells:  # as nearly always
+        return cells[name]
     return reach(cells, name) if name else None

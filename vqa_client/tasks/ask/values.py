@@ -24,8 +24,10 @@ def texts_of(value: Any, separator: str = "") -> list[str]:
         if separator:
             return [part.strip() for part in value.split(separator) if part.strip()]
         read = literal(value)
-        value = value if read is None else read
-    if value is None or value == "":
+        if read is None:
+            return [value] if value else []
+        value = read
+    if value is None:
         return []
     items = value if isinstance(value, list) else [value]
     return [_text(item.get("answer") if isinstance(item, dict) else item) for item in items]

@@ -1,0 +1,259 @@
+"""All rows of a data source looked at: what the columns are, which rows can't be asked, and the others' questions."""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.prompt import marks_in
+from vqa_client.settings.ask import AskSettings
+from vqa_client.tables.loading import may_repeat
+from vqa_client.tables.rows import Table
+from vqa_client.tasks.ask.columns import BLANK, Column, Mapped, mapped
+from vqa_client.tasks.ask.rows import FOLDER, Reader, tables_of
+from vqa_client.tasks.ask.values import FORMS, AnswerForm, readings
+from vqa_client.types import Question
+
+SHOWN_FAULTS = 5
+_FORM_WORDS: dict[AnswerForm, str] = {
+    "letter": "letters",
+    "text": "the texts of choices",
+    "0": "places counted from 0",
+    "1": "places counted from 1",
+}
+
+
+class Fault(NamedTuple):
+    """Why a row can't be asked."""
+
+    path: Path
+    row: int
+    reason: str
+
+    @property
+    def where(self) -> str:
+        """The row for people."""
+        return f"{self.path.name} row {self.row}"
+
+
+class Survey(Struct, frozen=True, kw_only=True):
+    """A data source with its columns decided: `answer_form` is that of answers to choices; `parts` counts questions.
+
+    `references` counts the open questions that have so many answers, `faults` are rows that can't be asked, and
+    `system` is the system message that all conversations have.
+    """
+
+    tables: tuple[Any, ...]
+    mapped: Mapped
+    answer_form: AnswerForm | None
+    parts: dict[str, int]
+    references: Counter[int]
+    faults: tuple[Fault, ...]
+    rows: int
+    columns: tuple[str, ...]
+    system: str = ""
+
+    def reading(self) -> Iterator[str]:
+        """What was found, a line per fact."""
+        names = ", ".join(table.path.name for table in self.tables[:3]) + (", ..." if len(self.tables) > 3 else "")
+        yield f"{names}: {self.rows:,} rows"
+        for role, words in self.mapped.said:
+            yield f"  {role:<9} {words}"
+        if self.answer_form:
+            yield f"  answers   {_FORM_WORDS[self.answer_form]}, because all of them fit"
+        if missing := self.parts.get("no_answer"):
+            yield f"  {missing:,} rows have no answer: they are asked, and in no accuracy"
+
+
+def survey(settings: AskSettings) -> Survey:
+    """Look at all rows: which columns there are, what they mean, and which rows can't be asked.
+
+    Raises UsageError where a decision is left to the user, DataError for data that can't be asked.
+    """
+    if settings.data is None:
+        raise UsageError("there is no data to ask", hint="vqa-client ask FILE, a folder, or a quoted glob")
+    tables = tables_of(settings.data)
+    columns, rows = _columns(tables)
+    if not rows:
+        raise DataError(f"{settings.data} has no rows", hint="a data file has a question per row")
+    given = {
+        role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
+    }
+    found = mapped(columns, rows, given, has_folder=FOLDER in columns)
+    if not (found.question or found.messages or settings.prompt):
+        raise UsageError(
+            f"no column of {settings.data} is the question", hint=f"--question COLUMN, of {', '.join(columns)}"
+        )
+    return _checked(settings, tables, found, rows, tuple(columns))
+
+
+def _columns(tables: Iterable[Table]) -> tuple[dict[str, Column], int]:
+    """What all rows say of each column, and how many rows there are.
+
+    Rows in which every column is there, and says nothing new, are counted together: of a million nearly all are.
+    """
+    columns: defaultdict[str, Column] = defaultdict(Column)
+    few: dict[str, Column] = {}
+    rows = alike = 0
+    for table in tables:
+        for _, cells in table.rows():
+            rows += 1
+            values = cells.values()
+            if (
+                columns.keys() == cells.keys()
+                and not (None in values or "" in values or [] in values)
+                and all(column.knows(cells[name]) for name, column in few.items())
+            ):
+                alike += 1
+                continue
+            for name, value in cells.items():
+                columns[name].add(value)
+            few = {name: column for name, column in columns.items() if column.values is not None or not column.present}
+    for column in columns.values():
+        column.present += alike
+    return columns, rows
+
+
+def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: int, columns: tuple[str, ...]) -> Survey:
+    """Make every question once, to find all faults and the form of the answers."""
+    looked = _looked_at(settings, tables, found)
+    if may_repeat(looked.hashes):
+        looked = _looked_at(settings, tables, found, ids=set())
+    _report(settings, looked.faults, rows)
+    form = _form(looked.forms, looked.differ, found) if looked.parts["choice"] else None
+    if len(looked.systems) > 1 and settings.system is None:
+        told = f"the rows have {len(looked.systems)} different system messages"
+        raise UsageError(told, hint="--system TEXT is for all")
+    return Survey(
+        tables=tuple(tables),
+        mapped=found,
+        answer_form=form,
+        parts={name: count for name, count in looked.parts.items() if count},
+        references=looked.references,
+        faults=tuple(looked.faults),
+        columns=columns,
+        system=next(iter(looked.systems), ""),
+        rows=rows,
+    )
+
+
+class _Looked(Struct):
+    """What a walk over all rows has found; `hashes` are of the ids, and `differ` pairs of forms that disagree."""
+
+    forms: set[AnswerForm]
+    differ: set[frozenset[AnswerForm]] = msgspec.field(default_factory=set)
+    faults: list[Fault] = msgspec.field(default_factory=list)
+    parts: Counter[str] = msgspec.field(default_factory=Counter)
+    references: Counter[int] = msgspec.field(default_factory=Counter)
+    systems: set[str] = msgspec.field(default_factory=set)
+    hashes: Any = msgspec.field(default_factory=lambda: array("q"))
+
+
+def _looked_at(settings: AskSettings, tables: list[Table], found: Mapped, ids: set[str] | None = None) -> _Looked:
+    """Walk over all rows; with `ids`, which take 100 bytes a row, two rows with one id are a fault."""
+    reader, looked = Reader(settings, found), _Looked({settings.answer_from} if settings.answer_from else set(FORMS))
+    for table in tables:
+        for number, cells in table.rows():
+            try:
+                question, answer = reader.question(cells, table, number)
+                answered = answer not in BLANK
+                if not question.choices:
+                    looked.references[len(question.references)] += 1
+                elif answered:
+                    _narrow(looked, answer, question.choices, found)
+                if question.turns or question.choices or "<image " in question.text:
+                    _check_marks(question)
+                if ids is None:
+                    looked.hashes.append(hash(question.id))
+                elif question.id in ids:
+                    raise ValueError(f"column `{found.id}`: two rows have the id {question.id!r}")
+                else:
+                    ids.add(question.id)
+            except ValueError as error:
+                looked.faults.append(Fault(table.path, number, str(error)))
+                continue
+            looked.systems.add(question.extra.get("system", ""))
+            looked.parts[_part(question, answered=answered)] += 1
+    return looked
+
+
+def _check_marks(question: Question) -> None:
+    """Raise ValueError where a text names an image that the row doesn't have."""
+    earlier = [part for turn in question.turns for part in turn.content if isinstance(part, str)]
+    for text in (question.text, *question.choices.values(), *earlier):
+        for number in marks_in(text):
+            if not 0 < number <= (there := len(question.images)):
+                raise ValueError(f"the text names image {number}, and the number of the row's images is {there}")
+
+
+def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Mapped) -> None:
+    """Keep the forms that fit this answer too; raises ValueError where none does."""
+    fits = readings(answer, choices)
+    if not looked.forms & fits.keys():
+        of = ", ".join(choices)
+        raise ValueError(f"column `{found.answer}`: {answer!r} is not one of {of}, nor a choice's text")
+    looked.forms &= fits.keys()
+    looked.differ |= {frozenset((a, b)) for a in fits for b in fits if fits[a] != fits[b]}
+
+
+def _part(question: Question, *, answered: bool) -> str:
+    return "no_answer" if not answered else "choice" if question.choices else "open"
+
+
+def _form(forms: set[AnswerForm], differ: set[frozenset[AnswerForm]], found: Mapped) -> AnswerForm:
+    for one in forms:
+        for other in forms:
+            if frozenset((one, other)) in differ:
+                raise UsageError(
+                    f"column `{found.answer}` can be read as {' or '.join(sorted(forms))}",
+                    hint="say which: --answer_from 0",
+                )
+    return next(form for form in FORMS if form in forms)
+
+
+def _report(settings: AskSettings, faults: list[Fault], rows: int) -> None:
+    if not faults or settings.skip_faulty:
+        return
+    by_kind = Counter(fault.reason.partition(":")[0] for fault in faults)
+    shown: Counter[str] = Counter()
+    lines = []
+    for fault in faults:
+        kind = fault.reason.partition(":")[0]
+        shown[kind] += 1
+        if shown[kind] <= SHOWN_FAULTS:
+            lines.append(f"  {fault.where}, {fault.reason}")
+        elif shown[kind] == by_kind[kind]:
+            lines.append(f"  and {by_kind[kind] - SHOWN_FAULTS:,} more, {kind}")
+    raise DataError(
+        f"{settings.data} can't be asked: {len(faults):,} of {rows:,} rows are faulty\n" + "\n".join(lines),
+        hint="mend them (rows count from 0), or --skip_faulty leaves them out and says so in the report",
+    )
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """The questions of one part, made again at each walk."""
+
+    settings: AskSettings
+    of: Survey
+    part: str
+
+    def __iter__(self) -> Iterator[Question]:
+        reader = Reader(self.settings, self.of.mapped, self.of.answer_form)
+        faulty = {(fault.path, fault.row) for fault in self.of.faults}
+        count = 0
+        for table in self.of.tables:
+            for number, cells in table.rows():
+                if faulty and (table.path, number) in faulty:
+                    continue
+                question, answer = reader.question(cells, table, number)
+                if len(self.of.parts) > 1 and _part(question, answered=answer not in BLANK) != self.part:
+                    continue
+                if self.settings.limit is not None and count >= self.settings.limit:
+                    return
+                count += 1
+                yield question
