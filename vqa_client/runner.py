@@ -297,6 +297,7 @@ def _answered(asked: Record, completion: Completion, answer: Answer, score: Scor
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         latency_s=round(completion.latency_s, 6),
+        ttft_s=UNSET if completion.ttft_s is None else round(completion.ttft_s, 6),
         attempts=completion.attempts,
         request_bytes=completion.request_bytes,
     )

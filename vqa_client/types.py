@@ -176,8 +176,8 @@ class Choosing(Struct, frozen=True, kw_only=True):
 class Completion(Struct, frozen=True, kw_only=True):
     """A server's reply to one question; token counts are None where the server does not say.
 
-    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for; `model` is
-    the server's own name for what answered, "" where it gives none.
+    `first_token` maps the tokens that could have come first to their logprobs, where these were asked for; `ttft_s` is
+    the time to the first token of a stream; `model` is the server's own name for what answered, "" where it gives none.
     """
 
     text: str
@@ -188,6 +188,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     completion_tokens: int | None = None
     model: str = ""
     latency_s: float = 0.0
+    ttft_s: float | None = None
     attempts: int = 1
     request_bytes: int = 0
 
@@ -238,7 +239,8 @@ class Record(Struct, frozen=True, kw_only=True):
     `system` and `shots`, the ids of the worked examples, are there where they were sent.
     `image_stamps` are those of its image files; of one that was no image, that one's.
     `replaced_characters`, where there are any, counts U+FFFD in the reply: what came there is not a character.
-    `model`, where the task wants it kept, is the server's own name for what answered.
+    `model`, where the task wants it kept, is the server's own name for what answered; `ttft_s` is the time to the first
+    token of a stream.
     """
 
     question_id: str
@@ -271,5 +273,6 @@ class Record(Struct, frozen=True, kw_only=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     latency_s: float = 0.0
+    ttft_s: float | UnsetType = UNSET
     attempts: int = 0
     request_bytes: int = 0

@@ -13,7 +13,7 @@ def told(*latencies_s: float) -> dict[str, float]:
     latencies = Latencies()
     for latency_s in latencies_s:
         latencies.add(latency_s)
-    return latencies.quantiles_s()
+    return latencies.quantiles()
 
 
 def test_no_latency_gives_no_figures() -> None:

@@ -76,6 +76,7 @@ class Dialect(msgspec.Struct, frozen=True):
     max_tokens_name: str = "max_tokens"
     send_temperature: bool = True
     thinking: str = "chat_template_kwargs"
+    stream: bool = False
 
     def after(self, complaint: str, parameters: Mapping[str, object], *, sent: "Dialect") -> "Dialect | None":
         """The dialect to ask again in after a complaint about `parameters` sent in another one, or in this.
@@ -189,7 +190,8 @@ def _parameters(model: ModelSettings, dialect: Dialect) -> dict[str, object]:
         "temperature": model.temperature if dialect.send_temperature else None,
         "presence_penalty": model.presence_penalty,
     }
-    return _given({**named, **_thinking(model.thinking, dialect), **(model.extra_body or {})})
+    streamed = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
+    return _given({**named, **_thinking(model.thinking, dialect), **streamed, **(model.extra_body or {})})
 
 
 def _thinking(switch: str | None, dialect: Dialect) -> dict[str, object]:

@@ -37,6 +37,7 @@ from vqa_client.client.retry import (
     retry_after_s,
 )
 from vqa_client.client.routes import Route, Routes
+from vqa_client.client.streamed import first_text_end
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable
@@ -113,6 +114,7 @@ class ChatClient:
         max_retries: int,
         loading_patience_s: float,
         note: Callable[[str], None],
+        stream: bool = False,
     ) -> None:
         self.routes = routes
         self.model = model
@@ -123,7 +125,7 @@ class ChatClient:
         self.chance = random.Random()
         self.doubts = Doubts(note)
         self._told: set[str] = set()
-        self.template = RequestTemplate(model, Dialect(), encode)
+        self.template = RequestTemplate(model, Dialect(stream=stream), encode)
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and ask again where that may help; raises QuestionFailed, or ServerUnusable when the server is gone."""
@@ -280,7 +282,18 @@ class _Asking:
         latency_s = answered_s - self._started_s
         route.well(answered_s)
         route.window.answered(late=latency_s > self._chat.late_s)
-        return replace(completion, latency_s=latency_s, attempts=self._attempts, request_bytes=self._size_bytes)
+        return replace(
+            completion,
+            latency_s=latency_s,
+            ttft_s=self._ttft_s(response) if self._chat.template.dialect.stream else None,
+            attempts=self._attempts,
+            request_bytes=self._size_bytes,
+        )
+
+    def _ttft_s(self, response: Response) -> float | None:
+        """The time to the first token; None where the reply is no stream."""
+        end = first_text_end(response.content) or math.inf
+        return next((at_s - self._started_s for at_s, size_bytes in response.arrived if size_bytes >= end), None)
 
     async def _send(self, route: Route, body: Body) -> Response:
         """One attempt within what is left of the question's time, which runs from its first byte sent.

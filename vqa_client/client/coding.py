@@ -3,6 +3,7 @@
 A reply of a few hundred bytes can unpack to gigabytes, and httpx2 unpacks whatever comes.
 """
 
+import time
 import zlib
 
 import httpx2
@@ -42,14 +43,17 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
     """Read a reply of httpx2's, which may still be on the wire, within the limit; raises httpx2.TransportError."""
     if response.is_closed:
         headers = headers_of(response.headers.raw)
-        return Response(response.status_code, headers, response.content, response.extensions.get("share"))
+        kept = response.extensions
+        return Response(response.status_code, headers, response.content, kept.get("share"), kept.get("arrived", ()))
     room = room or ReplyRoom()
     pieces: list[bytes] = []
+    arrived: list[tuple[float, int]] = []
     size_bytes, counted_bytes, share = 0, FREE_BYTES, None
     try:
         async for piece in response.aiter_raw():
             pieces.append(piece)
             size_bytes += len(piece)
+            arrived.append((time.monotonic(), size_bytes))
             if size_bytes > REPLY_LIMIT_BYTES:
                 raise too_large()
             if size_bytes > counted_bytes:
@@ -58,7 +62,7 @@ async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -
                     await waits
     finally:
         await response.aclose()
-    raw = Response(response.status_code, headers_of(response.headers.raw), b"".join(pieces), share)
+    raw = Response(response.status_code, headers_of(response.headers.raw), b"".join(pieces), share, arrived)
     return await unpacked(raw, room)
 
 

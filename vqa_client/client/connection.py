@@ -3,6 +3,7 @@
 import asyncio
 import os
 import select
+import time
 from asyncio.trsock import TransportSocket
 from collections.abc import Callable
 
@@ -55,6 +56,7 @@ class Connection(asyncio.Protocol):
 
     def _forget(self) -> None:
         self._body: list[bytes] = []
+        self._came: list[tuple[float, int]] = []
         self._share: Share | None = None
         self._counted_bytes = FREE_BYTES
 
@@ -150,6 +152,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:  # noqa: D102
         self._body.append(body)
         self._size_bytes += len(body)
+        self._came.append((time.monotonic(), self._size_bytes))
         if self._size_bytes > self._counted_bytes:
             self._count_body()
 
@@ -170,7 +173,8 @@ class Connection(asyncio.Protocol):
             and not (self._chunked and self._lengths() > 1)
         )
         if not self.reply.done():
-            self.reply.set_result(Response(status, headers_of(self._headers), b"".join(self._body), self._share))
+            headers, body = headers_of(self._headers), b"".join(self._body)
+            self.reply.set_result(Response(status, headers, body, self._share, self._came))
         self._forget()
         self.resume_writing()
 

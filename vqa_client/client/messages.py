@@ -1,6 +1,6 @@
 """What goes over the wire and what comes back, for either engine: httpx2's own objects cost as much as the sending."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -64,16 +64,20 @@ def _size_bytes(body: Upload | bytes) -> int:
 
 
 class Response(Struct, weakref=True):
-    """A reply read whole; names of headers are lower-case, `share` is its part of the room for as long as it lives."""
+    """A reply read whole; names of headers are lower-case, `share` is its part of the room for as long as it lives.
+
+    `arrived` are the times at which so many bytes of the content were there.
+    """
 
     status_code: int
     headers: dict[str, str]
     content: bytes
     share: Share | None = None
+    arrived: Sequence[tuple[float, int]] = ()
 
     def for_httpx2(self) -> httpx2.Response:
         """The same as httpx2's transports give it."""
-        extensions: dict[str, Any] = {"share": self.share}
+        extensions: dict[str, Any] = {"share": self.share, "arrived": self.arrived}
         return httpx2.Response(self.status_code, headers=self.headers, content=self.content, extensions=extensions)
 
 

@@ -84,6 +84,7 @@ async def open_session(
                 max_retries=settings.max_retries,
                 loading_patience_s=settings.wait_for_server,
                 note=note,
+                stream=settings.stream,
             )
             server = _described(found, settings) | _takes(routes, settings)
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)

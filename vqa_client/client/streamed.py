@@ -1,15 +1,21 @@
-"""A completion that came as a stream of events, though nobody asked for one."""
+"""A completion that came as a stream of events, asked for by `--stream` or not."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UNDECODABLE
+
 JOINED = ("content", "reasoning", "reasoning_content", "refusal")
 """Fields of a message that come in pieces."""
 LAST = ("finish_reason", "error")
 """Fields of a choice of which the last counts; of its logprobs the first are read."""
 _END_OF_LINE = re.compile(r"\r\n|\r|\n")
+_DATA = re.compile(rb"^data:[ ]?(.*)$", re.MULTILINE)
 _DONE = "[DONE]"
 
 
@@ -35,6 +41,26 @@ def completion_in_events(text: str) -> dict[str, Any]:
     if not whole.get("error") and not (choice and (ended or choice.get("finish_reason"))):
         raise ValueError("the stream has no end")
     return whole | {"choices": [choice | {"message": {field: _joined(said) for field, said in texts.items() if said}}]}
+
+
+def first_text_end(body: bytes) -> int | None:
+    """Where in a stream the first event with a piece of the reply ends; None where there is none."""
+    for line in _DATA.finditer(body):
+        try:
+            chunk = msgspec.json.decode(line[1], type=_Chunk)
+        except UNDECODABLE:
+            continue
+        if any(piece.delta.get(field) for piece in chunk.choices or () for field in JOINED):
+            return line.end()
+    return None
+
+
+class _Piece(Struct):
+    delta: dict[str, Any] = {}
+
+
+class _Chunk(Struct):
+    choices: list[_Piece] | None = None
 
 
 def _given(piece: dict[str, Any]) -> dict[str, Any]:

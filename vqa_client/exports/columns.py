@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import UNSET, Struct, to_builtins
 
 from vqa_client.reports.overview import Overview, field_value
 from vqa_client.types import Record
@@ -42,6 +42,7 @@ _LAST = (
     Column("prompt_tokens", COUNT, lambda record: record.prompt_tokens),
     Column("completion_tokens", COUNT, lambda record: record.completion_tokens),
     Column("latency_s", NUMBER, lambda record: record.latency_s),
+    Column("ttft_s", NUMBER, lambda record: record.ttft_s if record.ttft_s is not UNSET else None),
     Column("attempts", COUNT, lambda record: record.attempts),
     Column("request_bytes", COUNT, lambda record: record.request_bytes),
     Column("truncated_pages", COUNT, lambda record: record.truncated_pages),

@@ -31,6 +31,7 @@ def limits_of(session: Mapping[str, Any]) -> list[str]:
     return [
         *(_limited(start) if start is not None and start.answered else []),
         *([_settled(start.auto_workers)] if start is not None and start.auto_workers is not None else []),
+        *_streamed(session),
         *([slower.sentence] if slower is not None else []),
         *grown_memory(session),
     ]
@@ -40,6 +41,13 @@ def _limited(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
         yield f"bottleneck: {limit} ({evidence(start, held(start))}). {way_out(start)}."
+
+
+def _streamed(session: Mapping[str, Any]) -> Iterator[str]:
+    if first := session.get("ttft_s"):
+        speeds = session.get("reply_tokens_per_s")
+        speed = f", then {speeds['median']:,.1f} tokens/s in the median reply" if speeds else ""
+        yield f"time to the first token: {first['median']:.3g} s (median), {first['p95']:.3g} s (95 % within){speed}."
 
 
 def _settled(auto: AutoWorkers) -> str:

@@ -24,7 +24,7 @@ class SessionFigures:
     def __init__(self) -> None:
         self._started = datetime.now(UTC)
         self._started_s = time.monotonic()
-        self._latencies = Latencies()
+        self._latencies, self._ttfts, self._speeds = Latencies(), Latencies(), Latencies()
         self._quarters = Quarters()
         self.pace = Pace()
         self.adaptive: Adaptive | None = None
@@ -46,12 +46,18 @@ class SessionFigures:
         self._completion_tokens += record.completion_tokens or 0
         if record.latency_s:
             self._latencies.add(record.latency_s)
+        if record.ttft_s:
+            self._ttfts.add(record.ttft_s)
+            writing_s, tokens = record.latency_s - record.ttft_s, (record.completion_tokens or 0) - 1
+            if writing_s > 0 and tokens > 0:
+                self._speeds.add(tokens / writing_s)
 
     def described(self, dialect: list[str], servers: Mapping[str, Any] = {}) -> dict[str, Any]:
-        """The figures so far; latencies are from the first byte sent to the reply's end, in seconds, to 0.25 %.
+        """The figures so far; times are in seconds from the first byte sent, to 0.25 %.
 
         `servers` is what is known of the servers' part in them.
         """
+        ttft = self._ttfts.quantiles()
         told: dict[str, Any] = {
             "started": self._started.isoformat(timespec="seconds"),
             "wall_s": round(time.monotonic() - self._started_s, 3),
@@ -61,7 +67,8 @@ class SessionFigures:
             "sent_bytes": self._bytes,
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": self._completion_tokens,
-            "latency_s": self._latencies.quantiles_s(),
+            "latency_s": self._latencies.quantiles(),
+            **({"ttft_s": ttft, "reply_tokens_per_s": self._speeds.quantiles()} if ttft else {}),
             "loop_stall_max_s": round(self.pace.stall_s, 4),
             "dialect": dialect,
             **self.pace.described(),
@@ -73,7 +80,7 @@ class SessionFigures:
 
 
 class Latencies:
-    """How many latencies were how long; the longest is kept as it is."""
+    """How many times, or rates, were how large; the largest is kept as it is."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
@@ -84,7 +91,7 @@ class Latencies:
         self._counts[round(math.log(latency_s) * _STEPS)] += 1
         self._longest_s = max(self._longest_s, latency_s)
 
-    def quantiles_s(self) -> dict[str, float]:
+    def quantiles(self) -> dict[str, float]:
         """The median, the 95th percentile and the longest; nothing where there are none."""
         if not self._counts:
             return {}

@@ -110,6 +110,14 @@ class RunSettings(RequestOptions, BudgetSettings):
             "(vLLM's --allowed-local-media-path).",
         ),
     ] = False
+    stream: Annotated[
+        bool,
+        Parameter(
+            group=SERVER,
+            negative="",
+            help="Ask for replies as streams, to measure the time to the first token and the tokens per second.",
+        ),
+    ] = False
     metrics: Annotated[
         bool,
         Parameter(
