@@ -30,10 +30,10 @@ def _benchmark(name: str) -> Benchmark:
 def _table(made: dict[str, Benchmark]) -> Iterator[str]:
     yield "# Benchmarks"
     yield ""
-    yield "Each is one file of `vqa_client/tasks/`. This table and the pages are made from these files by"
+    yield "Each benchmark is one file in `vqa_client/tasks/`. This table and the pages are made from these files by"
     yield "`python docs/benchmarks/make.py`."
     yield ""
-    yield "| benchmark | what it asks | headline | forms of the data |"
+    yield "| benchmark | asks about | headline | forms of the data |"
     yield "|---|---|---|---|"
     for name, benchmark in made.items():
         title = declared()[name].title.partition(": ")[2] or declared()[name].title
@@ -55,7 +55,7 @@ def _page(benchmark: Benchmark) -> Iterator[str]:
     yield ""
     yield "## Data"
     yield ""
-    yield "| files below `--data` | columns that are called otherwise | where it is | licence |"
+    yield "| files below `--data` | columns with other names | source | licence |"
     yield "|---|---|---|---|"
     for form in _forms(benchmark):
         files = " and ".join(f"`{glob}`" for glob in ([form.files] if isinstance(form.files, str) else form.files))
@@ -63,16 +63,16 @@ def _page(benchmark: Benchmark) -> Iterator[str]:
         home, licence = (form.home.address, form.home.licence) if form.home else ("-", "-")
         yield f"| {files} | {columns} | {_address(home)} | {licence} |"
     yield ""
-    yield "## What is asked"
+    yield "## Prompts"
     yield ""
     prompt = benchmark.prompt if isinstance(benchmark.prompt, Prompt) else Prompt(benchmark.prompt)
-    yield from _prompt("ours", prompt)
+    yield from _prompt("the default", prompt)
     for name, form in benchmark.prompt_forms.items():
         yield from _prompt(f"`--prompt_form {name}`", form)
     yield ""
     yield "## What is reported"
     yield ""
-    yield "| figure | what it says |"
+    yield "| score | meaning |"
     yield "|---|---|"
     for metric in benchmark.metrics:
         yield f"| {_name(metric, benchmark)} | {metric.says or '-'} |"
@@ -87,10 +87,10 @@ def _page(benchmark: Benchmark) -> Iterator[str]:
         yield f"Broken down by {', '.join(f'`{field}`' for field in fields)}."
     if benchmark.submission:
         yield ""
-        yield "`--submission` writes the file that its test server takes."
+        yield "`--submission` writes the file that the benchmark's test server takes."
     if benchmark.pages:
         yield ""
-        yield "`--pages evidence|all|retrieved:K` asks with other pages of the document, `--dpi` draws PDF pages finer."
+        yield "`--pages evidence|all|retrieved:K` chooses the pages that are sent, `--dpi` how finely PDF pages are drawn."
     yield ""
 
 
@@ -126,7 +126,7 @@ def _words(prompt: Prompt) -> str:
     return made if isinstance(made, str) else "".join(part for part in made if isinstance(part, str))
 
 
-_PLACES = {"first": "first", "last": "last", "marked": "where the words put them"}
+_PLACES = {"first": "first", "last": "last", "marked": "where the text places them"}
 
 
 def _forms(benchmark: Benchmark) -> tuple[Form, ...]:

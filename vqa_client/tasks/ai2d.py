@@ -1,9 +1,9 @@
-"""AI2D: diagrams of school books, four choices.
+"""AI2D: diagrams from school books, four choices.
 
-Data: the authors' questions/*.json beside images/, in which a file has all questions on its diagram, asked whole (keep
-those of ai2d_test_ids.csv for the test split); the hub's Parquet; or VLMEvalKit's AI2D_TEST.tsv. These have nothing in
-common to name a question by. Where letters are drawn over a diagram's labels and where they aren't are two benchmarks:
---split no_mask reads AI2D_TEST_NO_MASK.tsv. A row of the Parquet, whose answer counts from 0:
+Data: the authors' questions/*.json beside images/, a file per diagram (for the test split keep those that
+ai2d_test_ids.csv lists); the hub's Parquet; or VLMEvalKit's AI2D_TEST.tsv. Question ids differ between them. AI2D is
+two benchmarks, with letters drawn over a diagram's labels and without: --split no_mask reads AI2D_TEST_NO_MASK.tsv. A
+row of the Parquet, whose answer counts from 0:
 
     {"question": "Which is a producer?", "options": ["grass", "fox", "rabbit", "owl"], "answer": "0", "image": {...}}
 

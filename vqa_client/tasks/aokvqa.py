@@ -1,7 +1,7 @@
-"""A-OKVQA: questions on photographs that take knowledge of the world, with four choices, or asked without them.
+"""A-OKVQA: questions on photographs that need knowledge of the world, with four choices or without.
 
-Data: the authors' aokvqa_v1p0_val.json beside COCO's val2017/, or VLMEvalKit's A-OKVQA.tsv, for the choices alone;
-answers of the test split are kept back. `--asked direct` leaves the choices out. A row:
+Data: the authors' aokvqa_v1p0_val.json beside COCO's val2017/, or VLMEvalKit's A-OKVQA.tsv, which only has the form
+with choices. Answers of the test split are not public. `--asked direct` leaves the choices out. A row:
 
     {"question_id": "22Mex", "split": "val", "image_id": 42, "question": "What is he riding?", "choices": ["wave", ...],
      "correct_choice_idx": 0, "direct_answers": ["surfboard", ...], "difficult_direct_answer": false}

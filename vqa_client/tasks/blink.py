@@ -1,13 +1,13 @@
 """BLINK: fourteen tasks that people solve at a glance, with up to four images and choices that may be images.
 
-Data: the hub's Parquet, a folder for each task, or VLMEvalKit's BLINK.tsv, which has numbers of its own for the
-questions; answers of the test split are kept back. A row:
+Data: the hub's Parquet, a folder for each task, or VLMEvalKit's BLINK.tsv, whose question ids are different. Answers
+of the test split are not public. A row:
 
     {"idx": "val_Counting_1", "question": "How many cups are there?", "sub_task": "Counting", "choices": ["0", "1"],
      "image_1": {"bytes": ...}, "answer": "(B)", "prompt": "How many cups ...? Select from ...\n(A) 0\n(B) 1"}
 
-Published: accuracy by task, and the mean over the tasks (Fu et al., ECCV 2024, section 4). A reply that the official
-rule can't read goes to a judge there, and counts as wrong here.
+Published: accuracy by task, and the mean over the tasks (Fu et al., ECCV 2024, section 4). The official script gives
+a reply that its rule can't read to a judge; here it counts as wrong.
 """
 
 from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Question, Total, choice

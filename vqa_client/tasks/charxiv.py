@@ -6,8 +6,8 @@ Data: descriptive_val.json, reasoning_val.json and image_metadata_val.json besid
     "0": {"figure_id": 0, "num_subplots": 2, "subplot_loc": [1, 2], "qids": [7, 13, 11, 15], "answers": ["60", ...]}
     "0": {"figure_id": 0, "query": "Which curve is higher?", "answer": "a", "inst_category": 1, "qa_source": 1}
 
-Published: the share of answers that GPT-4o finds right (Wang et al., NeurIPS 2024). Here a stricter rule decides, the
-same words or the same number; the questions of the authors' templates are put in words of ours.
+Published: the share of answers that GPT-4o finds right (Wang et al., NeurIPS 2024). Here a stricter rule decides: the
+same words, or the same number. The authors number their descriptive questions; we word them ourselves.
 """
 
 from collections.abc import Iterator

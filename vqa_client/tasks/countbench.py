@@ -1,6 +1,6 @@
 """CountBenchQA: how many of something are in a photograph, from two to ten.
 
-Data: the hub's Parquet, or VLMEvalKit's CountBenchQA.tsv; the first has no names of questions. A row:
+Data: the hub's Parquet, whose questions have no ids, or VLMEvalKit's CountBenchQA.tsv. A row:
 
     {"image": ..., "text": "a photo of three cats", "question": "How many cats are there in the image?", "number": 3}
 

@@ -1,4 +1,4 @@
-"""DocVQA: questions on scanned pages, answered with words of the page.
+"""DocVQA: questions on scanned pages, answered with words from the page.
 
 Data: val_v1.0.json beside documents/ (the portal of the Robust Reading Competition, after registration), the hub's
 Parquet, or VLMEvalKit's DocVQA_VAL.tsv. A row:
@@ -7,7 +7,8 @@ Parquet, or VLMEvalKit's DocVQA_VAL.tsv. A row:
      "image": "documents/abcd0001_1.png", "ucsf_document_id": "abcd0001", "answers": ["3 May 1999"]}
 
 Published: ANLS (Mathew et al., WACV 2021). The test server's own program is not public: "published" is what lmms-eval
-computes, and "vlmevalkit" differs by spaces around the reply. The test split has no answers; --submission asks it.
+computes, and "vlmevalkit" differs by spaces around the reply. The answers of the test split are not public:
+--submission writes the file for its server.
 """
 
 from typing import Any

@@ -6,8 +6,8 @@ two Parquet files, or VLMEvalKit's GQA_TestDev_Balanced.tsv. A row:
     "05515938": {"imageId": "n161313", "question": "Is the door open?", "answer": "yes",
                  "types": {"structural": "verify", "semantic": "attr", "detailed": "stateVerify"}}
 
-Published: the share of answers that are the reference, letter by letter, and that by type (Hudson and Manning, CVPR
-2019). Its consistency, validity and plausibility need files of their own and are left out.
+Published: the share of answers that are the reference, letter by letter, also by type (Hudson and Manning, CVPR
+2019). Its consistency, validity and plausibility need further files and are left out.
 """
 
 from msgspec import Struct

@@ -1,13 +1,13 @@
-"""HallusionBench: yes or no about figures and edited copies of them, which a model should look at and not remember.
+"""HallusionBench: yes or no about figures and edited copies of them, to see whether a model looks or remembers.
 
 Data: HallusionBench.json beside hallusion_bench/, the hub's Parquet (image and non_image), or VLMEvalKit's
-HallusionBench.tsv, without questions that have no image and without the mark of easy and hard. A row:
+HallusionBench.tsv, which lacks the questions without an image and the marks easy and hard. A row:
 
     {"category": "VD", "subcategory": "illusion", "visual_input": "1", "set_id": "0", "figure_id": "0",
      "question_id": "0", "question": "Is the left circle larger?", "gt_answer": "0", "gt_answer_details": "..."}
 
 Published: aAcc over questions, fAcc over figures and qAcc over questions on all their figures, where GPT-4 judges
-replies (Guan et al., CVPR 2024). Here rules read them: comparable with others by rule alone.
+replies (Guan et al., CVPR 2024). Here rules read them: compare only with numbers that were made by rules.
 """
 
 from msgspec import Struct

@@ -1,4 +1,4 @@
-"""InfographicVQA: questions on infographics, answered with words or numbers of the picture.
+"""InfographicVQA: questions on infographics, answered with words or numbers from the picture.
 
 Data: infographicsVQA_val_v1.0.json with the pictures in --images (the portal of the Robust Reading Competition, after
 registration), the hub's Parquet, or VLMEvalKit's InfoVQA_VAL.tsv. A row:
@@ -6,8 +6,8 @@ registration), the hub's Parquet, or VLMEvalKit's InfoVQA_VAL.tsv. A row:
     {"questionId": 98, "question": "Which colour leads?", "image_local_name": "12345.jpeg", "answers": ["red"],
      "answer_type": ["single span"], "operation/reasoning": []}
 
-Published: ANLS (Mathew et al., WACV 2022), with the metrics of DocVQA. The test split has no answers; --submission
-asks it.
+Published: ANLS (Mathew et al., WACV 2022), with the metrics of DocVQA. The answers of the test split are not public:
+--submission writes the file for its server.
 """
 
 from msgspec import Struct

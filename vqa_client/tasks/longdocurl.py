@@ -7,8 +7,8 @@ Data: LongDocURL_public_with_subtask_category.jsonl, or LongDocURL.jsonl, beside
      "answer": 5, "evidence_pages": [2], "evidence_sources": ["Table"], "answer_format": "Integer",
      "task_tag": "Reasoning", "start_end_idx": [1, 2], "images": ["/any/pdf_pngs/4000-4999/4000/4000001_0.png"]}
 
-Published: generalised accuracy (Deng et al., ACL 2025) of an answer that a model extracts from the reply; here it is
-read by rules, and "published" takes the tags of that extraction where the reply has them, else the whole reply.
+Published: generalised accuracy (Deng et al., ACL 2025) of an answer that a model extracts from the reply. Here rules
+read it; "published" reads the tags of that extraction if the reply has them, else the whole reply.
 """
 
 from pathlib import Path

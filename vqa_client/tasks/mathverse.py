@@ -1,4 +1,4 @@
-"""MathVerse: geometry and functions, each problem in versions that say less and less in words and more in the drawing.
+"""MathVerse: geometry and functions, each problem in versions with fewer words and more in the drawing.
 
 Data: testmini.json beside images/, the hub's Parquet, or VLMEvalKit's MathVerse_MINI.tsv; the version without an image
 is the split testmini_text_only. A row:

@@ -6,7 +6,7 @@ MathVision_MINI.tsv, which have no levels. A row:
     {"id": "1", "question": "Which is longest?\\n<image1>", "options": ["A", "B", "C", "D", "E"], "answer": "B",
      "level": 2, "subject": "arithmetic", "image": "images/1.jpg"}
 
-Published: accuracy, and that by level and subject (Wang et al., NeurIPS 2024). lmms-eval scores by the same code.
+Published: accuracy, also by level and subject (Wang et al., NeurIPS 2024). lmms-eval scores by the same code.
 """
 
 import re

@@ -1,13 +1,14 @@
 """MM-NIAH: needles of text and images in long documents of both, to find, to count and to reason about.
 
 Data: retrieval-text-val.jsonl and the other tasks' files beside images/ (https://github.com/OpenGVLab/MM-NIAH, no
-licence), or VLMEvalKit's MM_NIAH_VAL.tsv, which has no depths and lengths. A row:
+licence), or VLMEvalKit's MM_NIAH_VAL.tsv, which says neither how deep a needle is nor how long its document is. A
+row:
 
     {"id": 0, "images_list": ["a/1.jpg"], "context": "A page.<image>The key is under the oak.", "question": "Where?",
      "answer": "oak", "meta": {"placed_depth": 0.4, "context_length": 1200, "choices": null, ...}}
 
-Published: accuracy, of lists by place (Wang et al., NeurIPS 2024); overall the mean over tasks, lengths and five
-depths, where an empty cell is 0. For VLMEvalKit a list with one right place is right.
+Published: accuracy, of lists by place (Wang et al., NeurIPS 2024); the overall score is the mean over tasks, lengths
+and five depths, and an empty cell counts as 0. For VLMEvalKit a list with one right place is right.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""MMBench: choices in every rotation, right only where each is; twenty abilities in six groups.
+"""MMBench: right only if every rotation of the choices is right; twenty abilities in six groups.
 
-Data: VLMEvalKit's MMBench_DEV_EN.tsv (--split dev; others by their name, as DEV_CN_V11 or CCBench), where rotations
-of a question are rows whose index is higher by a multiple of 1,000,000; or the hub's Parquet, without rotations. The
-answers of the test split are kept back. A row of the Parquet:
+Data: VLMEvalKit's MMBench_DEV_EN.tsv (--split dev; others by their names, such as DEV_CN_V11 or CCBench), in which a
+rotation of a question is a row whose index is a multiple of 1,000,000 higher; or the hub's Parquet, without
+rotations. Answers of the test split are not public. A row of the Parquet:
 
     {"index": 1, "question": "What is on the plate?", "hint": "nan", "A": "apple", "B": "pear", "C": "nan", "D": "nan",
      "answer": "A", "category": "image_scene", "L2-category": "coarse_perception", "split": "dev", "image": {...}}

@@ -5,8 +5,8 @@ Data: the hub's Parquet, or VLMEvalKit's MME.tsv. A row:
     {"question_id": "code_reasoning/0020.png", "image": ..., "question": "... Please answer yes or no.",
      "answer": "Yes", "category": "code_reasoning"}
 
-Published: for each task the share of right questions and that of images with both right, in per cent, added up: up to
-2,000 points for perception and 800 for cognition (Fu et al., 2023).
+Published: for each task the share of right questions plus the share of images with both right, in per cent; added up,
+at most 2,000 points for perception and 800 for cognition (Fu et al., 2023).
 """
 
 from typing import Any

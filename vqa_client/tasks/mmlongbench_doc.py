@@ -6,9 +6,9 @@ or their pages are images beside them, as `vqa-client render --pdf` draws them. 
     {"doc_id": "a.pdf", "doc_type": "Guidebook", "question": "How many steps are there?", "answer": "4",
      "evidence_pages": "[3, 5]", "evidence_sources": "['Table', 'Figure']", "answer_format": "Int"}
 
-Published: accuracy and F1 (Ma et al., NeurIPS 2024) of an answer that a model extracts from the reply; here rules read
-it, and "published" scores the whole reply, to the letter. Five questions have no answer that is right. lmms-eval shows
-the evidence pages alone.
+Published: accuracy and F1 (Ma et al., NeurIPS 2024) of an answer that a model extracts from the reply. Here rules
+read it; "published" scores the whole reply, unread. No answer to five of the questions can be right. lmms-eval shows
+only the evidence pages.
 """
 
 from msgspec import Struct

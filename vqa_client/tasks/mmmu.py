@@ -1,12 +1,13 @@
-"""MMMU: questions of 30 college subjects, with images between the words; most have choices, some are open.
+"""MMMU: questions from 30 college subjects, with images between the words; most have choices, some are open.
 
-Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL.tsv; --split dev, validation or test,
-whose answers are kept back. A row, whose question is open where it has no options:
+Data: the hub's Parquet, a folder for each subject, or VLMEvalKit's MMMU_DEV_VAL.tsv; --split dev, validation or test
+(its answers are not public). A row, an open question if it has no options:
 
     {"id": "validation_Math_3", "question": "<image 1> How?", "options": "['2', '4']", "image_1": {}, "answer": "B"}
 
-Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws
-letters that it doesn't find, which a total shows. lmms-eval counts every open answer as wrong.
+Published: accuracy over all questions, by domain and by subject (Yue et al., CVPR 2024, section 4). The script draws a
+letter at random if it finds none: `published` does so too, `published_unguessed` doesn't. lmms-eval counts every open
+answer as wrong.
 """
 
 from functools import partial

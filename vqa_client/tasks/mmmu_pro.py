@@ -1,13 +1,13 @@
-"""MMMU-Pro: MMMU's harder questions with ten choices or four, and the same as screenshots.
+"""MMMU-Pro: MMMU's harder questions with ten choices or four, and as screenshots.
 
-Data: the hub's Parquet with a folder for each setting, or VLMEvalKit's MMMU_Pro_10c.tsv and MMMU_Pro_V.tsv; what is
-there is one run, in which `setting` is the folder's name. A row (a screenshot's has `image`, and no question):
+Data: the hub's Parquet with a folder for each setting, or VLMEvalKit's MMMU_Pro_10c.tsv and MMMU_Pro_V.tsv; what the
+folder contains is one run, with the group `setting`. A row (a screenshot's has `image`, and no question):
 
     {"id": "test_Physics_1", "question": "How much in <image 1>?", "options": "['0 kJ', '1 kJ', ...]",
      "image_1": {"bytes": ...}, "answer": "G", "subject": "Physics"}
 
-Published: accuracy in each setting, and the mean of ten choices and screenshots (Yue et al., ACL 2025, section 3). The
-official script draws a letter where it finds none.
+Published: accuracy in each setting, and the mean of ten choices and screenshots (Yue et al., ACL 2025, section 3).
+The official script draws a letter at random if it finds none.
 """
 
 from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored

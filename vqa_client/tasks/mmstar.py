@@ -1,12 +1,12 @@
-"""MMStar: 1,500 questions that need their image, of six categories with three parts each.
+"""MMStar: 1,500 questions that need their image, in six categories with three parts each.
 
 Data: the hub's Parquet, or VLMEvalKit's MMStar.tsv, whose choices are columns. A row of the Parquet:
 
     {"index": 0, "question": "What is it?\nOptions: A: cat, B: dog, C: cow, D: fox", "image": {"bytes": ...},
      "answer": "B", "category": "math", "l2_category": "geometry"}
 
-Published: right answers of 1,500, whatever was asked (Chen et al., NeurIPS 2024, section 3); lmms-eval reports the mean
-over the parts of the categories.
+Published: right answers divided by 1,500, however many were asked (Chen et al., NeurIPS 2024, section 3); lmms-eval
+reports the mean over the parts of the categories.
 """
 
 import re

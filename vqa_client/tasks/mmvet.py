@@ -1,12 +1,12 @@
-"""MM-Vet: open questions that take several capabilities at once; its score needs a judge.
+"""MM-Vet: open questions that need several capabilities at once; the score needs a judge.
 
 Data: mm-vet.json beside images/, the hub's Parquet, or VLMEvalKit's MMVet.tsv. A row:
 
     "v1_0": {"imagename": "v1_0.png", "question": "What is x in the equation?", "answer": "-1<AND>-5",
              "capability": ["ocr", "math"]}
 
-Published: the mean of grades from 0 to 1 by GPT-4, of each capability and combination (Yu et al., ICML 2024). Without a
-judge none is known: "contains" only says how much of the reference a reply has word for word.
+Published: the mean of grades from 0 to 1 by GPT-4, of each capability and combination (Yu et al., ICML 2024). Without
+a judge there is no score: "contains" is only the share of the reference that a reply has word for word.
 """
 
 import re

@@ -7,8 +7,8 @@ A row:
      "answers": ["3 May 1999"], "answer_page_idx": 0}
 
 Published: ANLS, accuracy and page accuracy of its own evaluator (Tito et al., Pattern Recognition 2023), where the
-answer "none" is 0; lmms-eval takes the whole reply for the answer, and asks for no page. The test split has no answers;
---submission asks it.
+answer "none" scores 0. lmms-eval takes the whole reply as the answer and doesn't ask for the page. The answers of the
+test split are not public: --submission writes the file for its server.
 """
 
 from typing import Any

@@ -6,8 +6,8 @@ VLMEvalKit's OCRBench.tsv. A row:
     {"dataset_name": "IIIT5K", "id": 1, "image_path": "IIIT5K/test/1_1.png", "question": "what is written?",
      "answers": ["LAMP"], "type": "Regular Text Recognition"}
 
-Published: points, one for each reply that has an answer in it (Liu et al., 2023); lmms-eval takes full-width signs for
-those of ASCII. Some of the images are of sources with terms of their own.
+Published: points, one for each reply that contains an answer (Liu et al., 2023); lmms-eval reads full-width
+characters as ASCII. Some images come from sources with other licences.
 """
 
 from collections.abc import Callable

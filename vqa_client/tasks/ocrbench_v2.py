@@ -7,7 +7,7 @@ VLMEvalKit's OCRBench_v2.tsv. A row:
      "answers": [4], "eval": "regression"}
 
 Published: the mean over groups of tasks, for each language (Fu et al., 2025). Only the text tasks are scored here, by
-their own rules: tables, boxes, whole pages and translations need other programs and count in no figure.
+their own rules: tables, boxes, whole pages and translations need other programs and are in no score.
 """
 
 from typing import Any

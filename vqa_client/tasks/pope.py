@@ -1,7 +1,7 @@
-"""POPE: is an object in the photograph? Half of those asked for are not, drawn at random, by frequency or by company.
+"""POPE: is an object in the photograph? Half are not: random, frequent, or often seen together with what is there.
 
 Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, the hub's Parquet,
-or VLMEvalKit's POPE.tsv, where a question of several kinds is one row, with an id of its own, and counts in each. A
+or VLMEvalKit's POPE.tsv, in which a question of several kinds is one row, has another id, and counts in each kind. A
 row:
 
     {"question_id": 1, "image": "COCO_val2014_000000310196.jpg", "text": "Is there a snowboard?", "label": "yes"}

@@ -1,12 +1,12 @@
-"""RealWorldQA: photographs, many from cars; most questions have choices, others ask for a word or a number.
+"""RealWorldQA: photographs, many from cars; most questions have choices, others want a word or a number.
 
 Data: the hub's Parquet, whose questions contain their choices and how to answer, or VLMEvalKit's RealWorldQA.tsv. A
-row of the Parquet, which has nothing to name a question by but its place:
+row of the Parquet, whose questions have no ids:
 
     {"question": "Which lane is free?\n\nA. left\nB. right\nPlease answer directly with only the letter of the correct
      option and nothing else.", "image": {"bytes": ...}, "answer": "A"}
 
-Published: accuracy (xAI, 2024), without a script; lmms-eval's rule is the one that most numbers are by.
+Published: accuracy (xAI, 2024), without a script; most published numbers use lmms-eval's rule.
 """
 
 import re

@@ -1,12 +1,13 @@
-"""ScienceQA: school questions of science, with two to five choices; half of them have an image.
+"""ScienceQA: school science, with two to five choices; half of the questions have an image.
 
-Data: the authors' problems.json beside images/, the hub's Parquet, or VLMEvalKit's ScienceQA_TEST.tsv, which has the
-questions with an image alone; --images_only asks those of the others. A row (its answer counts from 0):
+Data: the authors' problems.json beside images/, the hub's Parquet, or VLMEvalKit's ScienceQA_TEST.tsv, which has only
+the questions with an image; --images_only asks the same of the other two. A row (its answer counts from 0):
 
     {"12": {"question": "Which is soft?", "choices": ["rock", "pillow"], "answer": 1, "hint": "", "image": "image.png",
      "grade": "grade3", "subject": "natural science", "topic": "physics", "split": "test"}}
 
-Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022); what isn't read is drawn (seed 10).
+Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022); `published` draws a choice with
+seed 10 if it can't read one, as the script does.
 """
 
 from collections.abc import Iterator

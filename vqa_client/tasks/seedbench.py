@@ -1,14 +1,14 @@
-"""SEED-Bench, its image part: four choices, nine kinds of questions.
+"""SEED-Bench, the image part: four choices, nine kinds of questions.
 
-Data: the authors' SEED-Bench.json beside SEED-Bench-image/, the hub's Parquet, or VLMEvalKit's SEEDBench_IMG.tsv, which
-has numbers of its own for the questions. Questions on videos are left out. A row:
+Data: the authors' SEED-Bench.json beside SEED-Bench-image/, the hub's Parquet, or VLMEvalKit's SEEDBench_IMG.tsv,
+whose question ids are different. Questions on videos are left out. A row:
 
     {"question_id": "101669", "question": "How many towels are there?", "choice_a": "One", "choice_b": "Two",
      "choice_c": "Three", "choice_d": "Four", "answer": "A", "data_type": "image", "data_id": "1454426_2591111986",
      "question_type_id": 5}
 
 Published: accuracy over all and by kind (Li et al., CVPR 2024, section 4); the official script ranks the choices by
-their loss, which no chat endpoint gives.
+their loss, which chat endpoints don't give.
 """
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, LeftOut, Picture, Place, Prompt, Question

@@ -1,14 +1,14 @@
 """SlideVQA: questions on decks of 20 slides, some of which need several slides or arithmetic.
 
-Data: annotations/qa/dev.jsonl with --images naming the folder that has a folder of slides for each deck, the hub's
-Parquet, or VLMEvalKit's SLIDEVQA.tsv, whose ids are its own. NTT's evaluation licence: no copies. A row:
+Data: annotations/qa/dev.jsonl with --images DIR, where DIR has a folder of slides for each deck; the hub's Parquet;
+or VLMEvalKit's SLIDEVQA.tsv, whose ids are different. NTT's evaluation licence forbids copies. A row:
 
     {"deck_name": "a-deck_1", "qa_id": 17, "question": "How many regions are listed?", "answer": "7 regions",
      "arithmetic_expression": "None", "evidence_pages": [2], "reasoning_type": "Single-hop", "answer_type": "Non-Span"}
 
-Published: exact match and F1 of normalised answers (Tanaka et al., AAAI 2023), under "published" of the whole reply;
-what lmms-eval and VLMEvalKit compute is under their names. Their F1 isn't shown: it may exceed 1. lmms-eval shows the
-slides in grids, which are not made here.
+Published: exact match and F1 of normalised answers (Tanaka et al., AAAI 2023), "published" of the whole reply;
+"lmms_eval" and "vlmevalkit" as these compute it, without their F1, which may exceed 1. lmms-eval shows the slides in
+grids, which are not made here.
 """
 
 import re

@@ -6,7 +6,7 @@ hub's Parquet, or VLMEvalKit's TextVQA_VAL.tsv. A row:
     {"question": "what does it say?", "image_id": "00aa", "answers": ["stop", "stop sign", ...], "question_id": 34602}
 
 Published: VQA accuracy over ten answers with the normaliser of the challenge on EvalAI (Singh et al., CVPR 2019). The
-test split has no answers; --submission asks it.
+answers of the test split are not public: --submission writes the file for its server.
 """
 
 from typing import Any

@@ -1,13 +1,13 @@
 """VizWiz-VQA: questions that blind people asked about their photographs, some of which can't be answered.
 
-Data: val.json beside val/ (https://vizwiz.org, CC BY 4.0), the hub's Parquet, or VLMEvalKit's VizWiz.tsv, whose ids are
-its own. A row:
+Data: val.json beside val/ (https://vizwiz.org, CC BY 4.0), the hub's Parquet, or VLMEvalKit's VizWiz.tsv, whose ids
+are different. A row:
 
     {"image": "VizWiz_val_00000001.jpg", "question": "What is this?", "answers": [{"answer_confidence": "yes",
      "answer": "stop"}, ...], "answer_type": "other", "answerable": 1}
 
-Published: VQA accuracy over ten answers (Gurari et al., CVPR 2018), normalised as on EvalAI. The test split has no
-answers; --submission asks it.
+Published: VQA accuracy over ten answers (Gurari et al., CVPR 2018), normalised as on EvalAI. The answers of the test
+split are not public: --submission writes the file for its server.
 """
 
 from typing import Any

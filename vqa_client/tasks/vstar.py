@@ -1,4 +1,4 @@
-"""V*Bench: small details of large photographs, colours and places, with two to four choices.
+"""V*Bench: small details in large photographs, colours and places, with two to four choices.
 
 Data: the authors' test_questions.jsonl beside its folders of images, the hub's Parquet, or VLMEvalKit's VStarBench.tsv.
 A row, whose text contains the choices and how to answer:
@@ -7,7 +7,7 @@ A row, whose text contains the choices and how to answer:
      Answer with the option's letter from the given choices directly.", "category": "direct_attributes", "label": "A"}
 
 Published: accuracy over all and by category (Wu and Xie, CVPR 2024, section 5); the official script ranks the choices
-by their loss, which no chat endpoint gives.
+by their loss, which chat endpoints don't give.
 """
 
 import re
