@@ -90,7 +90,7 @@ def _page(benchmark: Benchmark) -> Iterator[str]:
         yield "`--submission` writes the file that the benchmark's test server takes."
     if benchmark.pages:
         yield ""
-        yield "`--pages evidence|all|retrieved:K` chooses the pages that are sent, `--dpi` how finely PDF pages are drawn."
+        yield "`--pages evidence|all|retrieved:K` chooses the pages that are sent, `--dpi` the resolution of PDF pages."
     yield ""
 
 

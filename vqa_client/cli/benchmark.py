@@ -104,5 +104,11 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
 
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
+    if wants_help:
+        from vqa_client.cli.main import ASK, COMMANDS, example  # which imports this one
+
+        about = COMMANDS[ASK][command][1]
+        app.help = f"{declared()[name].title}." if name in declared() else about
+        app.help_epilogue = example(COMMANDS[ASK][command][2])
     given = taken(app, ("--help",) if wants_help else options)
     return None if given is None else cast(RunSettings, given).named(str(name))

@@ -94,13 +94,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "judge": (
             "results",
-            "Ask another model, or people, what a finished run's replies are worth, beside the benchmark's rule.",
+            "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
             "judge results --model judge-model",
         ),
         "rescore": ("results", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
         "merge": (
             "results",
-            "Join the shards of runs in a folder: one log, run file and report each, as of an undivided run.",
+            "Join the shards of a folder's runs into one log, run file and report per run.",
             "merge results",
         ),
         "score": (
@@ -158,14 +158,28 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
 OWN_HELP = ("run", "selftest", "score")
 """Commands that show a benchmark's own options."""
 ROBUSTNESS = {
-    "generate": "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
-    "run": "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
-    "evaluate": "Judge finished robustness runs together: five metrics, VRE, and each level against the clean images.",
-    "plot": "Draw the figures of finished robustness runs, each as PNG and SVG.",
+    "generate": (
+        "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
+        "robustness generate --images images --output corrupted",
+    ),
+    "run": (
+        "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
+        "robustness run --task mc --data data.json --images images --output robust",
+    ),
+    "evaluate": (
+        "Evaluate finished robustness runs together: five metrics, VRE, and each level against the clean images.",
+        "robustness evaluate robust --output robust",
+    ),
+    "plot": (
+        "Draw the figures of finished robustness runs, each as PNG and SVG.",
+        "robustness plot robust --output plots",
+    ),
 }
+"""Each command's help and an example."""
 
 
-def _example(words: str) -> str:
+def example(words: str) -> str:
+    """The last line of a command's help."""
     return f"Example: vqa-client {words}"
 
 
@@ -182,7 +196,7 @@ robustness = App(
     name="robustness",
     group=_GROUPS[RESULTS],
     help="Measure how corrupted images change a model's answers.",
-    help_epilogue=_example("robustness run --task mc --data data.json --images images --output robust"),
+    default_parameter=SPELLED,
 )
 for _group, _commands in COMMANDS.items():
     for _name, (_module, _help, _words) in _commands.items():
@@ -192,11 +206,13 @@ for _group, _commands in COMMANDS.items():
             group=_GROUPS[_group],
             help=_help,
             help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
-            help_epilogue=_example(_words),
+            help_epilogue=example(_words),
         )
-for _name, _help in ROBUSTNESS.items():
+for _name, (_help, _words) in ROBUSTNESS.items():
     _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
-    robustness.command(f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags)
+    robustness.command(
+        f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
+    )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")
 

@@ -18,14 +18,14 @@ class BudgetSettings(DividedSettings):
         float | None,
         Parameter(
             group=LIMITS,
-            help="Requests a minute at most. Default: as a server's x-ratelimit headers say, else no limit.",
+            help="At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit.",
         ),
     ] = None
     tpm: Annotated[
         float | None,
         Parameter(
             group=LIMITS,
-            help="Tokens a minute at most, of prompts and replies: estimated before, settled by what the server "
+            help="At most N tokens per minute, prompts and replies: estimated before, settled by what the server "
             "counts. Default: as --rpm.",
         ),
     ] = None
@@ -33,7 +33,7 @@ class BudgetSettings(DividedSettings):
         float | None,
         Parameter(
             group=LIMITS,
-            help="Ask no more once this start has spent N dollars, by the config's prices; the same command resumes.",
+            help="Stop asking once this start has spent N dollars, by the config's prices; the same command resumes.",
         ),
     ] = None
     max_minutes: Annotated[

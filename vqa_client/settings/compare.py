@@ -67,7 +67,7 @@ class ParseSettings:
     run: Annotated[Path, Parameter(help=f"Where the question was asked: {_RUN}.")]
     explain: Annotated[str, Parameter(help="The question's id.")] = field(kw_only=True)
     variant: Annotated[
-        str | None, Parameter(help="In which variant, where it was asked in several: a page folder, snow/3.")
+        str | None, Parameter(help="The variant, if the question was asked in several: a page folder, or snow/3.")
     ] = field(default=None, kw_only=True)
     json: Annotated[bool, Parameter(negative="", help="Print the same as JSON to standard output.")] = field(
         default=False, kw_only=True

@@ -24,11 +24,11 @@ class RobustnessRun:
         Parameter(group=CORRUPTIONS, help="Whose constants; they differ in shot noise and pixelate."),
     ] = "vqa-vrb"
     corruption_seed: Annotated[
-        int, Parameter(group=CORRUPTIONS, help="Each image's own seed comes from it, the file, corruption and level.")
+        int, Parameter(group=CORRUPTIONS, help="Random seed; each image's own is made from it, corruption and level.")
     ] = 0
     published_files: Annotated[
         bool,
-        Parameter(group=CORRUPTIONS, negative="", help="Write a result file a variant too, in the published form."),
+        Parameter(group=CORRUPTIONS, negative="", help="Also write a result file per variant, in the published form."),
     ] = False
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ class DividedSettings:
         Parameter(
             group=DIVIDED,
             help="Ask in N processes of this machine, each with a part of the questions and of --max_workers; auto: "
-            "one for each processor.",
+            "one per processor.",
         ),
     ] = "1"
     shard: Annotated[

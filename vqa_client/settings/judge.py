@@ -80,7 +80,7 @@ class JudgeSettings(RunSettings):
         ),
     ] = None
     model_name: Annotated[
-        str | None, Parameter(group=SERVER, help="The name to ask for, where the server has another than the config.")
+        str | None, Parameter(group=SERVER, help="The model's name at the server, if it isn't the config's.")
     ] = None
 
     def __post_init__(self) -> None:

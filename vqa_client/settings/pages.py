@@ -44,12 +44,14 @@ class RenderSettings:
     ]
     line_bbox: Annotated[
         bool,
-        Parameter(group=DATA, negative="", help="Also write line_bbox.jsonl: where each line stands, in pixels."),
+        Parameter(group=DATA, negative="", help="Also write line_bbox.jsonl: the place of each line, in pixels."),
     ] = False
-    dpi: Annotated[int, Parameter(group=STYLE, help="Pixels an inch.")] = 96
+    dpi: Annotated[int, Parameter(group=STYLE, help="Pixels per inch.")] = 96
     font: Annotated[
         Path | None,
-        Parameter(group=STYLE, help="A .ttf or .otf file. Default: Noto Sans, and other free fonts behind either."),
+        Parameter(
+            group=STYLE, help="A .ttf or .otf file. Default: Noto Sans, and other free fonts for letters it lacks."
+        ),
     ] = None
     font_size: Annotated[float, Parameter(group=STYLE, help="Type size in points.")] = 11.0
     line_height: Annotated[
@@ -65,7 +67,7 @@ class RenderSettings:
         ),
     ] = "both"
     remove_line_breaks: Annotated[
-        bool, Parameter(group=STYLE, negative="", help="Set each document as one paragraph.")
+        bool, Parameter(group=STYLE, negative="", help="Join each document into one paragraph.")
     ] = False
     max_pages: Annotated[int | None, Parameter(group=STYLE, help="Draw only the first N pages of a document.")] = None
     legibility: Annotated[
@@ -76,11 +78,11 @@ class RenderSettings:
             help="Then say how many of the words an OCR reader reads; `vqa-client legibility --limit N` reads a part.",
         ),
     ] = False
-    workers: Annotated[
-        int, Parameter(group=RUN, help="Processes. Default: one for each processor.", show_default=False)
-    ] = field(default_factory=usable_cpus)
+    workers: Annotated[int, Parameter(group=RUN, help="Processes. Default: one per processor.", show_default=False)] = (
+        field(default_factory=usable_cpus)
+    )
     dry_run: Annotated[
-        bool, Parameter(group=RUN, negative="", help="Say how many pages, megabytes and image tokens to expect.")
+        bool, Parameter(group=RUN, negative="", help="Print the expected number of pages, megabytes and image tokens.")
     ] = False
 
     def __post_init__(self) -> None:

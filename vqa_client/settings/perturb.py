@@ -16,8 +16,8 @@ PERTURBATIONS = (
     "noise[:gaussian|salt_and_pepper[:INTENSITY]], blur[:RADIUS] and resample:METHOD:SCALE change the clean pages. "
     "One or several."
 )
-_WORKERS = Parameter(help="Processes. Default: one for each processor.", show_default=False)
-_DRY_RUN = Parameter(negative="", help="Say what would be made, and make nothing.")
+_WORKERS = Parameter(help="Processes. Default: one per processor.", show_default=False)
+_DRY_RUN = Parameter(negative="", help="Print what would be made; write nothing.")
 _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 
 
@@ -32,7 +32,7 @@ class NeedlesSettings:
         Path, Parameter(alias="-o", help="The data file of the needle questions, such as niah/data.json.")
     ]
     num_secrets: Annotated[int, Parameter(help="Needles in each document, at even depths.")] = 5
-    seed: Annotated[int, Parameter(help="Decides, with a document's id, which secrets it gets.")] = SEED
+    seed: Annotated[int, Parameter(help="Random seed; with a document's id it decides the secrets.")] = SEED
     dry_run: Annotated[bool, _DRY_RUN] = False
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class PerturbSettings:
             help=f"{_DOCUMENTS} Needed if pages are drawn again, and by --legibility.",
         ),
     ] = None
-    seed: Annotated[int, Parameter(help="Decides, with a page's name, its noise.")] = SEED
+    seed: Annotated[int, Parameter(help="Random seed; with a page's name it decides the noise.")] = SEED
     legibility: Annotated[
         bool, Parameter(negative="", help="Then say how much of the clean and the perturbed pages an OCR reader reads.")
     ] = False
@@ -85,10 +85,10 @@ class PagesPreviewSettings:
         Parameter(
             consume_multiple=True,
             negative="",
-            help="Pages by file name, or by how it begins. Default: some, evenly spread.",
+            help="Pages by file name, or by its beginning. Default: some, evenly spread.",
         ),
     ] = ()
-    limit: Annotated[int, Parameter(help="How many pages are shown where none is named.")] = 3
+    limit: Annotated[int, Parameter(help="How many pages to show if --page names none.")] = 3
 
     def __post_init__(self) -> None:
         check(self)

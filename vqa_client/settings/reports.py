@@ -59,7 +59,9 @@ class ReportSettings:
 class MergeSettings:
     """Settings of `vqa-client merge`: the shards of runs, joined."""
 
-    folder: Annotated[Path, Parameter(help="Where the shards' logs and run files lie, or a folder of such folders.")]
+    folder: Annotated[
+        Path, Parameter(help="The folder with the shards' logs and run files, or a folder of such folders.")
+    ]
     partial: Annotated[
         bool, Parameter(negative="", help="Merge what is there, though shards are missing or unfinished.")
     ] = field(default=False, kw_only=True)

@@ -53,8 +53,7 @@ class RequestOptions:
         Literal["on", "off", "auto"],
         Parameter(
             group=REQUEST,
-            help="Switch a model's thinking on or off, in the form that the server was found to take; auto sends "
-            "nothing.",
+            help="Switch a model's thinking on or off, in the form that the server accepts; auto sends nothing.",
         ),
     ] = "auto"
     extra_body: Annotated[

@@ -28,15 +28,15 @@ class GenerateSettings:
         Parameter(help="Whose constants: VQA-VRB's or ImageNet-C's; they differ in shot noise and pixelate."),
     ] = "vqa-vrb"
     seed: Annotated[
-        int, Parameter(help="Each file's own seed comes from it, the image, the corruption and the level.")
+        int, Parameter(help="Random seed; each file's own is made from it, the image, corruption and level.")
     ] = 0
     format: Annotated[FileFormat, Parameter(help="png loses nothing; jpeg takes part of the noise away again.")] = "png"
     quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
-    workers: Annotated[int, Parameter(help="Processes. Default: one for each processor.", show_default=False)] = field(
+    workers: Annotated[int, Parameter(help="Processes. Default: one per processor.", show_default=False)] = field(
         default_factory=usable_cpus
     )
     dry_run: Annotated[
-        bool, Parameter(negative="", help="Make nothing; say how many files and megabytes to expect.")
+        bool, Parameter(negative="", help="Print the expected number of files and megabytes; write nothing.")
     ] = False
 
     def __post_init__(self) -> None:

@@ -316,7 +316,7 @@ class ConfiguredSettings(RunSettings):
     """What the commands take whose --model means configs."""
 
     model_name: Annotated[
-        str | None, Parameter(group=SERVER, help="The name to ask for, where the server has another than the config.")
+        str | None, Parameter(group=SERVER, help="The model's name at the server, if it isn't the config's.")
     ] = None
 
     @property

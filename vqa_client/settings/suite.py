@@ -33,7 +33,7 @@ class SuiteSettings(RunSettings):
             alias="-c",
             group=SERVER,
             negative="",
-            help="A model's settings, as of `run`; once more for each further model.",
+            help="A model's settings, as of `run`; repeat for several models.",
         ),
     ] = ()
     model: Annotated[

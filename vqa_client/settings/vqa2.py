@@ -29,9 +29,7 @@ class Vqa2Settings(ConfiguredSettings):
         int | None,
         Parameter(alias="--questions", group=DATA, help="How many questions to draw from all; 0 asks every one."),
     ] = NUM_QUESTIONS
-    seed: Annotated[
-        int, Parameter(group=DATA, help="Seed of a draw; --num_questions with 42 draws the published framework's.")
-    ] = 42
+    seed: Annotated[int, Parameter(group=DATA, help="Random seed; 42 draws the published framework's questions.")] = 42
     data_dir: Annotated[
         Path,
         Parameter(

@@ -20,7 +20,9 @@ _EXPLAIN = ExplainSettings()
 _NIAH = NiahSettings()
 
 
-_Name = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+_Name = Annotated[str | None, Parameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
+_Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
+_Suite = Annotated[str, Parameter(help="smoke, documents, general, or a FILE.toml.")]
 _Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 
 
@@ -42,13 +44,13 @@ def selftest(name: _Name = None, /, *options: _Options) -> int:
     return benchmark.selftest(name, options)
 
 
-def ask(data: Path, /, settings: Annotated[AskSettings, Parameter(name="*")] = _ASK) -> int:
+def ask(data: _Data, /, settings: Annotated[AskSettings, Parameter(name="*")] = _ASK) -> int:
     from vqa_client.cli import ask as asking
 
     return asking.ask(replace(settings, benchmark="ask", data=data))
 
 
-def suite(name: str, /, settings: Annotated[SuiteSettings, Parameter(name="*")] = _SUITE) -> int:
+def suite(name: _Suite, /, settings: Annotated[SuiteSettings, Parameter(name="*")] = _SUITE) -> int:
     from vqa_client.cli import suite as whole
 
     return whole.suite(name, settings)
