@@ -222,9 +222,11 @@ def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) 
         (["--base-url=me:pw@h:1/v1"], "--base-url=h:1/v1"),
         (["--endpoint", "http://h/v1?k=abcDEF12345678"], "--endpoint 'http://h/v1?k=<key>'"),
         (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
+        (["--header", "api-key=SECRET"], "--header api-key=..."),
+        (["--header=api-key=SECRET"], "--header=api-key=..."),
     ],
 )
-def test_the_resume_command_has_no_key_of_an_address(typed: list[str], shown: str) -> None:
+def test_the_resume_command_has_no_key_of_an_address_or_a_header(typed: list[str], shown: str) -> None:
     assert resume_command(["vqa-client", "mc", *typed]) == f"vqa-client mc {shown}"
 
 

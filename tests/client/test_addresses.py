@@ -39,6 +39,39 @@ def test_a_query_survives_the_joining() -> None:
     assert str(join(base, CHAT)) == f"https://host/openai/deployments/x{CHAT}?api-version=2026-01-01"
 
 
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [
+        ("https://x.openai.azure.com", "/openai/v1/chat/completions"),
+        ("https://x.openai.azure.com/openai/v1/", "/openai/v1/chat/completions"),
+        ("https://x.services.ai.azure.com/", "/openai/v1/chat/completions"),
+        (
+            "https://x.openai.azure.com/openai/deployments/gpt/chat/completions?api-version=2024-10-21",
+            "/openai/deployments/gpt/chat/completions?api-version=2024-10-21",
+        ),
+        (
+            "https://x.cognitiveservices.azure.com/openai/deployments/gpt?api-version=2024-10-21",
+            "/openai/deployments/gpt/chat/completions?api-version=2024-10-21",
+        ),
+        ("https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1", "/openai/v1/chat/completions"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai/", "/v1beta/openai/chat/completions"),
+        (
+            "https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi",
+            "/v1/projects/p/locations/global/endpoints/openapi/chat/completions",
+        ),
+        ("https://x.cloud.databricks.com/serving-endpoints", "/serving-endpoints/chat/completions"),
+    ],
+)
+def test_addresses_of_clouds_are_taken_as_they_are_given_out(typed: str, asked: str) -> None:
+    assert join(candidates(typed)[0], CHAT).raw_path.decode() == asked
+
+
+def test_a_deployment_at_azure_needs_an_api_version() -> None:
+    with pytest.raises(UsageError, match="needs an api-version") as caught:
+        candidates("https://x.openai.azure.com/openai/deployments/gpt?key=SECRET12")
+    assert "SECRET12" not in str(caught.value)
+
+
 def test_ipv6_addresses_are_taken() -> None:
     base = candidates("http://[::1]:8000/v1")[0]
     assert (base.host, base.port) == ("::1", 8000)

@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from vqa_client.client.body import Dialect, RequestTemplate
-from vqa_client.client.endpoint import headers_for
+from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.session import named_model
 from vqa_client.errors import UsageError
 from vqa_client.images.data_url import encoded_pieces
@@ -86,6 +87,25 @@ def test_thinking_is_switched_in_the_form_of_the_server(form: str, sent: dict[st
 def test_what_can_not_be_sent_is_refused_by_its_name(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         mc(**given)
+
+
+@pytest.mark.parametrize(
+    ("own", "sent"),
+    [
+        ({"api-key": "azure-1"}, {"api-key": "azure-1"}),
+        ({"x-goog-api-key": "google-1"}, {"x-goog-api-key": "google-1"}),
+        ({"authorization": "Bearer token-1"}, {"Authorization": "Bearer token-1"}),
+        ({"Authorization": "token-1"}, {"Authorization": "token-1"}),
+        ({"x-team": "vision"}, {"x-team": "vision", "Authorization": "Bearer key-of-api"}),
+        ({"user-agent": "mine"}, {"User-Agent": "mine", "Authorization": "Bearer key-of-api"}),
+    ],
+)
+def test_a_key_in_a_header_takes_the_place_of_the_bearer_token(own: dict[str, str], sent: dict[str, str]) -> None:
+    base = httpx2.URL("http://h/v1")
+    headers = headers_for(base, "key-of-api", own)
+    assert headers == headers_for(base, None) | sent
+    shown = Endpoint(base, httpx2.MockTransport(lambda request: httpx2.Response(200)), headers).redacted(str(own))
+    assert not any(key in shown for key in ("azure-1", "google-1", "token-1"))
 
 
 def test_a_header_is_sent_and_nowhere_recorded() -> None:

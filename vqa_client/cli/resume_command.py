@@ -16,6 +16,8 @@ def resume_command(argv: Sequence[str]) -> str:
         option = word.replace("_", "-")
         if previous == "--header":
             word = f"{word.partition('=')[0]}=..."  # it may be a key
+        elif option.startswith("--header="):
+            word = f"--header={word.split('=')[1]}=..."
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
             words.append(_shown(word, is_address=previous in ADDRESSES))
         previous = option

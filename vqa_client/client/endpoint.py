@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -133,25 +134,32 @@ def _location(url: httpx2.URL, response: Response) -> httpx2.URL | None:
         return None
 
 
+_CARRIES_THE_KEY = re.compile("authorization|.*api-?key", re.IGNORECASE)
 _PLAIN = frozenset({"Authorization", "Host", "Accept", "Accept-Encoding", "User-Agent"})
 
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
     """Every form in which a server may echo what must not be shown, the longest first."""
-    known = {headers.get("Authorization", "").partition(" ")[2], *secrets_in(base)}
+    known = {headers.get("Authorization", "").rpartition(" ")[2], *secrets_in(base)}
     known |= {value for name, value in headers.items() if name not in _PLAIN}
     written = known | {json.dumps(secret)[1:-1] for secret in known} | {quote(secret, safe="") for secret in known}
     return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
 
 
 def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = {}) -> dict[str, str]:
-    """What every request to this server carries; `own` are the user's, and may be keys."""
+    """What every request to this server carries; `own` are the user's, and may be keys.
+
+    Where one of them carries the key, as Azure's api-key, it goes out as a bearer token no more.
+    """
     headers = {
         "Host": base.netloc.decode("ascii"),
         "Accept": "application/json",
         "Accept-Encoding": "identity",
         "User-Agent": f"vqa-client/{__version__}",
     }
+    own = {next((ours for ours in _PLAIN if ours.lower() == name.lower()), name): own[name] for name in own}
+    if any(map(_CARRIES_THE_KEY.fullmatch, own)):
+        return {**headers, **own}
     if key := (api_key or "").strip():  # files and mounted secrets end with a line feed
         if not key.isascii() or not key.isprintable():
             raise UsageError("the API key contains a character that no header can", hint="look at where it comes from")
