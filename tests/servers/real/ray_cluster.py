@@ -4,7 +4,7 @@ import sys
 
 from ray.cluster_utils import Cluster
 
-QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 1000, "health_check_failure_threshold": 5}
 
 
 def main() -> None:

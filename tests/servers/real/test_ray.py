@@ -47,19 +47,23 @@ def cluster() -> Iterator[Ray]:
     installed = next(folder("ray").glob("lib/python*/site-packages"))
     with tempfile.TemporaryDirectory(prefix="ray") as place:
         env = {"PYTHONPATH": f"{ROOT}:{installed}", "RAY_TMPDIR": place, "RAY_USAGE_STATS_ENABLED": "0"}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.servers.real.ray_cluster"],
-            cwd=ROOT,
-            env=environment(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        env["RAY_raylet_start_wait_time_s"] = "120"  # a busy machine takes longer than Ray's 30 s
+        with (Path(place) / "said").open("w") as said:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.servers.real.ray_cluster"],
+                cwd=ROOT,
+                env=environment(env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+            )
         with process:
             assert process.stdout is not None
             try:
-                yield Ray(process.stdout.readline().strip(), process, env)
+                address = process.stdout.readline().strip()
+                assert address, Path(place, "said").read_text()
+                yield Ray(address, process, env)
             finally:
                 process.communicate(timeout=60)
 
