@@ -35,6 +35,7 @@ from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_option
 from vqa_client.shipped import __version__, install
 from vqa_client.tables.hub import SCHEME
+from vqa_client.tables.pictures import is_address
 
 LOSSES = 3
 """A shard whose worker is lost so often is given up; so is a cluster that starts none of so many workers in a row."""
@@ -322,11 +323,15 @@ def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 
+def _is_anywhere(path: Path) -> bool:
+    return str(path).startswith(SCHEME) or is_address(path)
+
+
 def _anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
     """The settings as a worker takes them, wherever it was started: with whole paths."""
     paths = {
         field.name: Path.absolute(value)
         for field in dataclasses.fields(settings)
-        if isinstance(value := getattr(settings, field.name), Path) and not str(value).startswith(SCHEME)
+        if isinstance(value := getattr(settings, field.name), Path) and not _is_anywhere(value)
     }
     return dataclasses.replace(settings, **{**paths, **share, "ray": "", "shards": None})

@@ -12,6 +12,7 @@ from vqa_client.html.image_files import ImageFiles, is_unchanged
 from vqa_client.html.thumbnails import SIDE_PIXELS, as_data_url, thumbnail
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.tables.inside import split_name
+from vqa_client.tables.pictures import is_address
 from vqa_client.types import SentImage
 
 NOT_FOUND = "the file is not where the run found it"
@@ -60,11 +61,15 @@ class EmbeddedImages:
         """What is shown of an image."""
         path = self._files.find(image)
         if path is None:
-            return Shown(note=NOT_FOUND)
+            return _missing(image)
         href = link_to(path, self._folder)
         if image not in self._sides:
             return Shown(href=href, note="" if href else NOT_ASKED)
         return _pictured(path, href, image, self._sides[image])
+
+
+def _missing(image: SentImage) -> Shown:
+    return Shown(note=f"at {image.name}, which the page doesn't fetch" if is_address(image.name) else NOT_FOUND)
 
 
 def link_to(path: Path, folder: Path) -> str:
@@ -98,7 +103,7 @@ class ServedImages:
         """What is shown of an image."""
         path = self._finder.find(image)
         if path is None:
-            return Shown(note=NOT_FOUND)
+            return _missing(image)
         number = self._numbers.setdefault((path, image.file_sha256 or image.sha256), len(self.files))
         if number == len(self.files):
             self.files.append(path)

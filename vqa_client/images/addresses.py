@@ -1,4 +1,4 @@
-"""Images at http(s) addresses: given to the server as addresses, or fetched under a limit and a timeout."""
+"""Images at addresses: given to the server as addresses, or fetched under a limit, and by http(s) a timeout."""
 
 import ssl
 import time
@@ -7,6 +7,8 @@ from hashlib import sha256
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.tables.inside import short_name
+from vqa_client.tables.objects import read_object
+from vqa_client.tables.pictures import is_object
 from vqa_client.types import Image
 
 FETCH_S = 60.0
@@ -32,6 +34,8 @@ def handed_over(address: str) -> Image:
 
 def fetched(address: str) -> bytes:
     """The bytes at an address; raises QuestionFailed "bad_image", transient where another try may do better."""
+    if is_object(address):
+        return _from_store(address)
     import httpx2
 
     begun_s, name = time.monotonic(), short_name(address)
@@ -54,6 +58,14 @@ def fetched(address: str) -> bytes:
         raise _failed(f"{name}: is not an address", for_good=True) from None
     except httpx2.HTTPError as error:
         raise _failed(f"{name}: can't be fetched ({type(error).__name__})", for_good=False) from None
+
+
+def _from_store(address: str) -> bytes:
+    try:
+        return read_object(address, MOST_FETCHED_BYTES)
+    except (OSError, ValueError) as error:
+        for_good = isinstance(error, FileNotFoundError | ValueError)
+        raise _failed(f"{address}: {getattr(error, 'strerror', None) or error}", for_good=for_good) from None
 
 
 def _failed(message: str, *, for_good: bool) -> QuestionFailed:

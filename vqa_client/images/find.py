@@ -13,7 +13,9 @@ from msgspec import Struct
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.images.sorted_names import Row, SortedNames
+from vqa_client.tables.objects import Entry, objects_in
 from vqa_client.tables.pdf_pages import page_count
+from vqa_client.tables.pictures import is_address, url_of
 
 IMAGE_SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".mpo"),
@@ -77,7 +79,7 @@ class PageIndex:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = os.fspath(folder)
+        self._folder = url_of(folder)
         self._apart: dict[str, list[str]] = {}
         self._names = SortedNames(self._composed(entry.name) for entry in _entries(folder) if _is_named_as_image(entry))
         self.missing: dict[str, tuple[int, ...]] = {}
@@ -193,7 +195,8 @@ def _missing(pages: list[Page]) -> tuple[int, ...]:
 def _with_pages(folder: Path) -> Path:
     """Step into the `images` of a folder where there are some."""
     inner = folder / "images"
-    return inner if folder.name != "images" and inner.is_dir() and _holds_images(inner) else folder
+    is_there = is_address(inner) or inner.is_dir()
+    return inner if folder.name != "images" and is_there and _holds_images(inner) else folder
 
 
 def folder_name(path: Path) -> str:
@@ -206,7 +209,10 @@ def _holds_images(folder: Path) -> bool:
     return any(_is_named_as_image(entry) and entry.is_file() for entry in _entries(folder))
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
+    if is_address(folder):
+        yield from (entry for entry in objects_in(url_of(folder)) if not entry.name.startswith(_HIDDEN))
+        return
     try:
         with os.scandir(folder) as entries:
             yield from (entry for entry in entries if not entry.name.startswith(_HIDDEN))
@@ -214,7 +220,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         raise DataError(f"{folder}: {error.strerror}", hint="give the folder with the page images") from None
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
     """A link that leads round to itself is none."""
     try:
         return entry.is_dir()
@@ -222,7 +228,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_named_as_image(entry: os.DirEntry[str]) -> bool:
+def _is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
     return entry.name.lower().endswith(IMAGE_SUFFIXES)
 
 

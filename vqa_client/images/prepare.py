@@ -13,7 +13,7 @@ from vqa_client.images.room import Room
 from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, settle
 from vqa_client.images.steps import Recipe
 from vqa_client.tables.inside import is_near, split_name
-from vqa_client.tables.pictures import is_address
+from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.types import Image
 
 INLINE_BYTES = 4 << 20
@@ -114,7 +114,7 @@ class ImagePreparer:
         found = self._found(key)
         if isinstance(key, Refused):
             return key
-        if found is None and self._hands_over and is_address(path):
+        if found is None and self._hands_over and is_address(path) and not is_object(path):
             return handed_over(path)
         if found is None and self._elsewhere is None and split_name(path)[1]:
             return await self._started_inside(path, key)

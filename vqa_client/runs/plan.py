@@ -15,6 +15,7 @@ from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.run_file import RunFile, described_settings, identity, versions
 from vqa_client.settings.run import RunSettings
+from vqa_client.tables.pictures import is_address, url_of
 from vqa_client.task import Loaded, Task
 from vqa_client.types import Failure, Question, Record, Status
 
@@ -90,8 +91,8 @@ class Plan(Struct, frozen=True, kw_only=True):
             variant=self.variant,
             model=model["model_name"],
             config=self.config,
-            data_path=str(self.data_path),
-            images_dir=str(self.images_dir) if self.images_dir else None,
+            data_path=url_of(self.data_path),
+            images_dir=url_of(self.images_dir) if self.images_dir else None,
             expected=self.loaded.count,
             text_only=self.images_dir is None,
             left_out=self.loaded.left_out,
@@ -131,8 +132,8 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
             "versions": versions(),
             "settings": described_settings(settings),
             "data_sha256": plan.loaded.data_sha256,
-            "data_path": str(plan.data_path.absolute()),
-            "images_dir": str(plan.images_dir.absolute()) if plan.images_dir else None,
+            "data_path": _whole(plan.data_path),
+            "images_dir": _whole(plan.images_dir) if plan.images_dir else None,
             "expected": plan.loaded.count,
             "left_out": {reason: len(ids) for reason, ids in plan.loaded.left_out.items()},
             "benchmark": msgspec.to_builtins(plan.task.description),
@@ -140,6 +141,10 @@ def run_file_for(plan: Plan, settings: RunSettings, model: ModelSettings) -> Run
             **plan.described,
         },
     )
+
+
+def _whole(path: Path) -> str:
+    return url_of(path) if is_address(path) else str(path.absolute())
 
 
 def identity_of_plan(plan: Plan, model: ModelSettings, settings: RunSettings) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from dataclasses import replace as with_settings
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,14 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.hub import address_of, fetch
+from vqa_client.tables.objects import check_object, home_of, local_copy, local_folder
+from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.task import Source
 from vqa_client.tasks import registry
 from vqa_client.tasks.report import writer
 
+COPIED = ("data", "data_json", "blacklist", "questions_file", "annotations_file")
+"""Settings whose files are copied from their addresses."""
 NOTHING_LEFT = "see the reasons above: the ids, the blacklist, the image folder"
 
 VARIED = {
@@ -54,6 +60,10 @@ def make_plans(
     """Check and load everything a command needs; raises DataError or UsageError before any question is asked."""
     settings, commit = with_data(settings, note)
     plans = _declared_plans(settings, config, model, note, finds_images=finds_images)
+    plans = [replace(plan, data_path=home_of(plan.data_path)) for plan in plans]
+    for plan in plans if finds_images else ():
+        if addresses := [name for each in islice(plan.loaded.questions, 1) for name in each.images if is_object(name)]:
+            check_object(addresses[0])
     if commit:
         plans = [replace(plan, identity={**plan.identity, "data_revision": commit}) for plan in plans]
     for plan in plans if finds_images else ():
@@ -92,7 +102,8 @@ def make_plans(
 
 
 def with_data(settings: RunSettings, note: Note, revision: str = "") -> tuple[RunSettings, str]:
-    """The settings with data of the hub fetched, at a commit where one is given, and its commit; "" for local data."""
+    """The settings with data of the hub or of a store fetched; with the commit of the hub's, the given one if any."""
+    settings = _with_objects(settings)
     address = address_of(settings.data) if isinstance(settings, BenchmarkSettings) else None
     if address is None or not isinstance(settings, BenchmarkSettings):
         return settings, ""
@@ -102,6 +113,20 @@ def with_data(settings: RunSettings, note: Note, revision: str = "") -> tuple[Ru
     if globs:
         return with_settings(settings, data=found.folder), found.commit
     return with_settings(settings, data=found.folder / found.glob), found.commit
+
+
+def _with_objects(settings: RunSettings) -> RunSettings:
+    """The settings with copies of the data that they name by addresses; images stay where they are."""
+    copies: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if not isinstance(value, Path) or not is_address(value) or field.name in ("images", "images_dir"):
+            continue
+        if field.name not in COPIED:
+            raise UsageError(f"--{field.name} can't be an address", hint="data files and --images can")
+        globs = registry.find(settings.benchmark).globs(settings) if field.name == "data" and not value.suffix else ()
+        copies[field.name] = local_folder(value, globs) if globs else local_copy(value)
+    return with_settings(settings, **copies) if copies else settings
 
 
 def finish(settings: RunSettings, reports: Sequence[Report], errors: Mapping[str, Exception], note: Note) -> None:
@@ -177,7 +202,11 @@ def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
 def _tell(plan: Plan, note: Note) -> None:
     for reason, ids in plan.loaded.left_out.items():
         shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        near = _looked_for(ids[0], plan.images_dir) if reason == "no_images" and plan.images_dir else ""
+        near = (
+            _looked_for(ids[0], plan.images_dir)
+            if reason == "no_images" and plan.images_dir and not is_address(plan.images_dir)
+            else ""
+        )
         note(f"{plan.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}{near}")
     if plan.missing_pages:
         document, numbers = next(iter(plan.missing_pages.items()))

@@ -18,7 +18,8 @@ from vqa_client.files import natural_key, sha256_of
 from vqa_client.tables.fields import Filler
 from vqa_client.tables.forms import Beside, Form, Home, Join, LeftOut, Made, Place
 from vqa_client.tables.inside import open_table, split_name
-from vqa_client.tables.pictures import names_in
+from vqa_client.tables.objects import home_of
+from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import Here, Table, reach
 from vqa_client.task import Loaded, Part, Source
 from vqa_client.types import Question
@@ -49,7 +50,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
         needed = self.filler.needed | {join.on} if join else self.filler.needed
         for table in self.tables:
             path = table.path
-            base = self.images or path.parent.joinpath(*[os.pardir] * self.form.up)
+            base = self.images or home_of(path.parent).joinpath(*[os.pardir] * self.form.up)
             file, folder = path.name.rpartition(".")[0] or path.name, path.parent.name
             for number, cells in table.rows(needed):
                 try:
@@ -202,7 +203,7 @@ def _joined(
         table = open_table(path, join.records)
         for number, cells in table.rows(filler.needed | {join.key}):
             for name in filler.pictures & cells.keys():
-                names = names_in(cells[name], f"{table.start}{number}:{name}", images or path.parent)
+                names = names_in(cells[name], f"{table.start}{number}:{name}", images or home_of(path.parent))
                 cells[name] = [Here(each) for each in names]
             found[str(reach(cells, join.key))] = cells
     if not found:
@@ -235,7 +236,7 @@ def _checked(walk: _Walk, *, finds_images: bool) -> tuple[int, dict[str, tuple[s
 
 
 def _is_there(name: str) -> bool:
-    return os.path.isfile(name) or split_name(name)[1] != ""
+    return is_address(name) or os.path.isfile(name) or split_name(name)[1] != ""
 
 
 def _check_ids(hashes: "array[int]", walk: _Walk) -> None:

@@ -3,6 +3,8 @@
 import ast
 import binascii
 import os
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ _LEAST_BASE64 = 64
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _IMAGES = ("iVBOR", "/9j/", "R0lGOD", "UklGR", "Qk", "SUkq", "TU0A", "JVBERi")
 """How the base64 of PNG, JPEG, GIF, WebP, BMP, TIFF and PDF files begins."""
+
+
+_ADDRESS = re.compile(r"(https?|s3|gs|az):/{1,2}(?=[^/])")
 
 
 def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> list[str]:
@@ -45,24 +50,38 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
         check_base64(value)
         return [where]
     if is_address(value):
-        if addresses:
+        if addresses or (is_address(base) and value.startswith(f"{url_of(base)}/")):
             return [value]
         raise ValueError(
-            f"{value[:80]} is an address; download the image and give its path, or `ask` with --image_urls"
+            f"{value[:80]} is an address; --images takes the one that all begin with, and `ask` has --image_urls"
         )
     return [below(base, value)]
 
 
-def is_address(name: str) -> bool:
-    """Whether a name is an http or https address."""
-    return name.startswith(("http://", "https://"))
+def is_address(name: str | Path) -> bool:
+    """Whether a name is an address: http(s), or an object in a store. A path has one slash in place of its two."""
+    return _ADDRESS.match(str(name)) is not None
+
+
+def is_object(name: str | Path) -> bool:
+    """Whether a name is the address of an object in a store."""
+    return is_address(name) and not str(name).startswith("http")
+
+
+def url_of(name: str | Path) -> str:
+    """An address as it is written, without a slash at the end; any other name as it is."""
+    found = _ADDRESS.match(str(name))
+    if found is None:
+        return str(name)
+    rest = str(name)[found.end() :].rstrip("/")
+    return f"{found[1]}://{posixpath.normpath(rest) if os.pardir in rest else rest}"
 
 
 def below(base: Path, name: str) -> str:
     """The path of an image below a folder; raises ValueError for a name that leaves it."""
     if os.path.isabs(name) or os.pardir in Path(name).parts:
         raise ValueError(f"{name} is outside {base}; --images names the folder that all images are below")
-    return os.path.join(base, name)
+    return f"{url_of(base)}/{name}" if is_address(base) else os.path.join(base, name)
 
 
 def image_in(value: Any, item: int | None) -> bytes:

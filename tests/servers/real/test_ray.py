@@ -89,7 +89,7 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
     arguments = of.arguments(server.base_url, "--max_workers", "4", "--config", of.config())
     on_ray = [*arguments, "--ray", cluster.address, "--shards", SHARDS, "--api_key", KEY]
     with running(on_ray, cluster.env) as command:
-        assert wait_until(lambda: logged(of) >= 6, 120)
+        assert wait_until(lambda: logged(of) >= 6 or command.process.poll() is not None, 120)
         command.signal(signal.SIGTERM)
         stopped = command.finished(120)
     assert (stopped.code, stopped.is_clean()) == (143, True), stopped.text
@@ -98,7 +98,7 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
     assert before == len(server.chats) == len(of.report()["results"])
 
     with running(on_ray, cluster.env) as command:
-        assert wait_until(lambda: logged(of) >= before + 8, 120)
+        assert wait_until(lambda: logged(of) >= before + 8 or command.process.poll() is not None, 120)
         cluster.kill_node()
         done = command.finished(120)
     assert (done.code, done.is_clean()) == (0, True), done.text

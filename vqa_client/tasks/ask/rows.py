@@ -14,6 +14,7 @@ from vqa_client.images.find import IMAGE_SUFFIXES
 from vqa_client.prompt import at_marks, numbered
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import open_table, short_name
+from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import Here, NumberedRow, Table
 from vqa_client.tasks.ask.columns import Mapped, value_of
@@ -140,7 +141,7 @@ class Reader:
 
     def _pictures(self, column: str, value: Any, table: Table, place: str) -> list[str]:
         """The images of a cell; raises ValueError for a file that isn't there."""
-        base = self._settings.images or table.path.parent
+        base = self._settings.images or home_of(table.path.parent)
         names: list[str] = _column(column, self._names_in, value, table.start + place, base)
         for name in names:
             if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):

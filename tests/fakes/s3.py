@@ -1,0 +1,100 @@
+"""A small S3: objects of a folder by GET and HEAD, and their names in pages of two, where the right key has signed."""
+
+import hashlib
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+KEY, SECRET = "AKIATEST", "secret-of-the-store"
+BUCKET = "bucket"
+_PAGE = 2
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """The folder is the server's; a bucket's name is the first part of the path."""
+
+    protocol_version = "HTTP/1.1"
+    server: "_Server"
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+        self.server.asked.append(f"{self.command} {key or parts.query}")
+        if self.server.signed and f"Credential={KEY}/" not in self.headers.get("Authorization", ""):
+            return self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+        if not key and parts.query:
+            return self._answer(200, self._listing(**{name: each[0] for name, each in parse_qs(parts.query).items()}))
+        path = self.server.folder / key
+        if bucket != BUCKET or not path.is_file():
+            return self._answer(404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>")
+        return self._answer(200, path.read_bytes())
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", f'"{hashlib.md5(body).hexdigest()}"')
+        self.send_header("Last-Modified", formatdate(1_700_000_000, usegmt=True))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _listing(self, **given: str) -> bytes:
+        prefix, after = given.get("prefix", ""), given.get("continuation-token", "")
+        found: set[str] = set()
+        for path in self.server.folder.rglob("*"):
+            name = path.relative_to(self.server.folder).as_posix()
+            if path.is_file() and name.startswith(prefix):
+                below, slash, _ = name[len(prefix) :].partition("/")
+                found.add(prefix + below + "/" if slash and "delimiter" in given else name)
+        names = sorted(name for name in found if name > after)
+        more = names[_PAGE - 1] if len(names) > _PAGE else ""
+        rows = "".join(map(self._row, names[:_PAGE]))
+        token = f"<NextContinuationToken>{escape(more)}</NextContinuationToken>" if more else ""
+        cut = str(bool(more)).lower()
+        return f"<ListBucketResult><IsTruncated>{cut}</IsTruncated>{token}{rows}</ListBucketResult>".encode()
+
+    def _row(self, name: str) -> str:
+        if name.endswith("/"):
+            return f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
+        content = (self.server.folder / name).read_bytes()
+        tag = hashlib.md5(content).hexdigest()
+        return (
+            f"<Contents><Key>{escape(name)}</Key><LastModified>2023-11-14T22:13:20.000Z</LastModified>"
+            f'<ETag>"{tag}"</ETag><Size>{len(content)}</Size></Contents>'
+        )
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, folder: Path, *, signed: bool) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder, self.signed = folder, signed
+        self.asked: list[str] = []
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+@contextmanager
+def store_of(folder: Path, *, signed: bool = True) -> Iterator[_Server]:
+    """Serve a folder's files as a bucket's objects; without `signed` to everyone."""
+    with _Server(folder, signed=signed) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()

@@ -1,0 +1,133 @@
+"""Data and images in an object store: the same run as with files, without a key in anything that is written."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.s3 import BUCKET, KEY, SECRET, store_of
+from tests.fakes.words import oracle
+from tests.runs.sample import Sample
+from vqa_client import arun
+from vqa_client.errors import DataError, UsageError
+from vqa_client.runs.rescored import rescore
+from vqa_client.settings.ask import AskSettings
+from vqa_client.tables import objects
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    objects._store.cache_clear()
+    yield
+    objects._store.cache_clear()
+
+
+def sample(tmp_path: Path, count: int, **given: Any) -> Sample:
+    (tmp_path / "bucket").mkdir()
+    return Sample(tmp_path / "bucket", count, **given)
+
+
+def answers(log: Path) -> list[tuple[Any, ...]]:
+    found = map(json.loads, log.read_bytes().splitlines())
+    names = [(each["question_id"], each["answer"], [image["sha256"] for image in each["images"]]) for each in found]
+    return sorted(names)
+
+
+async def test_a_run_on_a_store_is_the_run_on_files(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sample(tmp_path, 5, pages=2)
+    server = fault_server(oracle(of.replies()))
+    [local] = await arun(of.settings(server.base_url, output=tmp_path / "local"))
+    with store_of(of.root) as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        there = {"data_json": Path(f"s3://{BUCKET}/data.json"), "images_dir": Path(f"s3://{BUCKET}/pages")}
+        settings = of.settings(server.base_url, output=tmp_path / "out", **there)
+        [found] = await arun(settings)
+        assert answers(found.log) == answers(local.log)
+        assert found.summary.overall == local.summary.overall
+        [again] = await arun(settings)
+        assert (len(server.chats), again.incomplete) == (10, False)
+        assert not rescore(found.log, write=True).changes
+        assert store.asked.count("GET data.json") == 1
+    run = json.loads((tmp_path / "out/clean_mc_eval.run.json").read_bytes())
+    assert run["described"]["images_dir"] == f"s3://{BUCKET}/pages/clean/images"
+    assert run["described"]["data_path"] == f"s3://{BUCKET}/data.json"
+    record = json.loads(found.log.read_bytes().splitlines()[0])
+    assert record["images"][0]["name"].startswith(f"s3://{BUCKET}/pages/clean/images/q")
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY.encode() not in written
+    assert SECRET.encode() not in written
+
+
+@pytest.mark.parametrize("scheme", ["s3", "http"])
+async def test_images_beside_data_in_a_store_are_found_there(
+    scheme: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server(oracle({"[[q0]]": "red", "[[q1]]": "red"}))
+    with store_of(of.root, signed=scheme == "s3") as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        root = f"s3://{BUCKET}" if scheme == "s3" else f"{store.address}/{BUCKET}"
+        names = ["pages/clean/images/q0_page_001.png", f"{root}/pages/clean/images/q1_page_001.png"]
+        rows = [{"image": name, "question": f"[[q{at}]] Colour?", "answer": "red"} for at, name in enumerate(names)]
+        (of.root / "rows.json").write_text(json.dumps(rows))
+        given: dict[str, Any] = {"benchmark": "ask", "data": Path(f"{root}/rows.json"), "images": Path(root)}
+        settings = AskSettings(**given, output=tmp_path / "out", base_url=server.base_url, api_key=None)
+        [report] = await arun(settings)
+    assert (report.summary.overall.total, report.failed) == (2, 0)
+
+
+async def test_a_missing_object_fails_its_question_alone(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sample(tmp_path, 2)
+    server = fault_server(oracle({"[[q0]]": "red"}))
+    rows = [{"image": f"pages/clean/images/q{at}_page_001.png", "question": f"[[q{at}]]?"} for at in (0, 7)]
+    (of.root / "rows.json").write_text(json.dumps(rows))
+    given: dict[str, Any] = {"benchmark": "ask", "data": of.root / "rows.json", "images": Path(f"s3://{BUCKET}")}
+    with store_of(of.root) as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        [report] = await arun(AskSettings(**given, output=tmp_path / "out", base_url=server.base_url, api_key=None))
+    assert report.failed == 1
+    assert report.failures["bad_image"].message == (
+        f"s3://{BUCKET}/pages/clean/images/q7_page_001.png: there is no such object"
+    )
+
+
+async def test_what_a_store_refuses_is_said_before_the_first_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sample(tmp_path, 1)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ANOTHER")
+    with store_of(of.root) as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        for there in ({"data_json": Path(f"s3://{BUCKET}/data.json")}, {"images_dir": Path(f"s3://{BUCKET}/pages")}):
+            with pytest.raises(DataError, match="access is denied") as caught:
+                await arun(of.settings("http://127.0.0.1:9/v1", **there))
+            assert "environment" in caught.value.hint
+
+
+REFUSED = [
+    ({"output": Path("s3://bucket/out")}, "--output can't be an address"),
+    ({"data_json": Path("https://host/data.json?token=hidden")}, "https://host/data.json: a query or user"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED)
+async def test_an_address_that_cannot_be_taken_is_named(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        await arun(sample(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given))
+    assert said in str(caught.value)
+    assert "hidden" not in str(caught.value)

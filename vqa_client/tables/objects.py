@@ -1,0 +1,186 @@
+"""Objects of stores by their addresses: s3://bucket/key, gs:// and az://, and data files at http(s) addresses.
+
+Each store's own environment variables have its credentials, which only obstore reads: none is in an address.
+"""
+
+import errno
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from fnmatch import fnmatch
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from vqa_client.errors import DataError, UsageError
+from vqa_client.files import replacing
+from vqa_client.shipped import install
+from vqa_client.tables.pictures import url_of
+
+PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
+WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
+_SECRET = "a query or user in an address may be a key, and the run file repeats the address"
+_copies: dict[Path, str] = {}
+"""The folders of local copies, and the addresses of what they are copies of."""
+
+
+class Entry:
+    """An object or a folder in a listing, with what os.DirEntry says of a file."""
+
+    def __init__(self, path: str, *, is_folder: bool) -> None:
+        self.path, self.name, self._is_folder = path, path.rpartition("/")[2], is_folder
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return self._is_folder
+
+    def is_file(self) -> bool:
+        """Whether it is an object."""
+        return not self._is_folder
+
+
+def read_object(address: str, most_bytes: int) -> bytes:
+    """The bytes of an object; raises OSError, ValueError where there are too many."""
+    store, key = _place(address)
+    with _as_os_errors(address):
+        import obstore
+
+        found = obstore.get(store, key)
+        if found.meta["size"] > most_bytes:
+            raise ValueError(f"has {found.meta['size']} bytes; at most {most_bytes} are read")
+        return bytes(found.bytes())
+
+
+def check_object(address: str) -> None:
+    """Raise DataError where an object isn't there or can't be reached."""
+    store, key = _place(address)
+    with _as_data_errors(address), _as_os_errors(address):
+        import obstore
+
+        obstore.head(store, key)
+
+
+def objects_in(folder: str) -> Iterator[Entry]:
+    """What is directly in a folder of a store; nothing where there is none. Raises DataError."""
+    store, key = _place(folder)
+    root = url_of(folder)[: -len(key)] if key else f"{url_of(folder)}/"
+    with _as_data_errors(folder), _as_os_errors(folder):
+        import obstore
+
+        found: Any = obstore.list_with_delimiter(store, f"{key}/" if key else None)
+    yield from (Entry(root + prefix.rstrip("/"), is_folder=True) for prefix in found["common_prefixes"])
+    yield from (Entry(root + each["path"], is_folder=False) for each in found["objects"])
+
+
+def local_copy(address: Path) -> Path:
+    """Copy an object to this user's cache, once for each state of it; raises DataError."""
+    url = _checked(address)
+    store, key = _place(url)
+    with _as_data_errors(url), _as_os_errors(url):
+        import obstore
+
+        meta = obstore.head(store, key)
+        folder = _folder(url.rpartition("/")[0], [meta])
+        return _copied(store, meta, folder / key.rpartition("/")[2])
+
+
+def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
+    """Copy what the first of `globs` finds below an address, as `local_copy` does; raises DataError."""
+    url = _checked(address)
+    store, key = _place(url)
+    with _as_data_errors(url), _as_os_errors(url):
+        import obstore
+
+        listed: list[Any] = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
+        names = {each["path"][len(key) :].lstrip("/"): each for each in listed}
+        for wanted in globs:
+            found = {name: meta for name, meta in names.items() if any(fnmatch(name, glob) for glob in wanted)}
+            if found:
+                folder = _folder(url, list(found.values()))
+                for name, meta in found.items():
+                    _copied(store, meta, folder / name)
+                return folder
+    known = "; ".join(" and ".join(wanted) for wanted in globs)
+    raise DataError(f"{url} has no data of this benchmark", hint=f"known forms are {known}; or name one file")
+
+
+def home_of(path: Path) -> Path:
+    """The address that a local copy, or its folder, is of; the same path where it is none."""
+    for folder, address in _copies.items():
+        if path.is_relative_to(folder):
+            return Path(address, path.relative_to(folder))
+    return path
+
+
+def _checked(address: Path) -> str:
+    """The address of data; raises UsageError where it has what may be secret."""
+    url = url_of(address)
+    parts = urlsplit(url)
+    if parts.query or "@" in parts.netloc:
+        raise UsageError(f"{parts.scheme}://{parts.hostname}{parts.path}: {_SECRET}", hint=WAY_OUT)
+    return url
+
+
+def _folder(url: str, metas: Sequence[Any]) -> Path:
+    """Where copies of objects in this state are kept."""
+    state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "vqa-client" / "objects" / hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16]
+    _copies[folder] = url
+    return folder
+
+
+def _copied(store: Any, meta: Any, path: Path) -> Path:
+    import obstore
+
+    if not path.exists():
+        with replacing(path) as file:
+            for piece in obstore.get(store, meta["path"]):
+                file.write(piece)
+    return path
+
+
+def _place(address: str) -> tuple[Any, str]:
+    """The store of an address, and the object's key in it; raises UsageError without obstore."""
+    parts = urlsplit(url_of(address))
+    key = unquote(parts.path) if parts.scheme.startswith("http") else parts.path
+    return _store(f"{parts.scheme}://{parts.netloc}"), key.strip("/")
+
+
+@lru_cache(maxsize=16)
+def _store(root: str) -> Any:
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise UsageError(f"{root} needs obstore", hint=install("cloud")) from None
+    options: dict[str, Any] = {"client_options": {"allow_http": True}} if root.startswith("http:") else {}
+    return from_url(root, **{"retry_config": PATIENCE, **options})
+
+
+@contextmanager
+def _as_os_errors(address: str) -> Iterator[None]:
+    """What obstore raises as what the system would raise for a file; of its words only the first line."""
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "there is no such object", url_of(address)) from None
+    except (PermissionDeniedError, UnauthenticatedError, PermissionError):
+        raise PermissionError(errno.EACCES, "access is denied", url_of(address)) from None
+    except BaseError as error:
+        if re.search(r"status code: 40[13]\b", str(error)):  # of a listing
+            raise PermissionError(errno.EACCES, "access is denied", url_of(address)) from None
+        raise OSError(errno.EIO, str(error).splitlines()[0], url_of(address)) from None
+
+
+@contextmanager
+def _as_data_errors(address: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{url_of(address)}: {error.strerror}", hint=WAY_OUT) from None
