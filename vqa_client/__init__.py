@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from vqa_client.shipped import __version__
 
 __all__ = [
+    "AskSettings",
+    "BenchmarkSettings",
     "ExplainSettings",
     "McSettings",
     "NiahSettings",
@@ -25,12 +27,16 @@ if TYPE_CHECKING:
     from vqa_client.progress import Progress
     from vqa_client.reports.report import Report
     from vqa_client.scoring.vqa_accuracy import vqa_accuracy
+    from vqa_client.settings.ask import AskSettings
     from vqa_client.settings.corrupted import RobustnessRun
+    from vqa_client.settings.declared import BenchmarkSettings
     from vqa_client.settings.explain import ExplainSettings
     from vqa_client.settings.longbench import McSettings, NiahSettings
     from vqa_client.settings.vqa2 import Vqa2Settings
 
 _PLACES = {
+    "AskSettings": "settings.ask",
+    "BenchmarkSettings": "settings.declared",
     "ExplainSettings": "settings.explain",
     "McSettings": "settings.longbench",
     "NiahSettings": "settings.longbench",

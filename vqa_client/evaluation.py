@@ -92,12 +92,12 @@ class _Job(Struct, frozen=True, kw_only=True):
 def run(
     settings: RunSettings, *, corrupted: RobustnessRun | None = None, progress: Progress | None = None
 ) -> list[Report]:
-    """Ask everything that the settings name and return one report a model and image folder.
+    """Ask everything that the settings name; returns a report per model and image folder.
 
-    Blocks until done. Where an event loop is running already, as in a notebook, it uses a thread and a loop of its
-    own. Raises the errors of vqa_client.errors; a failed question raises nothing and is counted in its report. Of
-    several models one that fails keeps none of the others from being asked: ModelsFailed has their reports.
-    `corrupted` asks everything under each of its corruptions and levels.
+    Blocks until done, in a notebook too. `progress=vqa_client.display()` shows how far it is. `corrupted` asks
+    everything under each of its corruptions and levels. Raises the errors of vqa_client.errors. A failed question
+    raises nothing; its report counts it. If one of several models fails, the others are still asked, and ModelsFailed
+    has their reports.
     """
     if _in_a_loop():
         return _in_own_loop(lambda stop: arun(settings, corrupted=corrupted, progress=progress, stop=stop))

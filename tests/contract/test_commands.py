@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *ROOT.glob("docs/*.md"), ROOT / "config/README.md", ROOT / "data/README.md"]
 PAGES += [*ROOT.glob("serve/*.md"), ROOT / "serve/tiny_vlm/README.md"]
 COMMAND = re.compile(r"^(?: {4})?(?:[A-Z_]+=\S* |srun |# .*: )*vqa-client ((?:[^\n\\]|\\\n)*)", re.MULTILINE)
-ADDRESS = re.compile(r"https?://[\w.-]+:\d+(?:/v1)?")
+ADDRESS = re.compile(r"https?://[^\s\"']+")
 ASKING = ("ask ", "run ", "mc ", "niah ", "vqa2 ", "explain ", "robustness run ")
 ELSEWHERE = {
     "demo": "tests/cli/test_demo.py, with the real reader",
@@ -36,6 +36,7 @@ ELSEWHERE = {
     "view ": "serves until it is stopped; tests/html/test_viewer.py",
     "judge ": "needs a server that judges; tests/judge",
     "hf://": "fetches from the network; tests/tables/test_hub.py",
+    "--ray": "needs a cluster; tests/servers/real",
     "suite general": "needs eleven data sets; tests/contract/test_suite.py",
     "--legibility": "OCR of a minute; tests/cli/test_legibility.py",
     "robustness plot": "needs matplotlib; tests/plots",
@@ -131,6 +132,14 @@ def test_the_commands_of_a_page_run(
                 "--no-html",
             ]
         assert run_command(words) == 0, line
+
+
+def test_the_readmes_python_runs(named: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(named)
+    shown = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert shown
+    exec(ADDRESS.sub(fault_server("A").base_url, shown[1]), {})
+    assert (named / "results/ask.records.jsonl").exists()
 
 
 def test_the_pages_show_commands() -> None:

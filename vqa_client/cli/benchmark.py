@@ -107,8 +107,9 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
     if wants_help:
         from vqa_client.cli.main import ASK, COMMANDS, example  # which imports this one
 
-        about = COMMANDS[ASK][command][1]
-        app.help = f"{declared()[name].title}." if name in declared() else about
-        app.help_epilogue = example(COMMANDS[ASK][command][2])
+        _, app.help, words = COMMANDS[ASK][command]
+        if name in declared():
+            app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"
+        app.help_epilogue = example(words)
     given = taken(app, ("--help",) if wants_help else options)
     return None if given is None else cast(RunSettings, given).named(str(name))

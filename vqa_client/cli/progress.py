@@ -27,7 +27,7 @@ REPORTED_S = 0.5
 
 
 def display() -> Tally:
-    """What fits where standard error goes, or what tells a parent process."""
+    """A progress display: one live line on a terminal, else a plain line now and then; for `run(progress=...)`."""
     if (descriptor := os.environ.get(PROGRESS_FD, "")).isdecimal():
         return PipedDisplay(int(descriptor))
     on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")

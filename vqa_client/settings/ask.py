@@ -16,6 +16,7 @@ SCORES = ("choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none")
 class AskSettings(ChoiceSettings):
     """Settings of `vqa-client ask`; a column that no option names is detected."""
 
+    benchmark: Annotated[str, Parameter(parse=False)] = "ask"
     question: Annotated[
         str, Parameter(group=COLUMNS, show_default=False, help="Column of the question; a.b reaches into an object.")
     ] = ""

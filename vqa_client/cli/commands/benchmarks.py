@@ -47,7 +47,7 @@ def selftest(name: _Name = None, /, *options: _Options) -> int:
 def ask(data: _Data, /, settings: Annotated[AskSettings, Parameter(name="*")] = _ASK) -> int:
     from vqa_client.cli import ask as asking
 
-    return asking.ask(replace(settings, benchmark="ask", data=data))
+    return asking.ask(replace(settings, data=data))
 
 
 def suite(name: _Suite, /, settings: Annotated[SuiteSettings, Parameter(name="*")] = _SUITE) -> int:
