@@ -19,7 +19,7 @@ from tests.faults.commands import ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.kept_runs import lay_out
 
-QUESTIONS, WORKERS, KILLS, SEED = 110, 6, 10, 4
+QUESTIONS, WORKERS, KILLS, SEED = 110, 6, 6, 4
 
 
 def whole_lines(log: Path) -> list[str]:
@@ -35,7 +35,7 @@ def reply(received: Received) -> str:
     return f"The answer is {'ABCD'[number * 7 % 4]}. " + "because " * (number * 37 % 900)
 
 
-def test_a_run_killed_at_ten_random_points_ends_in_the_bytes_of_one_that_was_not(
+def test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     chance = random.Random(SEED)

@@ -90,42 +90,52 @@ def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
     assert "<key>" in of.log_path.read_text()
 
 
+def repeats_its_path(received: Received) -> Play:
+    """The server says its own path in two answers, by which it refuses the first questions."""
+    failing = {"[[q0]]": 400, "[[q1]]": 500}
+    status = next((status for name, status in failing.items() if name in received.prompt), 0)
+    return error(status, f"Cannot {received.method} {received.path}") if status else "B"
+
+
+def path_of(form: str) -> str:
+    return f"/{KEY}/v1/chat/completions" if "/{key}" in form else "/v1/chat/completions"
+
+
 @pytest.mark.parametrize(
     "form", ["{origin}/{key}/v1", "{host}/{key}/v1", "{origin}/v1?k={key}", "{host}/v1?v=1&k={key}"]
 )
 def test_a_key_in_the_path_or_the_query_of_an_address_is_not_repeated(
     form: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    def repeats(received: Received) -> Play:
-        said = f"Cannot {received.method} {received.path}"
-        return (
-            error(400, said)
-            if "[[q0]]" in received.prompt
-            else error(500, said)
-            if "[[q1]]" in received.prompt
-            else "B"
-        )
-
     of = Questions(tmp_path, 8)
-    path = f"/{KEY}/v1/chat/completions" if "/{key}" in form else "/v1/chat/completions"
-    server = fault_server(only_path(path, then=repeats))
+    server = fault_server(only_path(path_of(form), then=repeats_its_path))
     address = form.format(origin=server.origin, host=server.origin.removeprefix("http://"), key=KEY)
     done = ran(of.arguments(address, "--max_retries", "0", "--breaker_after", "0"))
     assert (done.code, done.is_clean()) == (1, True), done.text
     assert {KEY in chat.path for chat in server.chats} == {True}
     assert "<key>" in of.log_path.read_text()
+    assert leaks(done.text) == []
+    assert leaking_files(of.output) == []
+
+
+@pytest.mark.parametrize("form", ["{origin}/{key}/v1", "{host}/v1?v=1&k={key}"])
+def test_no_command_repeats_a_key_in_an_address(form: str, tmp_path: Path, fault_server: StartsServers) -> None:
+    of = Questions(tmp_path, 8)
+    server = fault_server(only_path(path_of(form), then=repeats_its_path))
+    address = form.format(origin=server.origin, host=server.origin.removeprefix("http://"), key=KEY)
     checked = ran(["check", "--base_url", address, "--json", "--model", "m"])
-    viewed = ran(["report", str(of.log_path), "--json"])
+    before = server.counts["requests"]
     with running(of.arguments(address, "--fresh")) as command:
-        assert wait_for(server, "requests", 20)
+        assert wait_for(server, "requests", before + 4)
         command.signal(signal.SIGINT)
         command.signal(signal.SIGINT)
         stopped = command.finished()
+    viewed = ran(["report", str(of.log_path), "--json"])
     refused = ran(
         of.arguments(address.replace(server.origin.rpartition(":")[2], "1"), "--wait_for_server", "0", "--fresh")
     )
     assert refused.code == 3, refused.text
-    assert leaks(done.text + checked.text + viewed.text + stopped.text + refused.text) == []
+    assert leaks(checked.text + viewed.text + stopped.text + refused.text) == []
     assert leaking_files(of.output) == []
 
 

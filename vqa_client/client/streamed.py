@@ -25,6 +25,8 @@ def completion_in_events(text: str) -> dict[str, Any]:
     choice: dict[str, Any] = {}
     texts: dict[str, list[Any]] = {field: [] for field in JOINED}
     ended = False
+    if "data:" not in text:  # a large body that is anything else is not looked through line by line
+        raise ValueError("no stream of events")
     for event in _events(text):
         if event == _DONE:
             ended = True

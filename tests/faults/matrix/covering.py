@@ -248,7 +248,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     # resume
     "lost on a crash": (
-        f"{_KILLED}::test_a_run_killed_at_ten_random_points_ends_in_the_bytes_of_one_that_was_not",
+        f"{_KILLED}::test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not",
         "soak/test_soak.py",
     ),
     "Half-written last line": (f"{_RESUME}::test_a_torn_log_loses_what_was_torn_and_nothing_else",),
