@@ -1,7 +1,12 @@
 """From a prompt and the text of its pages to the reply: one rule for each kind of question, and no knowledge."""
 
+import re
+
 from reader import CANT_FIND, CANT_TELL, NO_PAGES, choices, needles
 from reader.words import Rarity, roots, sentences
+
+_BRIEF = re.compile(r"\bin a few words\b|\b(single )?word or phrase\b", re.IGNORECASE)
+"""How a prompt asks for an answer without a sentence around it."""
 
 
 def answer(prompt: str, pages: list[str]) -> str:
@@ -14,6 +19,8 @@ def answer(prompt: str, pages: list[str]) -> str:
         return choices.in_form(letter, prompt) if letter else CANT_TELL
     if key := needles.asked(prompt):
         value = needles.value(key, text)
+        if value and _BRIEF.search(prompt):
+            return value
         return f"The secret {key} is {value}." if value else CANT_FIND
     return _best_sentence(prompt, text) or CANT_FIND
 

@@ -14,6 +14,7 @@ QUESTION = f"Which bird stood on the north pier?{CHOICES}"
 
 def test_a_secret_is_quoted_from_its_sentence():
     assert answer(SECRET.format("city"), [TEXT]) == "The secret city is Lima."
+    assert answer(f"{SECRET.format('city')}\nAnswer in a few words.", [TEXT]) == "Lima"
 
 
 @pytest.mark.parametrize(

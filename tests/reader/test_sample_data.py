@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
+from vqa_client.cli.main import run_command
 from vqa_client.shipped import shipped
 
 DATA = shipped("data")
@@ -153,3 +154,15 @@ def test_the_page_reader_finds_all_secrets_on_clean_pages_and_fewer_on_the_other
     clean, low, jpeg = (found(served, variant, some) for variant in ("clean", "adv_dpi_56", "adv_jpeg_10"))
     assert clean == 15
     assert low < jpeg < clean
+
+
+def test_the_secrets_of_a_document_are_found_on_evidence_pages_all_pages_and_the_pages_that_a_search_finds(
+    served, tmp_path
+):
+    pytest.importorskip("bm25s")
+    asked = ["run", "mmlongbench-doc", "--data", str(DATA / "mmlongbench"), "--images", str(DATA / "niah/clean/images")]
+    asked += ["--pages", "evidence,all,retrieved:1", "--limit", "5", "-o", str(tmp_path), "--no-html", "--no_check"]
+    assert run_command([*asked, "--base_url", served.base_url]) == 0
+    found = json.loads((tmp_path / "mmlongbench-doc_pages.json").read_text())
+    by_pages = {form: of["accuracy"] for form, of in found["by_pages"].items()}
+    assert by_pages == {"all": 100.0, "evidence": 100.0, "retrieved:1": 100.0}

@@ -2,12 +2,17 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
+from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, UsageError
+from vqa_client.images.recent import Recent
+from vqa_client.pages.legibility import check_reader, text_of
+from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.page_forms import write
 from vqa_client.runs.plan import Plan
@@ -20,6 +25,7 @@ from vqa_client.tables.pdf_pages import page_texts
 from vqa_client.task import Pages, Walk
 from vqa_client.types import Question
 
+KEPT_TEXTS = 4096
 Choose = Callable[[int, Question], tuple[str, ...]]
 """The images of a question, which has this number in the data."""
 
@@ -79,9 +85,10 @@ def _chooser(form: str, plan: Plan) -> Choose:
         )
     most = int(form.removeprefix(RETRIEVED))
     found = array("i")
-    for question in plan.loaded.questions:
-        best = _best_pages(question, most)
-        found.extend([*best, *[-1] * (most - len(best))])
+    with closing(_Search()) as search:
+        for question in plan.loaded.questions:
+            best = search.best_pages(question, most)
+            found.extend([*best, *[-1] * (most - len(best))])
 
     def choose(number: int, question: Question) -> tuple[str, ...]:
         return tuple(question.images[page] for page in found[number * most : (number + 1) * most] if page >= 0)
@@ -89,34 +96,75 @@ def _chooser(form: str, plan: Plan) -> Choose:
     return choose
 
 
-def _best_pages(question: Question, most: int) -> list[int]:
-    """The places of the pages that match the question best by BM25, in the order of the document.
+class _Search:
+    """Finds pages by BM25 over their texts: the text layer of a PDF's, what OCR reads, in processes, on others.
 
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), as bm25s computes it (method Lucene).
     """
-    scores = _search(question.images)(question.text)
-    ranked = sorted(range(len(question.images)), key=lambda page: (-scores[page], page))
-    return sorted(ranked[:most])
 
+    def __init__(self) -> None:
+        self._texts: Recent[str, str] = Recent(KEPT_TEXTS, lambda _: 1)
+        self._processes: Processes[str, str] | None = None
+        self._pages: tuple[str, ...] = ()
+        self._scores: Callable[[str], Sequence[float]] = lambda question: ()
 
-@lru_cache(maxsize=8)
-def _search(pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
-    """What scores the pages of a document for a question; without any text, all alike."""
-    try:
-        import bm25s
-    except ImportError:
-        raise UsageError("--pages retrieved needs bm25s", hint=install("retrieval")) from None
-    texts = _texts(pages)
-    if not any(text.strip() for text in texts):
-        return lambda question: [0.0] * len(pages)
-    index = bm25s.BM25()
-    index.index(_tokens(bm25s, texts), show_progress=False)
+    def best_pages(self, question: Question, most: int) -> list[int]:
+        """The places of the pages that match the question best, in the order of the document."""
+        if question.images != self._pages:  # neighbours are mostly on one document
+            self._pages, self._scores = question.images, self._scorer(question.images)
+        scores = self._scores(question.text)
+        ranked = sorted(range(len(question.images)), key=lambda page: (-scores[page], page))
+        return sorted(ranked[:most])
 
-    def scores(question: str) -> Sequence[float]:
-        words = [word for word in _tokens(bm25s, [question])[0] if word in index.vocab_dict]
-        return [float(score) for score in index.get_scores(words)] if words else [0.0] * len(pages)
+    def close(self) -> None:
+        """End the processes."""
+        if self._processes is not None:
+            self._processes.close()
 
-    return scores
+    def _scorer(self, pages: tuple[str, ...]) -> Callable[[str], Sequence[float]]:
+        """What scores the pages of a document for a question; without any text, all alike."""
+        try:
+            import bm25s
+        except ImportError:
+            raise UsageError("--pages retrieved needs bm25s", hint=install("retrieval")) from None
+        texts = self._read(pages)
+        if not any(text.strip() for text in texts):
+            return lambda question: [0.0] * len(pages)
+        index = bm25s.BM25()
+        index.index(_tokens(bm25s, texts), show_progress=False)
+
+        def scores(question: str) -> Sequence[float]:
+            words = [word for word in _tokens(bm25s, [question])[0] if word in index.vocab_dict]
+            return [float(score) for score in index.get_scores(words)] if words else [0.0] * len(pages)
+
+        return scores
+
+    def _read(self, pages: tuple[str, ...]) -> list[str]:
+        layers: dict[str, list[str]] = {}
+        texts: dict[str, str] = {}
+        images: list[str] = []
+        for name in pages:
+            path, place = split_name(name)
+            if path.endswith(".pdf") and place:
+                if path not in layers:
+                    layers[path] = _text_layers(path)
+                texts[name] = layers[path][int(place.partition("@")[0]) - 1]
+            elif (known := self._texts.get(name)) is not None:
+                texts[name] = known
+            else:
+                images.append(name)
+        for name, text in zip(images, self._by_ocr(images), strict=True):
+            self._texts.put(name, text)
+            texts[name] = text
+        return [texts[name] for name in pages]
+
+    def _by_ocr(self, names: Sequence[str]) -> list[str]:
+        if not names:
+            return []
+        if self._processes is None:
+            check_reader()
+            self._processes = Processes(text_of, usable_cpus())
+        return [future.result() for future in [self._processes.submit(name) for name in names]]
 
 
 def _tokens(bm25s: Any, texts: Sequence[str]) -> list[list[str]]:
@@ -124,27 +172,8 @@ def _tokens(bm25s: Any, texts: Sequence[str]) -> list[list[str]]:
     return tokens
 
 
-def _texts(pages: tuple[str, ...]) -> list[str]:
-    """The text layer of each page of a PDF; of a page that is an image, what an OCR reader reads."""
-    layers: dict[str, list[str]] = {}
-    texts = []
-    for name in pages:
-        path, place = split_name(name)
-        if path.endswith(".pdf") and place:
-            if path not in layers:
-                try:
-                    layers[path] = page_texts(path)
-                except ValueError as error:
-                    raise DataError(f"{path}: {error}", hint="leave --pages retrieved away") from None
-            texts.append(layers[path][int(place.partition("@")[0]) - 1])
-        else:
-            texts.append(_read_by_ocr(name))
-    return texts
-
-
-@lru_cache(maxsize=4096)
-def _read_by_ocr(name: str) -> str:
-    from vqa_client.pages.legibility import check_reader, text_of
-
-    check_reader()
-    return text_of(name)
+def _text_layers(path: str) -> list[str]:
+    try:
+        return page_texts(path)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}", hint="leave --pages retrieved away") from None
