@@ -10,6 +10,7 @@ from tests.browser.conftest import Opened, report_of, serving
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, needles, record, write_run
 from tests.html.samples_judged import sample_judged
 from tests.html.test_shown_images import put, run_of
+from vqa_client.compare.write import comparison_page
 from vqa_client.html.viewer import Viewer
 from vqa_client.reports.judged import judged_path
 from vqa_client.reports.notes import read_notes
@@ -208,7 +209,7 @@ def test_twenty_thousand_questions_are_painted_within_two_seconds(opened: Opened
 
 def test_a_served_page_follows_its_run_and_keeps_the_readers_place(opened: Opened, tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(n, right=n % 2 == 0) for n in range(10)])
-    with serving(opened, Viewer(tmp_path)) as address:
+    with serving(opened, Viewer(tmp_path, comparison_page)) as address:
         opened.page.goto(address + "0/#outcome=wrong&q=q3")
         opened.page.wait_for_timeout(300)
         with log.open("ab") as file:
@@ -220,7 +221,7 @@ def test_a_served_page_follows_its_run_and_keeps_the_readers_place(opened: Opene
 
 def test_notes_and_tags_are_kept_beside_the_run_and_filter_its_questions(opened: Opened, tmp_path: Path) -> None:
     log = write_run(tmp_path, hostile())
-    with serving(opened, Viewer(tmp_path)) as address:
+    with serving(opened, Viewer(tmp_path, comparison_page)) as address:
         opened.page.goto(address + "0/")
         opened.page.locator(".note").wait_for()
         for key, text in zip("g" + "j" * len(HOSTILE), HOSTILE, strict=False):
@@ -365,7 +366,7 @@ def test_the_pages_of_a_question_are_read_in_a_lightbox(opened: Opened, tmp_path
 def test_the_index_of_runs_sorts_and_filters(opened: Opened, tmp_path: Path) -> None:
     for name, right in (("a", False), ("b", True)):
         write_run(tmp_path / name, [record(n, right=right) for n in range(3)], name=name)
-    with serving(opened, Viewer(tmp_path)) as address:
+    with serving(opened, Viewer(tmp_path, comparison_page)) as address:
         opened.page.goto(address)
         folders = opened.page.locator("tbody tr:visible td:last-child")
         assert folders.all_inner_texts() == ["a", "b"]

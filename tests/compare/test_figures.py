@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
-from vqa_client.cli.compare_tables import as_compare_tables
+from vqa_client.cli.tables import as_text
 from vqa_client.compare.content import content
 from vqa_client.compare.figures import EXACT, Comparison
 from vqa_client.compare.matching import match
-from vqa_client.compare.sentence import p_text, points, sentence
+from vqa_client.compare.sections import sections, sentence
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import UsageError
+from vqa_client.reports.sections import p_text, points
 from vqa_client.scoring.sign_flips import mcnemar
 from vqa_client.types import Record
 
@@ -178,7 +179,7 @@ def test_the_published_count_stands_beside_the_accuracy(tmp_path: Path) -> None:
     (of,) = compared(tmp_path, a, [*a[:1], failed("q1")], task="niah")
     assert (of.accuracy_a.value, of.accuracy_a.published) == (0.5, 1.0)
     assert (of.accuracy_b.value, of.accuracy_b.published) == (0.0, 0.5)
-    shown = as_compare_tables([(of, match(*compare_runs([tmp_path / "0", tmp_path / "1"])[0]))], [])
+    shown = as_text(sections([(of, match(*compare_runs([tmp_path / "0", tmp_path / "1"])[0]))], []))
     assert "published" in shown
     (vqa,) = compared(tmp_path / "vqa", scored(1.0), scored(0.0))
     assert not vqa.has_published

@@ -40,7 +40,7 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
     records = [*rotations(1, *"ACB"), *rotations(2, *"AAA"), *rotations(3, *"ACA"), *rotations(4, *"ACB")[:2]]
     of = found(tmp_path, records)
     assert [(one.label, one.share, one.n) for one in of.lead] == [
-        ("right in all rotations of the choices", pytest.approx(1 / 3), 3),
+        ("right in all rotations", pytest.approx(1 / 3), 3),
         ("mean of all rotations", pytest.approx(2 / 3), 3),
     ]
     assert {one.label: one.share for one in of.together} == {
@@ -52,7 +52,7 @@ def test_right_in_all_rotations_leads(tmp_path: Path) -> None:
     assert of.notes == ("1 question without all rotations yet, left out of these figures.",)
     assert of.chance == pytest.approx(1 / 3)
     text = said(html_of(tmp_path / "page", records))
-    assert "33.3 % right in all rotations of the choices" in text
+    assert "33.3 % right in all rotations" in text
     assert "guessing 33.3\u202f% (dashed)" in text.replace("&#8239;", "\u202f")
 
 

@@ -10,10 +10,23 @@ from PIL import Image
 
 from tests.html.samples import facts, record, write_run
 from vqa_client.html.image_files import ImageFiles
-from vqa_client.html.shown_images import CANT_SHOW, CHANGED, KEPT, NOT_FOUND, EmbeddedImages, Kept, ServedImages
+from vqa_client.html.shown_images import (
+    CANT_SHOW,
+    CHANGED,
+    KEPT,
+    NOT_FOUND,
+    EmbeddedImages,
+    Kept,
+    ServedImages,
+    chosen,
+)
 from vqa_client.html.thumbnails import SIDE_PIXELS, thumbnail
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.types import SentImage
+
+
+def embedded(run: LoggedRun, folder: Path, kept: Kept) -> EmbeddedImages:
+    return EmbeddedImages([run], folder, chosen(run.records, kept))
 
 
 def put(path: Path, colour: str = "red", side: int = 900) -> SentImage:
@@ -55,7 +68,7 @@ def test_a_name_that_leads_elsewhere_finds_nothing(tmp_path: Path, name: str) ->
 
 def test_a_page_holds_a_small_picture_and_a_relative_link(tmp_path: Path) -> None:
     image = put(tmp_path / "pages/a b#.png")
-    shown = EmbeddedImages(run_of(tmp_path, image), tmp_path / "results", KEPT["thumbs"])(image)
+    shown = embedded(run_of(tmp_path, image), tmp_path / "results", KEPT["thumbs"])(image)
     assert (shown.href, shown.note) == ("../pages/a%20b%23.png", "")
     picture = Image.open(io.BytesIO(b64decode(shown.picture.partition(",")[2])))
     assert (picture.format, max(picture.size)) == ("WEBP", SIDE_PIXELS)
@@ -65,7 +78,7 @@ def test_pictures_are_made_up_to_the_limit_and_of_wrong_answers_first(tmp_path: 
     images = [put(tmp_path / f"pages/{n}.png", side=200 + n) for n in range(4)]
     records = [record(n, images=(image,), right=n != 2) for n, image in enumerate(images)]
     run = read_run(write_run(tmp_path, records, run=facts(images_dir=str(tmp_path / "pages"))))
-    shown = list(map(EmbeddedImages(run, tmp_path, Kept(most=2, of_few=40)), images))
+    shown = list(map(embedded(run, tmp_path, Kept(most=2, of_few=40)), images))
     assert [bool(one.picture) for one in shown] == [True, False, True, False]
     assert all(one.href for one in shown)
 
@@ -75,7 +88,7 @@ def test_what_is_not_there_or_has_changed_is_said(tmp_path: Path) -> None:
     run = run_of(tmp_path, gone, changed)
     (tmp_path / "pages/gone.png").unlink()
     (tmp_path / "pages/changed.png").write_bytes(b"x" * changed.size_bytes)
-    show = EmbeddedImages(run, tmp_path, KEPT["thumbs"])
+    show = embedded(run, tmp_path, KEPT["thumbs"])
     assert show(gone).note == NOT_FOUND
     assert (show(changed).note, show(changed).picture) == (CHANGED, "")
 
@@ -84,7 +97,7 @@ def test_a_file_that_is_no_image_has_a_link_and_no_picture(tmp_path: Path) -> No
     path = tmp_path / "pages/a.png"
     path.parent.mkdir()
     path.write_bytes(b"\x89PNG\r\n\x1a\n broken")
-    shown = EmbeddedImages(run_of(tmp_path, sent(path)), tmp_path, KEPT["full"])(sent(path))
+    shown = embedded(run_of(tmp_path, sent(path)), tmp_path, KEPT["full"])(sent(path))
     assert (shown.href, shown.note) == ("pages/a.png", CANT_SHOW)
 
 

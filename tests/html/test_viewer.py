@@ -18,6 +18,7 @@ import pytest
 from tests.faults.commands import wait_until
 from tests.html.samples import facts, failed, record, write_run
 from tests.html.test_shown_images import put
+from vqa_client.compare.write import comparison_page
 from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import MOST_WAITING, ReportServer
 from vqa_client.html.shown_images import CHANGED
@@ -34,17 +35,33 @@ def run_with_image(tmp_path: Path) -> Path:
 
 def test_one_run_is_shown_at_once_and_several_by_a_list(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [record()], name="a")
-    assert Viewer(tmp_path).answer("").location == "0/"
+    assert Viewer(tmp_path, comparison_page).answer("").location == "0/"
     write_run(tmp_path / "b", [record()], name="b")
-    listed = Viewer(tmp_path).answer("").body.decode()
+    listed = Viewer(tmp_path, comparison_page).answer("").body.decode()
     assert listed.count('<td data-sort="1">1</td>') == 2
     assert listed.count("20.7&#8202;–&#8202;100.0") == 2
     assert '<a href="1/">' in listed
 
 
+def test_ticked_runs_are_compared_and_what_can_not_be_compared_is_said(tmp_path: Path) -> None:
+    for number, folder in enumerate("abc"):
+        run = facts()
+        run["identity"]["task"] = "mc" if number < 2 else "niah"
+        write_run(tmp_path / folder, [record(1, score=float(number == 1))], run=run)
+    viewer = Viewer(tmp_path, comparison_page)
+    assert viewer.answer("").body.count(b'type="checkbox"') == 3
+    compared = viewer.answer("compare/0-1")
+    assert (compared.status, compared.kind) == (200, "text/html; charset=utf-8")
+    assert b"against" in compared.body
+    refused = viewer.answer("compare/0-2")
+    assert refused.status == 500
+    assert b"can't be compared" in refused.body
+    assert viewer.answer("compare/0-9").status == viewer.answer("compare/").status == 404
+
+
 def test_a_run_that_begins_later_joins_the_list_and_moves_nothing(tmp_path: Path) -> None:
     write_run(tmp_path / "b", [record()], name="b")
-    viewer = Viewer(tmp_path)
+    viewer = Viewer(tmp_path, comparison_page)
     write_run(tmp_path / "a", [record(), record(2)], name="a")
     assert viewer.answer("").status == 200
     assert b"b.records.jsonl" in viewer.answer("0/").body
@@ -53,7 +70,7 @@ def test_a_run_that_begins_later_joins_the_list_and_moves_nothing(tmp_path: Path
 
 def test_the_state_and_the_page_change_with_the_log(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(1)])
-    viewer = Viewer(log)
+    viewer = Viewer(log, comparison_page)
     state, page = viewer.answer("0/state"), viewer.answer("0/")
     assert viewer.answer("0/") == page
     with log.open("ab") as file:
@@ -63,7 +80,7 @@ def test_the_state_and_the_page_change_with_the_log(tmp_path: Path) -> None:
 
 
 def test_images_are_given_out_by_number_alone(tmp_path: Path) -> None:
-    viewer = Viewer(run_with_image(tmp_path))
+    viewer = Viewer(run_with_image(tmp_path), comparison_page)
     assert viewer.answer("0/image/0").status == 404  # no page has named it yet
     assert viewer.answer("0/").status == 200
     assert viewer.answer("0/image/0").body == (tmp_path / "pages/a.png").read_bytes()
@@ -72,7 +89,7 @@ def test_images_are_given_out_by_number_alone(tmp_path: Path) -> None:
 
 
 def test_a_page_that_has_changed_since_it_was_sent_is_not_shown_for_it(tmp_path: Path) -> None:
-    viewer = Viewer(run_with_image(tmp_path))
+    viewer = Viewer(run_with_image(tmp_path), comparison_page)
     viewer.answer("0/")
     path = tmp_path / "pages/a.png"
     data, times = path.read_bytes(), path.stat()
@@ -86,7 +103,7 @@ def test_a_page_that_has_changed_since_it_was_sent_is_not_shown_for_it(tmp_path:
 
 def test_the_page_follows_a_log_that_changed_within_one_tick_of_a_clock(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record(1)])
-    viewer = Viewer(log)
+    viewer = Viewer(log, comparison_page)
     viewer.answer("0/")
     state, times = viewer.answer("0/state").body, log.stat()
     data = log.read_bytes().replace(b'"score":1.0', b'"score":0.0')
@@ -100,27 +117,27 @@ def test_the_page_follows_a_log_that_changed_within_one_tick_of_a_clock(tmp_path
     "path", ["1/", "-1/", "0", "0/x", "0/image/1", "0/image/-1", "0/image/..", "../", "0/image/0/1", "٣/", "9" * 30]
 )
 def test_other_addresses_lead_nowhere(tmp_path: Path, path: str) -> None:
-    viewer = Viewer(run_with_image(tmp_path))
+    viewer = Viewer(run_with_image(tmp_path), comparison_page)
     viewer.answer("0/")
     assert viewer.answer(path).status == 404
 
 
 def test_a_log_that_has_gone_is_an_error_and_no_end(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()])
-    viewer = Viewer(log)
+    viewer = Viewer(log, comparison_page)
     log.unlink()
     assert viewer.answer("0/").status in (404, 500)
 
 
 def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        Viewer(tmp_path)
+        Viewer(tmp_path, comparison_page)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ReportServer]:
     write_run(tmp_path, [Record(question_id="q", status="ok")])
-    with ReportServer(Viewer(tmp_path), 0) as made:
+    with ReportServer(Viewer(tmp_path, comparison_page), 0) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield made
@@ -209,7 +226,7 @@ def posted(server: ReportServer, path: str, body: bytes, changes: dict[str, str 
 def test_notes_that_can_not_be_read_are_left_as_they_are(tmp_path: Path) -> None:
     log = write_run(tmp_path, [record()])
     notes_path(log).write_text("by hand")
-    viewer = Viewer(tmp_path)
+    viewer = Viewer(tmp_path, comparison_page)
     assert viewer.answer("0/notes").status == 500
     assert viewer.take("0/notes", NOTE).status == 500
     assert notes_path(log).read_text() == "by hand"
@@ -258,7 +275,7 @@ def test_a_request_that_never_ends_is_hung_up_on(server: ReportServer, monkeypat
 def test_a_port_that_is_taken_is_named(server: ReportServer, tmp_path: Path) -> None:
     port = server.server_address[1]
     with pytest.raises(UsageError, match=f"--port {port} can't be used"):
-        ReportServer(Viewer(tmp_path), port)
+        ReportServer(Viewer(tmp_path, comparison_page), port)
 
 
 def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
@@ -266,7 +283,9 @@ def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
     repeats = [record(n, variant=f"repeat/{at}", right=at == 1) for n in (1, 2) for at in (1, 2)]
     write_run(tmp_path / "x/repeated", repeats, run=run)
     write_run(tmp_path / "x/other", [failed(1)], run=facts(expected=3))
-    listed = re.sub(r"<[^>]+>|\s+", " ", Viewer(tmp_path).answer("").body.decode().partition("<tbody>")[2])
+    listed = re.sub(
+        r"<[^>]+>|\s+", " ", Viewer(tmp_path, comparison_page).answer("").body.decode().partition("<tbody>")[2]
+    )
     said = " ".join(listed.split())
     assert "1 1 of 3, 1 failed" in said
     assert "mc clean org/model-7b 50.0" in said

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.reports.robustness_records import Pair, curves, lost, pair, pairs_of, run_of
-from vqa_client.cli.robustness.tables import as_robustness_tables
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import Corrupted, RobustnessSummary, place_of, write
 from vqa_client.reports.robustness.results import result_path, variants_in, write_results
@@ -165,7 +165,7 @@ def test_folders_have_the_published_names(variant: str, folder: str, tmp_path: P
 
 def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path: Path) -> None:
     pairs = pairs_of({"snow": [0.8, 0.8, 0.7, 0.6, 0.4, 0.2]}, questions=120)
-    text = as_robustness_tables([report(tmp_path / "r.json", pairs)])
+    text = as_tables([report(tmp_path / "r.json", pairs)])
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert lines["corruption"] == ["corruption", *"12345", "worst", "drop", "at", "95", "%", "interval"]
     assert lines["snow"][5].endswith("*")
@@ -177,19 +177,19 @@ def test_the_terminal_shows_corruption_by_level_and_marks_what_differs(tmp_path:
 
 def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_come(tmp_path: Path) -> None:
     pairs = [*SMALL, pair(0, "snow", 3), pair(0, "contrast", 2), pair(0, "contrast", 5)]
-    text = as_robustness_tables([report(tmp_path / "r.json", pairs, expected=100)])
+    text = as_tables([report(tmp_path / "r.json", pairs, expected=100)])
     assert "(incomplete)" in text
     assert "small: 1 question timeout: no reply within 60 s" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # nobody ran level 4
     assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")
     only_snow = [pair(0, "snow", 1)]
-    assert "clean: not run" in as_robustness_tables([report(tmp_path / "r.json", only_snow)])
+    assert "clean: not run" in as_tables([report(tmp_path / "r.json", only_snow)])
 
 
 def test_levels_that_are_published_out_of_order_are_named_in_the_report_and_its_table(tmp_path: Path) -> None:
     pairs = pairs_of(curves(0.8, corruptions=("saturation", "contrast")))
     note = "published levels that are not in order of severity: saturation 3 is milder than 2"
     assert written(tmp_path / "r.json", pairs)["notes"] == [note]
-    assert note in as_robustness_tables([report(tmp_path / "r.json", pairs)])
+    assert note in as_tables([report(tmp_path / "r.json", pairs)])
     assert "notes" not in written(tmp_path / "other.json", pairs_of(curves(0.8, corruptions=TWO)))

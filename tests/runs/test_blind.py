@@ -11,7 +11,7 @@ from tests.fakes.received import Received
 from tests.faults.questions import Questions, niah_settings
 from tests.runs.test_explain_runs import photographs
 from tests.runs.vqa2_split import Split
-from vqa_client.cli.varied_tables import as_varied_tables, of_blind
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
 
@@ -42,7 +42,7 @@ async def test_every_question_is_asked_with_and_without_in_the_same_words(
     assert found["chance"] == 25.0
     assert found["by_group"]["difficulty"]["easy"]["blind"]["value"] == 50.0
     assert {form: each["accuracy"] for form, each in found["by_form"].items()} == {"blind": 25.0, "seen": 100.0}
-    shown = as_varied_tables([done], of_blind)
+    shown = as_tables([done])
     for words in ("+75.0", "difficulty easy", "guessing among the choices is right in 25.0 %"):
         assert words in shown
 

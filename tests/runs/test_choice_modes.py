@@ -14,7 +14,7 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, hang, weighs, when
 from tests.faults.questions import CHOICES, Notes, Questions
 from vqa_client.cli.parse import parse
-from vqa_client.cli.tables import as_tables
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.reading_trace import explain_reading

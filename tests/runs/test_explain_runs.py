@@ -16,8 +16,7 @@ from tests.fakes.line import Play
 from tests.fakes.words import answer, delay, error
 from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
-from vqa_client.cli.explain_table import as_explain_tables
-from vqa_client.cli.tables import as_json_text
+from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
 from vqa_client.scorefiles.explanations.report import score_explanation_files
@@ -214,7 +213,7 @@ async def test_the_json_for_machines_holds_the_explanations_scores(tmp_path: Pat
 async def test_the_terminal_shows_the_accuracy_of_each_label(tmp_path: Path, fault_server: StartsServers) -> None:
     of = own(tmp_path, "esnlive", "test", {"0": esnlive(), "1": esnlive(answers="entailment")}, "flickr30k/3416050.jpg")
     server = fault_server(answer("neutral because it can't be seen"))
-    shown = as_explain_tables(await vqa_client.arun(of.settings(server.base_url)))
+    shown = as_tables(await vqa_client.arun(of.settings(server.base_url)))
     named = (" by label", " entailment", " neutral")
     assert [line.split() for line in shown.splitlines() if line.startswith(named)] == [
         ["by", "label", "test"],

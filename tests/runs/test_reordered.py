@@ -10,8 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.words import error
 from tests.faults.questions import CHOICES, Questions
-from vqa_client.cli.tables import as_json_text
-from vqa_client.cli.varied_tables import as_varied_tables, of_circular, of_shuffled
+from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.errors import IdentityError
 from vqa_client.evaluation import arun
 from vqa_client.runs.rescored import rescore
@@ -58,7 +57,7 @@ async def test_circular_evaluation_asks_every_rotation_once(tmp_path: Path, faul
     q1 = next(each for each in found["questions"] if each["question_id"] == "q1")
     assert (q1["choices"], q1["ground_truth"], q1["answers"]) == (CHOICES, "B", ["B"] * 4)
     assert q1["letters"] == ["B", "A", "D", "C"]
-    shown = as_varied_tables([done], of_circular)
+    shown = as_tables([done])
     for words in ("right in all rotations", "rotation/3", "of all chosen"):
         assert words in shown
 
@@ -96,7 +95,7 @@ async def test_shuffled_choices_are_scored_as_they_were_shown(tmp_path: Path, fa
         assert each["extracted_answer"] == each["ground_truth"]
     assert sum(place["right"] for place in found["position_bias"]["positions"].values()) == 12
     assert not of.report_path().exists()
-    assert "accuracy 100.0 %" in as_varied_tables([done], of_shuffled)
+    assert "accuracy 100.0 %" in as_tables([done])
 
 
 async def test_another_seed_is_another_run(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -10,7 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, in_turn, oracle
 from tests.faults.questions import Questions, niah_settings
 from tests.runs.sample import Sample
-from vqa_client.cli.varied_tables import as_varied_tables, of_repeats
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
 from vqa_client.runs.rescored import rescore
@@ -45,7 +45,7 @@ async def test_repeats_are_records_of_their_own_and_are_summed_up_together(
     assert (questions["q1"]["correct"], questions["q1"]["majority"]) == (1, 0.5)
     assert sorted(questions["q1"]["answers"]) == ["B", "C"]
     assert not of.report_path().exists()
-    shown = as_varied_tables([done], of_repeats)
+    shown = as_tables([done])
     for words in ("4 questions asked 2 times each", "pass@2", "75.0", "right in some repeats only", "repeat/2"):
         assert words in shown
 

@@ -10,7 +10,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
-from vqa_client.cli.tables import as_tables
+from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
 from vqa_client.settings.corrupted import RobustnessRun

@@ -1,9 +1,10 @@
 """`vqa-client compare`: is one run better than another, by how much, and on which questions."""
 
-from vqa_client.cli.compare_tables import as_compare_tables
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
+from vqa_client.cli.tables import as_text
 from vqa_client.compare.content import content
+from vqa_client.compare.sections import sections
 from vqa_client.compare.write import compare_runs, write_comparison
 from vqa_client.settings.compare import CompareSettings
 
@@ -19,6 +20,6 @@ def compare(settings: CompareSettings) -> int:
     if settings.json:
         emit_json(content(sides, compared))
     else:
-        emit(as_compare_tables(compared, list(map(str, paths))))
+        emit(as_text(sections(compared, list(map(str, paths)))))
     failed = any(not kept.answered for _, matched in compared for pair in matched.pairs for kept in (pair.a, pair.b))
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK

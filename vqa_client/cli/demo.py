@@ -7,14 +7,11 @@ from functools import partial
 from typing import Any
 
 from vqa_client.cli.attended import Stopped, attended
-from vqa_client.cli.evaluate import Tables, exit_code, show
-from vqa_client.cli.explain_table import as_explain_tables
+from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import say
-from vqa_client.cli.tables import as_tables
-from vqa_client.cli.vqa2_table import as_vqa2_tables
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
 from vqa_client.reports.report import Report
@@ -29,12 +26,6 @@ from vqa_client.shipped import install, shipped
 WITHOUT_SHAPES = f"skipping the shapes demo, which needs a real model: {install('local')} (1.1 GB) adds it"
 SHAPES_WORKERS = 16
 """mlx-vlm on two cores does some ten questions per second, and a question's time runs while it waits there."""
-TABLES: dict[str, Tables] = {
-    "niah": as_tables,
-    "mc": as_tables,
-    "vqa2": as_vqa2_tables,
-    "vqax": as_explain_tables,
-}
 
 
 def demo(settings: DemoSettings) -> int:
@@ -44,21 +35,16 @@ def demo(settings: DemoSettings) -> int:
     try:
         for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
             found = attended(partial(part, settings, progress), progress)
-            _show(found)
+            show(found)
             write_pages(found)
             reports += found
     except Stopped as stopped:
-        _show(stopped.interrupted.reports)
+        show(stopped.interrupted.reports)
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return stopped.code
     if local.missing():
         say(WITHOUT_SHAPES)
     return exit_code(reports)
-
-
-def _show(reports: Sequence[Report]) -> None:
-    for task in dict.fromkeys(report.task for report in reports):
-        show([report for report in reports if report.task == task], tables=TABLES[task])
 
 
 async def _pages_part(settings: DemoSettings, progress: Progress, stop: asyncio.Event) -> list[Report]:

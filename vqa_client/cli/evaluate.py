@@ -3,15 +3,14 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.progress import PipedDisplay, display
+from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
-from vqa_client.cli.tables import as_json_text, as_tables
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -19,29 +18,25 @@ from vqa_client.reports.report import Report
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
-Tables = Callable[[Sequence[Report]], str]
-"""Makes the text for a terminal."""
 
-
-def evaluate(settings: RunSettings, tables: Tables = as_tables, *, corrupted: RobustnessRun | None = None) -> int:
+def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
         return show_dry_run(settings, corrupted)
-    tables = tables_of(settings, tables)
     progress = display()
     try:
         reports = attended(lambda stop: asked([settings], corrupted, progress, stop), progress)
     except Stopped as stopped:
-        show(stopped.interrupted.reports, as_json=settings.json, tables=tables)
+        show(stopped.interrupted.reports, settings, as_json=settings.json)
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return stopped.code
     except ModelsFailed as failed:
-        show(failed.reports, as_json=settings.json, tables=tables)
+        show(failed.reports, settings, as_json=settings.json)
         _write_pages(settings, failed.reports)
         raise
-    show(reports, as_json=settings.json, tables=tables)
+    show(reports, settings, as_json=settings.json)
     _write_pages(settings, reports)
     code = exit_code(reports)
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
@@ -75,17 +70,6 @@ async def asked(
     return await arun_several(settings, corrupted=corrupted, progress=progress, stop=stop)
 
 
-def tables_of(settings: RunSettings, tables: Tables) -> Tables:
-    """What shows a benchmark's reports under these settings, where `tables` does so without them."""
-    if settings.part is not None:
-        return as_shards
-    if settings.variations:
-        from vqa_client.cli.varied_tables import BODIES, as_varied_tables
-
-        return partial(as_varied_tables, body=BODIES[settings.variations[0]])
-    return tables
-
-
 def as_shards(reports: Sequence[Report]) -> str:
     """A line for each: what is known of a part says nothing of the whole."""
     return "".join(
@@ -109,12 +93,14 @@ def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:
         write_pages(reports)
 
 
-def show(reports: Sequence[Report], *, as_json: bool = False, tables: Tables = as_tables) -> None:
-    """The reports on standard output, for people or for machines."""
+def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_json: bool = False) -> None:
+    """The reports on standard output, for people or for machines; `settings` are those of their run."""
     if as_json:
         emit(as_json_text(reports))
+    elif settings is not None and settings.part is not None:
+        emit(as_shards(reports))
     elif reports:
-        emit(tables(reports))
+        emit(as_tables(reports, verbose=getattr(settings, "verbose", False)))
 
 
 def exit_code(reports: Sequence[Report]) -> int:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from msgspec import to_builtins
 
@@ -15,7 +14,7 @@ from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, emit_json, say
-from vqa_client.cli.tables import interval_text, new_console, new_table, printed
+from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
@@ -26,7 +25,8 @@ from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model
 from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, judged_path, kappa_text, name_of
-from vqa_client.reports.names import percent, safe_name
+from vqa_client.reports.names import interval_text, percent, safe_name
+from vqa_client.reports.sections import Section
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
@@ -83,7 +83,7 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
             path = judged_path(each.results, each.kind)
             write_json(path, to_builtins(found[-1]))
             if not each.json:
-                emit(as_text(found[-1], path))
+                emit(as_text(_sections(found[-1], path)))
             write_again(each.results)
     if runs[0].json and emits:
         emit_json(found)
@@ -114,48 +114,38 @@ def _by_people(settings: JudgeSettings) -> int:
     if settings.json:
         emit_json(found)
     else:
-        emit(_people_text(found))
+        emit(as_text([_people(found)]))
     return EXIT_OK
 
 
-def as_text(found: Beside, report: Path) -> str:
+def _sections(found: Beside, report: Path) -> Iterator[Section]:
     """Each judge beside the rule, then what several judges come to together."""
-    console = new_console()
-    console.print(safe(f"{found.task} · {found.model} · {found.kind} by another model"), style="bold")
+    yield Section(title=f"{found.task} · {found.model} · {found.kind} by another model")
     for verdicts in found.verdicts:
-        for line in ("", name_of(verdicts), *coverage(verdicts)):
-            console.print(safe(line), soft_wrap=True)
+        yield Section(notes=["", name_of(verdicts), *coverage(verdicts)])
         if verdicts.judged:
-            console.print(_accuracies(verdicts, found.headline))
-            console.print(_table(verdicts))
-            for name, figure in verdicts.totals.items():
-                console.print(safe(f"{name.replace('_', ' ')} by the judge: {_figure(figure)} %"))
-            for line in (*agreement(verdicts), *_differing(verdicts)):
-                console.print(safe(line), soft_wrap=True)
-    for name, kappa in found.pairs.items():
-        console.print(safe(f"kappa of {name}: {kappa_text(kappa)}"), soft_wrap=True)
-    if found.fleiss is not None:
-        console.print(f"Fleiss' kappa of all judges: {kappa_text(found.fleiss)}", soft_wrap=True)
-    for note in found.notes:
-        console.print(safe(f"note: {note}"), soft_wrap=True)
-    console.print(safe(str(report)), soft_wrap=True)
-    return printed(console)
+            yield _accuracies(verdicts, found.headline)
+            named = {name.replace("_", " "): _figure(figure) for name, figure in verdicts.totals.items()}
+            totals = [f"{name} by the judge: {shown} %" for name, shown in named.items()]
+            rows = zip(("rule right", "rule wrong"), verdicts.table, strict=True)
+            yield Section(
+                columns=["", "judge right", "judge wrong"],
+                rows=[[name, *(f"{number:,}" for number in row)] for name, row in rows],
+                notes=[*totals, *agreement(verdicts), *_differing(verdicts)],
+            )
+    several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found.pairs.items()]
+    several += [f"Fleiss' kappa of all judges: {kappa_text(found.fleiss)}"] if found.fleiss is not None else []
+    yield Section(notes=[*several, *(f"note: {note}" for note in found.notes), str(report)])
 
 
-def _accuracies(of: Verdicts, headline: str) -> Any:
-    table = new_table("in %", "score", "95 % interval", "of")
-    bounds = f"{percent(of.low)}-{percent(of.high)}"
-    table.add_row("by the judge", percent(of.accuracy), interval_text(of.interval), f"{of.judged:,} judged")
-    table.add_row("  bounds: undecided all wrong, all right", bounds, "", f"{of.total:,}")
-    table.add_row(safe(f"by the rule ({headline})"), percent(of.rule), interval_text(of.rule_interval), "the same")
-    return table
-
-
-def _table(of: Verdicts) -> Any:
-    table = new_table("", "judge right", "judge wrong")
-    for name, row in zip(("rule right", "rule wrong"), of.table, strict=True):
-        table.add_row(name, *(f"{number:,}" for number in row))
-    return table
+def _accuracies(of: Verdicts, headline: str) -> Section:
+    wide = f"{percent(of.low)}-{percent(of.high)}"
+    rows = [
+        ["by the judge", percent(of.accuracy), interval_text(of.interval), f"{of.judged:,} judged"],
+        ["  bounds: undecided all wrong, all right", wide, "", f"{of.total:,}"],
+        [f"by the rule ({headline})", percent(of.rule), interval_text(of.rule_interval), "the same"],
+    ]
+    return Section(columns=["in %", "score", "95 % interval", "of"], rows=rows)
 
 
 def _differing(of: Verdicts) -> Iterator[str]:
@@ -166,23 +156,22 @@ def _differing(of: Verdicts) -> Iterator[str]:
             yield f"right by the {side} alone, {len(keys):,}: {names}{more}"
 
 
-def _people_text(found: Sequence[AgainstPeople]) -> str:
-    console = new_console()
-    table = new_table("against people", "labelled", "sensitivity", "specificity", "kappa", "rule's kappa", "accuracy")
-    for each in found:
-        table.add_row(
-            safe(each.name),
+def _people(found: Sequence[AgainstPeople]) -> Section:
+    rows = [
+        [
+            each.name,
             f"{each.labelled:,}",
             *map(_figure, (each.sensitivity, each.specificity)),
-            kappa_text(each.kappa),
-            kappa_text(each.rule_kappa),
+            *map(kappa_text, (each.kappa, each.rule_kappa)),
             _figure(each.accuracy),
-        )
-    console.print(table)
-    console.print("accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown")
+        ]
+        for each in found
+    ]
+    notes = ["accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown"]
     if found[0].people is not None:
-        console.print(f"kappa of two people: {kappa_text(found[0].people)}")
-    return printed(console)
+        notes.append(f"kappa of two people: {kappa_text(found[0].people)}")
+    columns = ["against people", "labelled", "sensitivity", "specificity", "kappa", "rule's kappa", "accuracy"]
+    return Section(columns=columns, rows=rows, notes=notes)
 
 
 def _figure(figure: Figure) -> str:

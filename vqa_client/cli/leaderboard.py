@@ -7,11 +7,12 @@ import msgspec
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
-from vqa_client.cli.tables import new_console, new_table, printed
+from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import safe
 from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
 from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.files import write_json
+from vqa_client.reports.sections import Section
 from vqa_client.settings.compare import LeaderboardSettings
 
 NAME = "leaderboard"
@@ -39,24 +40,17 @@ def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") ->
 
 def as_table(board: Leaderboard) -> str:
     """A row per benchmark and a column per model where models are few, the notes below."""
-    console = new_console()
-    console.print(
-        "headline in %, 95 % interval, n; questions without a reply count as wrong; ranks share a place unless tests"
-    )
-    console.print("over the same questions separate two models (Holm-adjusted p below 0.05)")
-    table = new_table("benchmark", *(safe(model) for model in board.models))
+    what = "headline in %, 95 % interval, n; questions without a reply count as wrong; ranks share a place unless tests"
+    same = "over the same questions separate two models (Holm-adjusted p below 0.05)"
+    rows = []
     for column in board.columns:
         cells = [column.cells.get(model) for model in board.models]
-        table.add_row(safe(column.title), *map(_figure, cells))
-        table.add_row(safe(f"  {column.measure}"), *map(_aside, cells), style="dim")
+        rows += [[column.title, *map(_figure, cells)], [f"  {column.measure}", *map(_aside, cells)]]
     if board.means:
         means = (f"{100 * board.means[model]:.1f}" for model in board.models)
-        table.add_row(f"mean of the {board.in_mean} that all have", *means)
-    console.print(table)
-    for column in board.columns:
-        for note in column.notes:
-            console.print(safe(f"{column.title}: {note}"), soft_wrap=True)
-    return printed(console)
+        rows.append([f"mean of the {board.in_mean} that all have", *means])
+    notes = [f"{column.title}: {note}" for column in board.columns for note in column.notes]
+    return as_text([Section(notes=[what, same]), Section(columns=["benchmark", *board.models], rows=rows, notes=notes)])
 
 
 def _figure(cell: Cell | None) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
-from vqa_client.cli.tables import interval_text
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import VqaClientError
 from vqa_client.exports.columns import Data
@@ -19,7 +18,7 @@ from vqa_client.log_lines import numbered
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.log_reader import find_logs
 from vqa_client.reports.logged_run import LoggedRun, read_run
-from vqa_client.reports.names import percent
+from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.runs.reopened import rows_of
 from vqa_client.settings.reports import ReportSettings

@@ -1,14 +1,13 @@
 """`vqa-client rescore`: what today's parser and scorer make of a run's kept replies."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
-from vqa_client.cli.tables import new_console, new_table, printed
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.tables import as_text
 from vqa_client.reports.log_reader import find_logs
-from vqa_client.reports.names import cut, percent
+from vqa_client.reports.names import count, cut, percent
+from vqa_client.reports.sections import Section
 from vqa_client.runs.rescored import Change, Reading, Rescored
 from vqa_client.runs.rescored import rescore as score_again
 from vqa_client.settings.compare import RescoreSettings
@@ -24,33 +23,26 @@ def rescore(settings: RescoreSettings) -> int:
     for log in find_logs(settings.run):
         done.append(score_again(log, write=settings.write))
         if not settings.json:
-            emit(_tables(done[-1]))
+            emit(as_text([_section(done[-1])]))
     if settings.json:
         emit_json(done)
     return EXIT_OK
 
 
-def _tables(found: Rescored) -> str:
-    console = new_console()
-    console.print(safe(f"rescore · {found.task} · {found.log}"), style="bold", soft_wrap=True)
-    console.print(_sums(found))
-    for change in found.changes[:MOST_CHANGES]:
-        console.print(safe(_changed(change)), soft_wrap=True)
-    for line in _remarks(found):
-        console.print(safe(line), soft_wrap=True)
-    return printed(console)
-
-
-def _sums(found: Rescored) -> Any:
-    table = new_table("in % of all", "old", "new")
-    table.add_row("accuracy", percent(found.old.accuracy), percent(found.new.accuracy))
-    for name in dict.fromkeys((*found.old.parts, *found.new.parts)):
-        if not name.startswith("n_"):
-            table.add_row(safe(name), percent(found.old.parts.get(name)), percent(found.new.parts.get(name)))
-    for status in dict.fromkeys((*found.old.statuses, *found.new.statuses)):
-        old, new = found.old.statuses.get(status, 0), found.new.statuses.get(status, 0)
-        table.add_row(f"questions {status.replace('_', ' ')}", f"{old:,}", f"{new:,}")
-    return table
+def _section(found: Rescored) -> Section:
+    old, new = found.old, found.new
+    rows = [["accuracy", percent(old.accuracy), percent(new.accuracy)]]
+    names = [name for name in dict.fromkeys((*old.parts, *new.parts)) if not name.startswith("n_")]
+    rows += [[name, percent(old.parts.get(name)), percent(new.parts.get(name))] for name in names]
+    for status in dict.fromkeys((*old.statuses, *new.statuses)):
+        counts = (f"{side.statuses.get(status, 0):,}" for side in (old, new))
+        rows.append([f"questions {status.replace('_', ' ')}", *counts])
+    return Section(
+        title=f"rescore · {found.task} · {found.log}",
+        columns=["in % of all", "old", "new"],
+        rows=rows,
+        notes=[*map(_changed, found.changes[:MOST_CHANGES]), *_remarks(found)],
+    )
 
 
 def _changed(change: Change) -> str:

@@ -20,19 +20,20 @@ def score(task: str | None, options: Sequence[str]) -> int:
 
 
 def _score_annotated(settings: ScoreSettings) -> int:
-    from vqa_client.cli.score_tables import as_tables
+    from vqa_client.cli.score_tables import of_score
+    from vqa_client.cli.tables import as_text
     from vqa_client.scorefiles.report import score_files
 
     report = score_files(settings)
     if settings.json:
         emit_json(report)
     else:
-        emit(as_tables(report))
+        emit(as_text(of_score(report)))
     return EXIT_FAILED_QUESTIONS if report.counts.n_failed else EXIT_OK
 
 
 def _score_benchmark(task: str, options: Sequence[str]) -> int:
-    from vqa_client.cli.tables import as_json_text, as_tables
+    from vqa_client.cli.report_tables import as_json_text, as_tables
     from vqa_client.runs.answers_from_file import score_answers
     from vqa_client.tasks import registry
 

@@ -1,11 +1,9 @@
 """A scoring as people read it in a terminal."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from vqa_client.cli.tables import interval_text, new_console, new_table, printed
-from vqa_client.cli.text import count, safe
-from vqa_client.reports.names import percent
+from vqa_client.reports.names import count, interval_text, percent
+from vqa_client.reports.sections import Section
 from vqa_client.scorefiles.official_files import DECIMALS
 from vqa_client.scorefiles.report import ScoreReport
 from vqa_client.scoring.averages import Mean
@@ -17,49 +15,45 @@ MOST_TYPES = 12
 """Question types that are shown, those with most questions; the JSON has all."""
 
 
-def as_tables(report: ScoreReport) -> str:
+def of_score(report: ScoreReport) -> Iterator[Section]:
     """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
-    console = new_console()
-    counts = report.counts
-    console.print(f"score · {safe(report.predictions)}", style="bold", soft_wrap=True)
-    console.print(
-        f"{count(counts.n_scored, 'question')} scored of {counts.n_predictions:,} predicted and "
-        f"{counts.n_annotations:,} annotated in {safe(report.annotations)}",
-        soft_wrap=True,
+    counts, summary = report.counts, report.summary
+    scored = f"{count(counts.n_scored, 'question')} scored of {counts.n_predictions:,} predicted"
+    yield Section(
+        title=f"score · {report.predictions}",
+        notes=[f"{scored} and {counts.n_annotations:,} annotated in {report.annotations}"],
     )
     if counts.n_scored:
-        console.print(_overview(report))
-        for title, types in (
-            ("by answer type", report.summary.per_answer_type),
-            ("by question type", report.summary.per_question_type),
-        ):
+        means = {name: (mean, summary.if_missing_were_wrong[name]) for name, mean in summary.overall.items()}
+        yield accuracies("metric", means, DECIMALS, missing=counts.n_without_prediction > 0)
+        by_type = {"by answer type": summary.per_answer_type, "by question type": summary.per_question_type}
+        for title, types in by_type.items():
             for at in range(0, len(report.metrics) if types else 0, METRICS_ACROSS):
-                console.print(_by_type(title, types, report.metrics[at : at + METRICS_ACROSS]))
-    for line in _remarks(report):
-        console.print(safe(line), soft_wrap=True)
-    return printed(console)
+                yield _by_type(title, types, report.metrics[at : at + METRICS_ACROSS])
+    yield Section(notes=list(_remarks(report)))
 
 
-def _overview(report: ScoreReport) -> Any:
-    some_missing = report.counts.n_without_prediction > 0
-    table = new_table("metric", "%", "95 % interval", *(["% if missing were wrong"] if some_missing else []))
-    for name, mean in report.summary.overall.items():
-        missing = [percent(report.summary.if_missing_were_wrong[name], DECIMALS)] if some_missing else []
-        table.add_row(name, percent(mean.value, DECIMALS), interval_text(mean.interval), *missing)
-    return table
+def accuracies(of: str, means: Mapping[str, tuple[Mean, float | None]], decimals: int = 1, *, missing: bool) -> Section:
+    """A row a name: its mean, and with `missing` what it were if questions without a prediction were wrong."""
+    rows = [
+        [
+            name,
+            percent(mean.value, decimals),
+            interval_text(mean.interval),
+            *([percent(wrong, decimals)] if missing else []),
+        ]
+        for name, (mean, wrong) in means.items()
+    ]
+    return Section(columns=[of, "%", "95 % interval", *(["% if missing were wrong"] if missing else [])], rows=rows)
 
 
-def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...]) -> Any:
-    table = new_table(title, "questions", *metrics, f"{metrics[0]}: 95 %")
+def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...]) -> Section:
+    rows = []
     for name, means in list(types.items())[:MOST_TYPES]:
         first = means[metrics[0]]
-        table.add_row(
-            safe(name),
-            f"{first.n:,}",
-            *(percent(means[m].value, DECIMALS) for m in metrics),
-            interval_text(first.interval),
-        )
-    return table
+        shares = [percent(means[metric].value, DECIMALS) for metric in metrics]
+        rows.append([name, f"{first.n:,}", *shares, interval_text(first.interval)])
+    return Section(columns=[title, "questions", *metrics, f"{metrics[0]}: 95 %"], rows=rows)
 
 
 def _remarks(report: ScoreReport) -> Iterator[str]:

@@ -8,7 +8,7 @@ from cyclopts import CycloptsError
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
-from vqa_client.cli.evaluate import as_shards, asked, exit_code, show
+from vqa_client.cli.evaluate import asked, exit_code, show
 from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
@@ -31,7 +31,7 @@ def suite(name: str, settings: SuiteSettings) -> int:
     try:
         reports = attended(lambda stop: asked(runs, None, progress, stop), progress)
     except Stopped as stopped:
-        show(stopped.interrupted.reports, as_json=settings.json)
+        show(stopped.interrupted.reports, settings, as_json=settings.json)
         say(f"stopped; to resume: {resume_command(sys.argv)}")
         return stopped.code
     except ModelsFailed as failed:
@@ -45,7 +45,7 @@ def _finish(settings: SuiteSettings, reports: list[Report], title: str) -> None:
     if not reports:
         return
     if settings.part is not None:
-        show(reports, as_json=settings.json, tables=as_shards)
+        show(reports, settings, as_json=settings.json)
         return
     if settings.html:
         write_pages(reports)

@@ -4,6 +4,7 @@ import signal
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
+from vqa_client.compare.write import comparison_page
 from vqa_client.html.serving import ReportServer
 from vqa_client.html.viewer import Viewer
 from vqa_client.settings.reports import ViewSettings
@@ -12,7 +13,7 @@ from vqa_client.settings.reports import ViewSettings
 def view(settings: ViewSettings) -> int:
     """Serve until Ctrl-C; the address is printed alone, for programs, and said to whoever watches."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind
-    with ReportServer(Viewer(settings.run), settings.port) as server:
+    with ReportServer(Viewer(settings.run, comparison_page), settings.port) as server:
         emit(f"{server.address}\n")
         say("open this address; the page follows the run. Ctrl-C ends the server, not the run")
         try:

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.compare.figures import Comparison
-from vqa_client.compare.matching import Matched, Pair
-from vqa_client.compare.sentence import sentence
+from vqa_client.compare.figures import Compared
+from vqa_client.compare.matching import Pair
+from vqa_client.compare.sections import sentence
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.shipped import __version__
@@ -19,7 +19,6 @@ _GROUP_HEAD = (
     *("a", "b", "field", "value", "n", "clusters", "accuracy_a", "accuracy_b", "difference", "low", "high"),
     *("p", "p_holm"),
 )
-Compared = Sequence[tuple[Comparison, Matched]]
 
 
 def content(sides: Sequence[Side], compared: Compared) -> dict[str, Any]:

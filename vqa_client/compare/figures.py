@@ -110,6 +110,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
         return _of_variant(matched.pairs, self.variant)
 
 
+Compared = Sequence[tuple[Comparison, Matched]]
+
+
 def compare(sides: Sequence[Side]) -> list[tuple[Comparison, Matched]]:
     """Compare each side but the first with the first; raises IdentityError and DataError as `match` does."""
     first, *others = sides

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from vqa_client.compare.content import Compared, content, write_groups, write_questions
-from vqa_client.compare.figures import compare
-from vqa_client.compare.page import write_page
+from vqa_client.compare.content import content, write_groups, write_questions
+from vqa_client.compare.figures import Compared, compare
+from vqa_client.compare.page import page, write_page
 from vqa_client.compare.sides import Side, read_sides, tell_apart
 from vqa_client.errors import UsageError
 from vqa_client.files import write_json
+from vqa_client.html.shown_images import Show
 
 JSON_NAME, CSV_NAME, GROUPS_NAME, PAGE_NAME = "compare.json", "compare.csv", "compare_groups.csv", "compare.html"
 
@@ -29,6 +30,11 @@ def compare_runs(places: Sequence[Path]) -> tuple[list[Side], Compared]:
     named = list(sides.values())
     tell_apart(named)
     return named, compare(named)
+
+
+def comparison_page(logs: Sequence[Path], show: Show) -> bytes:
+    """Compare and give the page alone; raises as `compare_runs` does."""
+    return page(*compare_runs(logs), show, served=True)
 
 
 def write_comparison(

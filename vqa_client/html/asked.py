@@ -37,6 +37,7 @@ class Gap(Struct, frozen=True, kw_only=True):
     after: float | None
     difference: Difference | None
     link: str = ""
+    p_holm: float | None = None
 
 
 class Confusion(Struct, frozen=True, kw_only=True):
@@ -165,19 +166,11 @@ def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
         cluster = first.cluster or first.question_id
         scores.add([one.score for one in forms], letters, texts, len(labels), cluster)
     figures = scores.figures(Positions().bias())
-    names = {
-        "right in at least one": figures.once,
-        "majority of texts": figures.majority,
-        "always the same text": figures.same_text,
-        "always the same letter": figures.same_letter,
-    }
+    shown = _figures(figures.named)
     return {
         "option": f"every question in {figures.rotations} rotations of its choices (--circular)",
-        "lead": (
-            _figure("right in all rotations of the choices", figures.circular),
-            _figure("mean of all rotations", figures.mean),
-        ),
-        "together": _figures(names),
+        "lead": shown[:2],
+        "together": shown[2:],
         "notes": _unfinished(figures.unfinished, "without all rotations yet"),
     }
 
@@ -187,18 +180,13 @@ def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: boo
     for forms in questions:
         scores.add([one.score for one in forms], [one.answer for one in forms], forms[0].cluster)
     figures = scores.figures()
-    names = {f"pass@{k}": of for k, of in figures.pass_at.items()} | {
-        "majority": figures.majority,
-        "right in some repeats only": figures.turning,
-        **({"several answers": figures.changing} if figures.changing else {}),
-    }
     return {
         "option": f"every question {repeats} times (--repeat)",
         "lead": (
             _figure(f"pass@1: mean of {repeats} repeats", figures.pass_at[1]),
             _figure(f"pass@{repeats}: right in at least one of {repeats}", figures.pass_at[repeats]),
         ),
-        "together": _figures(names),
+        "together": _figures(figures.named),
         "notes": _unfinished(figures.unfinished, "without all repeats yet"),
     }
 

@@ -11,6 +11,7 @@ from vqa_client.reports.overview import LEVELS, Overview, in_order, quantile
 from vqa_client.reports.summary import Tally
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 10.0, 8.0, 24.0
+LINE = 13.0
 BARS = 28
 SMALL_BELOW = 300.0
 _CLEAN = "clean"
@@ -52,6 +53,20 @@ class Curve(Struct, frozen=True, kw_only=True):
         there = [f"{point.x:.1f},{point.y_high:.1f}" for point in self.points]
         back = [f"{point.x:.1f},{point.y_low:.1f}" for point in reversed(self.points)]
         return " ".join(there + back)
+
+    def level(self, share: float) -> float:
+        """The height of an accuracy in [0, 1]."""
+        return _height(share, self.height)
+
+
+class Scatter(Struct, frozen=True, kw_only=True):
+    """Accuracies against a cost from 0 to `most`; each dot has its cost and the height of its label beside it."""
+
+    unit: str
+    dots: tuple[tuple[Point, float, float], ...]
+    most: float
+    width: float = 460.0
+    height: float = 200.0
 
     def level(self, share: float) -> float:
         """The height of an accuracy in [0, 1]."""
@@ -103,6 +118,18 @@ def level_curves(found: Overview) -> list[Curve]:
         title = corruption.replace("_", " ")
         drawn.append(_curve(found, title, "level", {**clean, **crossed[corruption]}, 220.0, 130.0))
     return drawn
+
+
+def scatter(unit: str, costs: Sequence[tuple[str, float, Tally]]) -> Scatter:
+    """One dot for each name, cost and accuracy."""
+    chart = Scatter(unit=unit, dots=(), most=max(cost for _, cost, _ in costs))
+    room = chart.width - LEFT - RIGHT
+    points = [(_point(name, of, LEFT + room * cost / chart.most, chart.height), cost) for name, cost, of in costs]
+    dots, above = list[tuple[Point, float, float]](), 0.0
+    for point, cost in sorted(points, key=lambda each: each[0].y):
+        above = max(point.y, above + LINE)
+        dots.append((point, cost, above))
+    return replace(chart, dots=tuple(dots))
 
 
 def histograms(found: Overview) -> list[Histogram]:

@@ -24,6 +24,9 @@ function readData(json) {
 
 const value = (row, name) => row[column[name]];
 const text = (row, name) => { const at = value(row, name); return at === null ? null : data.strings[at]; };
+// The records of one question: the row's own, and in a comparison those of the other runs, null where one was not asked.
+const runsOf = (row) => [row, ...(data.sides ? value(row, "others") : [])];
+const differs = (row) => { const scores = runsOf(row).filter(Boolean).map((one) => value(one, "score")); return Math.max(...scores) - Math.min(...scores) > 1e-9; };
 const texts = (row, name) => value(row, name).map((at) => data.strings[at]);
 const key = (row) => `${value(row, "id")}\u0000${text(row, "variant")}`;
 
@@ -41,13 +44,14 @@ function sharedStart() {
 }
 
 function outcome(row) {
+  if (!row) return "none";
   if (!answered.has(text(row, "status"))) return "failed";
   const score = value(row, "score");
   return score >= 1 ? "right" : score > 0 ? "partial" : "wrong";
 }
 
-const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!" };
-const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply" };
+const SIGNS = { right: "✓", partial: "◐", wrong: "✗", failed: "!", none: "–" };
+const SAID = { right: "right", partial: "partly right", wrong: "wrong", failed: "no reply", none: "not asked" };
 const number = (n) => n.toLocaleString("en-US");
 const counted = (n) => `${number(n)} question${n === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;

@@ -27,25 +27,9 @@ COLUMNS = (
 
 def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
     """The block, in which no "<" stands: nothing in it can end the element that it stands in."""
-    limit = text_limit(found.text_lengths)
-    needles = None
-    if DEPTH in found.fields and (places := ImageFiles(run).places):
-        needles = NeedleLines(places, (image.name for record in run.records for image in record.images))
-    block = _Block(found, show, limit, needles)
+    block = Block(run, found, show, text_limit(found.text_lengths))
     rows = [block.row(record) for record in run.records]
-    content = {
-        "columns": COLUMNS,
-        "answered": sorted(ANSWERED),
-        "letters": sorted(block.letters),
-        "metrics": list(found.summary.parts),
-        "fields": [{"name": field, "values": _values(found, field)} for field in found.fields],
-        "strings": block.strings,
-        "images": block.images,
-        "rows": rows,
-        "request": _request(run),
-        "judges": rows_of_judges(run, [(row[0], block.strings[row[1]]) for row in rows]),
-    }
-    return encode(content).replace(b"<", b"\\u003c")
+    return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
 
 
 def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
@@ -69,14 +53,38 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:half]}\n{left_out}\n{text[-half:] if half else ''}"
 
 
-class _Block:
-    def __init__(self, found: Overview, show: Show, limit: int, needles: NeedleLines | None) -> None:
-        self.strings: list[str] = []
-        self.images: list[list[Any]] = []
-        self.letters: set[str] = set()
-        self._found, self._show, self._limit, self._needles = found, show, limit, needles
+class Block:
+    """Collects records, whose texts have at most `limit` characters; a run tells their fields and metrics."""
+
+    def __init__(self, run: LoggedRun, found: Overview, show: Show, limit: int) -> None:
+        self._strings: list[str] = []
+        self._images: list[list[Any]] = []
+        self._letters: set[str] = set()
+        self._found, self._show, self._limit, self._needles = found, show, limit, None
+        if DEPTH in found.fields and (places := ImageFiles(run).places):
+            self._needles = NeedleLines(places, (image.name for record in run.records for image in record.images))
         self._numbers: dict[str, int] = {}
         self._image_numbers: dict[SentImage, int] = {}
+
+    def keys(self, rows: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
+        """The question's id and the variant of each row."""
+        return [(row[0], self._strings[row[1]]) for row in rows]
+
+    def encoded(self, rows: Sequence[Sequence[Any]], **more: Any) -> bytes:
+        """The block with its rows, which may have more columns than COLUMNS where `more` names these."""
+        content = {
+            "columns": COLUMNS,
+            "answered": sorted(ANSWERED),
+            "letters": sorted(self._letters),
+            "metrics": list(self._found.summary.parts),
+            "fields": [{"name": field, "values": _values(self._found, field)} for field in self._found.fields],
+            "strings": self._strings,
+            "images": self._images,
+            "rows": rows,
+            "request": None,
+            "judges": [],
+        }
+        return encode(content | more).replace(b"<", b"\\u003c")
 
     def row(self, record: Record) -> list[Any]:
         """The values of COLUMNS; texts and images are numbers, None is no value."""
@@ -112,16 +120,16 @@ class _Block:
         choices = choices_in(record.prompt)
         if not set(record.references) & choices.keys():
             return ()
-        self.letters.update(choices)
+        self._letters.update(choices)
         return choices.values()
 
     def _text(self, text: str | None, limit: int = LONGEST_TEXT) -> int | None:
-        if text is None:
-            return None
-        text = shortened(text, limit)
-        number = self._numbers.setdefault(text, len(self.strings))
-        if number == len(self.strings):
-            self.strings.append(text)
+        return None if text is None else self._string(shortened(text, limit))
+
+    def _string(self, text: str) -> int:
+        number = self._numbers.setdefault(text, len(self._strings))
+        if number == len(self._strings):
+            self._strings.append(text)
         return number
 
     def _long(self, text: str | None) -> int | None:
@@ -131,11 +139,11 @@ class _Block:
         return [self._text(text) for text in texts]
 
     def _image(self, image: SentImage) -> int:
-        number = self._image_numbers.setdefault(image, len(self.images))
-        if number == len(self.images):
+        number = self._image_numbers.setdefault(image, len(self._images))
+        if number == len(self._images):
             shown = self._show(image)
             facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
-            self.images.append([*facts, shown.href, shown.picture, shown.note])
+            self._images.append([*facts, shown.href, self._string(shown.picture), shown.note])
         return number
 
     def _error(self, record: Record) -> list[Any] | None:

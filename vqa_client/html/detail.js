@@ -31,7 +31,7 @@ function opening(href, at, all, ...content) {
 }
 
 function picture(at, all) {
-  const [name, sha256, size, width, height, transforms, href, source, note] = data.images[at];
+  const [name, sha256, size, width, height, transforms, href, stored, note] = data.images[at], source = data.strings[stored];
   const made = element("li");
   if (source || href) {
     const image = element("img", { loading: "lazy", src: source || href, alt: `image ${plain(name)}`, decoding: "async" });
@@ -54,7 +54,7 @@ let opened = [], openedAt = 0;
 function openImage(all, at) {
   opened = all;
   openedAt = Math.max(0, Math.min(at, all.length - 1));
-  const [name, , , , , , href, source] = data.images[opened[openedAt]];
+  const [name, , , , , , href, stored] = data.images[opened[openedAt]], source = data.strings[stored];
   const image = element("img", { src: href || source, alt: `image ${plain(name)}` });
   if (href && source) image.addEventListener("error", () => { image.src = source; }, { once: true });
   $("sheet").replaceChildren(marked(opened[openedAt], image));
@@ -184,22 +184,48 @@ function siblings(row) {
   return section("The same question in every variant", element("div", { className: "chips" }, ...chips));
 }
 
-function sheet(row, find = "") {
-  const kind = outcome(row), reasoning = text(row, "reasoning"), output = text(row, "output"), prompt = text(row, "prompt");
-  const system = text(row, "system"), shots = texts(row, "shots");
-  const status = text(row, "status"), score = value(row, "score");
+function badge(row) {
+  const kind = outcome(row), status = text(row, "status"), score = value(row, "score");
   const said = `${SIGNS[kind]} ${SAID[kind]}${status === "ok" ? "" : ` (${words(status)})`}${kind === "partial" ? `, score ${score}` : ""}`;
+  return element("span", { className: `badge is-${kind}` }, said);
+}
+
+// What was said to a question and how it was read.
+function told(row, find) {
+  const reasoning = text(row, "reasoning"), output = text(row, "output");
   return [
-    element("h3", {}, shown(value(row, "id"))),
-    element("p", { className: "aside" }, element("span", { className: `badge is-${kind}` }, said), shown(text(row, "variant") ? `  ·  ${text(row, "variant")}` : "")),
     reading(row),
     ...failure(row),
     ...(output === null ? [] : output ? reply(row, output, find) : section("Reply", element("p", { className: "aside" }, "empty"))),
     ...(reasoning ? [element("details", { className: "reasoning more" }, element("summary", {}, `Reasoning, ${number(reasoning.length)} characters`), foreign(reasoning, find))] : []),
+  ];
+}
+
+// The runs of a comparison beside each other; a prompt or images of their own are theirs.
+function beside(row, find) {
+  return element("div", { className: "beside" }, ...runsOf(row).map((one, at) => {
+    const made = element("div", {}, element("h4", {}, shown(data.sides[at])));
+    if (!one) { made.append(element("p", { className: "aside" }, "not asked")); return made; }
+    made.append(element("p", { className: "aside" }, badge(one)), ...told(one, find));
+    if (value(one, "prompt") !== value(row, "prompt") && text(one, "prompt")) made.append(element("details", {}, element("summary", {}, "Another prompt"), foreign(text(one, "prompt").trimEnd(), find)));
+    if (String(value(one, "images")) !== String(value(row, "images"))) made.append(...pictures(one));
+    made.append(...cost(one));
+    return made;
+  }));
+}
+
+function sheet(row, find = "") {
+  const prompt = text(row, "prompt"), system = text(row, "system"), shots = texts(row, "shots"), variant = text(row, "variant");
+  const title = element("h3", {}, shown(value(row, "id")));
+  const alone = data.sides ? [] : [badge(row)];
+  return [
+    title,
+    element("p", { className: "aside" }, ...alone, shown(variant ? `${data.sides ? "" : "  ·  "}${variant}` : "")),
+    ...(data.sides ? [beside(row, find)] : told(row, find)),
     ...(system ? section("System message", foreign(system.trimEnd(), find)) : []),
     ...(shots.length ? section("Worked examples before it", element("p", {}, shown(shots.join("  ·  ")))) : []),
     ...(prompt ? section("Prompt", foreign(prompt.trimEnd(), find)) : []),
-    ...pictures(row), ...scores(row), ...siblings(row), ...cost(row), ...curl(row),
+    ...pictures(row), ...scores(row), ...siblings(row), ...(data.sides ? [] : cost(row)), ...curl(row),
   ];
 }
 

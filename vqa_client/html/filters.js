@@ -1,7 +1,10 @@
 // Which questions are shown: a state that stands in the address, so that a link says it.
 const OUTCOMES = { "": "All", wrong: "Wrong", right: "Right", partial: "Partly", failed: "No reply" };
+const IN_RUNS = { "": "All", differ: "Differ", same: "Same score" };
+const AGAINST = { higher: (gap) => gap > 1e-9, lower: (gap) => gap < -1e-9, same: (gap) => Math.abs(gap) <= 1e-9 };
 const ORDERS = {
   "": ["in order", null],
+  differ: ["those that differ first", (a, b) => differs(b) - differs(a)],
   slow: ["slowest first", (a, b) => value(b, "latency_s") - value(a, "latency_s")],
   long: ["longest replies first", (a, b) => (value(b, "completion_tokens") ?? -1) - (value(a, "completion_tokens") ?? -1)],
   low: ["lowest score first", (a, b) => value(a, "score") - value(b, "score")],
@@ -17,10 +20,11 @@ let haystacks = new Map();
 
 function haystack(row) {
   if (!haystacks.has(row)) {
-    const found = [value(row, "id"), text(row, "variant")];
-    for (const name of ["system", "prompt", "output", "reasoning", "answer", "rationale"]) found.push(text(row, name) ?? "");
-    found.push(...texts(row, "references"));
-    if (value(row, "error")) found.push(data.strings[value(row, "error")[0]]);
+    const found = [value(row, "id"), text(row, "variant"), ...texts(row, "references")];
+    for (const one of runsOf(row).filter(Boolean)) {
+      for (const name of ["system", "prompt", "output", "reasoning", "answer", "rationale"]) found.push(text(one, name) ?? "");
+      if (value(one, "error")) found.push(data.strings[value(one, "error")[0]]);
+    }
     haystacks.set(row, found.join("\n").toLowerCase());
   }
   return haystacks.get(row);
@@ -29,7 +33,12 @@ function haystack(row) {
 function tests() {
   const made = [];
   const wantedOutcome = state.get("outcome"), status = state.get("status"), find = (state.get("find") ?? "").toLowerCase();
-  if (wantedOutcome) made.push((row) => outcome(row) === wantedOutcome);
+  if (wantedOutcome) made.push((row) => (data.sides ? differs(row) === (wantedOutcome === "differ") : outcome(row) === wantedOutcome));
+  (data.sides ?? []).forEach((_, at) => {
+    const wanted = state.get(`side.${at}`), against = AGAINST[state.get(`gap.${at}`)];
+    if (wanted) made.push((row) => { const kind = outcome(runsOf(row)[at]); return kind === wanted || (wanted === "not" && !["right", "none"].includes(kind)); });
+    if (against) made.push((row) => { const one = runsOf(row)[at]; return one && against(value(one, "score") - value(row, "score")); });
+  });
   if (status) made.push((row) => text(row, "status") === status);
   data.fields.forEach((field, at) => {
     const wanted = state.get(`by.${field.name}`);
@@ -66,9 +75,12 @@ function filter() {
   matching = data.rows.filter((row) => every.every((test) => test(row)));
   const order = ORDERS[state.get("order") ?? ""]?.[1];
   if (order) matching.sort(order);
-  const right = matching.reduce((sum, row) => sum + value(row, "score"), 0);
+  const shares = runsOf(matching[0] ?? data.rows[0] ?? []).map((_, at) => {
+    const scores = matching.map((row) => runsOf(row)[at]).filter(Boolean).map((one) => value(one, "score"));
+    return `${data.sides ? `${plain(data.sides[at])} ` : ""}${percent(scores.reduce((sum, one) => sum + one, 0) / scores.length)}`;
+  });
   const forms = new Set(matching.map((row) => text(row, "variant"))).size;
-  const share = forms === 1 ? ` · accuracy here ${percent(right / matching.length)}` : "";
+  const share = forms === 1 ? ` · accuracy here ${shares.join(", ")}` : "";
   const several = forms > 1 ? ` in ${number(forms)} variants` : "";
   $("count").textContent = matching.length === data.rows.length
     ? `${counted(data.rows.length)}${several}`
@@ -96,7 +108,7 @@ function select(label, name, choices) {
 
 function buildFilters() {
   $("outcomes").replaceChildren($("outcomes").querySelector("legend"));
-  for (const [wanted, said] of Object.entries(OUTCOMES)) {
+  for (const [wanted, said] of Object.entries(data.sides ? IN_RUNS : OUTCOMES)) {
     if (wanted === "partial" && !data.rows.some((row) => outcome(row) === "partial")) continue;
     const radio = element("input", { type: "radio", name: "outcome", value: wanted });
     radio.addEventListener("change", () => set("outcome", wanted));
@@ -104,19 +116,25 @@ function buildFilters() {
   }
   const statuses = [...new Set(data.rows.map((row) => text(row, "status")))];
   $("selects").replaceChildren();
-  if (statuses.length > 1) $("selects").append(select("any status", "status", statuses.map((s) => [s, words(s)])));
+  (data.sides ?? []).forEach((label, at) => {
+    const kinds = [["right", "right"], ["not", "not right"], ["partial", "partly right"], ["wrong", "wrong"], ["failed", "no reply"]];
+    $("selects").append(select(`${plain(label)}: any`, `side.${at}`, kinds.map(([kind, said]) => [kind, `${label}: ${said}`])));
+    const ways = [["higher", "scores higher"], ["lower", "scores lower"], ["same", "scores the same"]];
+    if (at) $("selects").append(select(`${plain(label)} against ${plain(data.sides[0])}`, `gap.${at}`, ways.map(([way, said]) => [way, `${label} ${said}`])));
+  });
+  if (statuses.length > 1 && !data.sides) $("selects").append(select("any status", "status", statuses.map((s) => [s, words(s)])));
   for (const field of data.fields) {
-    if (field.values.length < 2 || field.values.length > MOST_CHOICES) continue;
+    if (field.values.length < 2 || field.values.length > MOST_CHOICES || (data.sides && field.name === "rule")) continue;
     $("selects").append(select(`any ${plain(words(field.name))}`, `by.${field.name}`, field.values.map((v) => [v, v])));
   }
-  if (data.letters.length) for (const [name, of] of Object.entries(LETTERS)) {
+  if (data.letters.length && !data.sides) for (const [name, of] of Object.entries(LETTERS)) {
     const values = [...new Set(data.rows.map(of))].filter((one) => data.letters.includes(one) || one === "-").sort();
     $("selects").append(select(`any ${name} choice`, name, values.map((one) => [one, `${name}: ${one}`])));
   }
   const judged = data.judges.flatMap(({ name }) => Object.entries(SIDES).map(([side, said]) => [`${name}/${side}`, `${name}: ${said}`]));
   if (judged.length) $("selects").append(select("any judge", "judge", judged));
   noteFilters();
-  $("selects").append(select("in order", "order", Object.entries(ORDERS).slice(1).map(([name, [said]]) => [name, said])));
+  $("selects").append(select("in order", "order", Object.entries(ORDERS).filter(([name]) => name && (data.sides || name !== "differ")).map(([name, [said]]) => [name, said])));
 }
 
 function showState() {

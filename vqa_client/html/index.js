@@ -1,4 +1,4 @@
-// The index of runs: columns sort, words filter; without this script it is a plain table.
+// The index of runs: columns sort, words filter, ticked runs are compared; without this script it is a plain table.
 const table = document.querySelector("table.runs"), rows = [...table.tBodies[0].rows], find = document.getElementById("find");
 const sortKey = (row, at) => row.cells[at].dataset.sort ?? row.cells[at].textContent.trim();
 
@@ -12,6 +12,17 @@ function sortBy(at, head) {
 
 [...table.tHead.rows[0].cells].forEach((head, at) => head.querySelector("button")?.addEventListener("click", () => sortBy(at, head)));
 find.hidden = false;
+
+// Ticked runs are compared with the first of them.
+const boxes = rows.map((row) => row.querySelector("input")), link = document.getElementById("compare");
+link.hidden = false;
+function tick() {
+  const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+  link.textContent = ticked.length < 2 ? "Tick two runs or more to compare them" : `Compare ${ticked.length} runs`;
+  if (ticked.length < 2) link.removeAttribute("href"); else link.href = `compare/${ticked.join("-")}`;
+}
+for (const box of boxes) { box.hidden = false; box.addEventListener("change", tick); }
+tick();
 find.addEventListener("input", () => {
   const wanted = find.value.toLowerCase().split(/\s+/);
   for (const row of rows) row.hidden = !wanted.every((one) => row.textContent.toLowerCase().includes(one));

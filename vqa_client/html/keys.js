@@ -1,22 +1,24 @@
 // The keyboard: one letter, one act; nothing while a person types.
 const toggled = (name, wanted) => set(name, state.get(name) === wanted ? "" : wanted);
 
-function nextLike(kinds, by) {
+const notable = (row) => (data.sides ? differs(row) : outcome(row) !== "right");
+
+function nextNotable(by) {
   for (let at = current + by; at >= 0 && at < matching.length; at += by) {
-    if (kinds.includes(outcome(matching[at]))) return choose(at);
+    if (notable(matching[at])) return choose(at);
   }
 }
 
 const KEYS = {
   j: ["next question", () => choose(current + 1)],
   k: ["previous question", () => choose(current - 1)],
-  n: ["next that is not right", () => nextLike(["wrong", "partial", "failed"], 1)],
-  p: ["previous that is not right", () => nextLike(["wrong", "partial", "failed"], -1)],
+  n: ["next that is not right, or that differs", () => nextNotable(1)],
+  p: ["previous that is not right, or that differs", () => nextNotable(-1)],
   g: ["first question", () => choose(0)],
   G: ["last question", () => choose(matching.length - 1)],
   "/": ["find text", () => { $("questions").scrollIntoView(); $("find").focus({ preventScroll: true }); $("find").select(); }],
-  w: ["only wrong ones, or all", () => toggled("outcome", "wrong")],
-  r: ["fold or unfold the reasoning", () => { const one = $("detail").querySelector(".reasoning"); if (one) one.open = !one.open; }],
+  w: ["only wrong ones, or those that differ, or all", () => toggled("outcome", data.sides ? "differ" : "wrong")],
+  r: ["fold or unfold the reasoning", () => { for (const one of $("detail").querySelectorAll(".reasoning")) one.open = !one.open; }],
   i: ["read the images: ← → turn, z fits the width", () => $("detail").querySelector(".pictures a")?.click()],
   m: ["write a note", () => $("detail").querySelector(".note textarea")?.focus()],
   c: ["clear all filters", () => clearFilters()],

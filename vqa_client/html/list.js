@@ -9,18 +9,18 @@ function excerpt(row) {
 
 function under(row) {
   const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 300);
-  const answer = text(row, "answer");
-  const got = answer === null ? words(text(row, "status")) : answer.slice(0, 80);
+  const got = runsOf(row).map((one) => (one ? (text(one, "answer") ?? words(text(one, "status"))).slice(0, 80) : "–")).join(" | ");
   const variant = severalVariants ? text(row, "variant") : "";
   const note = [...(noteOf(row)?.note ? ["✎"] : []), ...tagsOf(row)].join(" ");
   return [note, references ? `${got} → ${references}` : got, variant, value(row, "id")].filter(Boolean).join("  ·  ");
 }
 
+const sign = (kind) => element("span", { className: `is-${kind}`, role: "img", "aria-label": SAID[kind] }, SIGNS[kind]);
+
 function rowElement(row, at) {
-  const kind = outcome(row);
   const made = element(
     "div", { className: "row", role: "option", id: `row-${at}` },
-    element("span", { className: `mark-sign is-${kind}`, role: "img", "aria-label": SAID[kind] }, SIGNS[kind]),
+    element("span", { className: "mark-sign" }, ...runsOf(row).map((one) => sign(outcome(one)))),
     element("span", { className: "text", dir: "auto" }, shown(excerpt(row))),
     element("span", { className: "under" }, shown(under(row).replace(/\s+/g, " "))),
   );

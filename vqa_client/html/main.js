@@ -8,17 +8,17 @@ function readAddress() {
 
 function onAddress({ first = false } = {}) {
   const given = readAddress();
-  if (!given) { if (first) applyState(); return; }
+  if (!given) { if (first) { if (data.sides) state.set("order", "differ"); applyState(); } return; }
   state = given;
   applyState();
   $("questions").scrollIntoView({ behavior: first ? "instant" : "auto" });
 }
 
 function printedRow(row) {
-  const kind = outcome(row), answer = text(row, "answer");
+  const kinds = runsOf(row).map(outcome), got = runsOf(row).map((one) => (one ? text(one, "answer") ?? words(text(one, "status")) : "–").slice(0, 200)).join(" | ");
   const references = votes(texts(row, "references").map((one) => one.slice(0, 60)), " / ").slice(0, 200);
-  const cells = [value(row, "id"), excerpt(row), answer === null ? words(text(row, "status")) : answer.slice(0, 200), references];
-  return element("tr", {}, element("td", { className: `is-${kind}` }, `${SIGNS[kind]} ${SAID[kind]}`), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
+  const cells = [value(row, "id"), excerpt(row), got, references];
+  return element("tr", {}, element("td", { className: `is-${kinds[0]}` }, kinds.map((kind) => `${SIGNS[kind]} ${SAID[kind]}`).join(", ")), ...cells.map((cell) => element("td", { dir: "auto" }, shown(cell))));
 }
 
 let unfolded = [];

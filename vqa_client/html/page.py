@@ -14,11 +14,12 @@ from vqa_client.html.charts import curves, histograms, level_curves
 from vqa_client.html.data import data_block
 from vqa_client.html.judged import judgings
 from vqa_client.html.limits import limits
-from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show
+from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import flat
 from vqa_client.reports.overview import Overview
+from vqa_client.reports.sections import p_text
 from vqa_client.reports.totals import spent, totals
 from vqa_client.shipped import __version__, install
 from vqa_client.types import ANSWERED
@@ -49,13 +50,19 @@ def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: str 
     Raises UsageError where it can't be written, NotOurs where another file or a link is in its place.
     """
     with replacing(path, OURS) as file:
-        file.write(page(run, found, EmbeddedImages(run, path.parent, KEPT[html_images])))
+        show = EmbeddedImages([run], path.parent, chosen(run.records, KEPT[html_images]))
+        file.write(page(run, found, show))
 
 
 def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> bytes:
     """The page in UTF-8; a live one asks its server now and then whether the log has changed."""
-    template = environment().get_template("page.html.j2")
-    text: str = template.render(**_content(run, found, live=live), data=_markup(data_block(run, found, show).decode()))
+    return rendered("page.html.j2", data_block(run, found, show), **_content(run, found, live=live))
+
+
+def rendered(template: str, data: bytes, **content: Any) -> bytes:
+    """A page that lists questions, in UTF-8: a template with a block of data."""
+    inside = {"data": _markup(data.decode()), "script": _markup(_script())}
+    text: str = environment().get_template(template).render(frame() | inside | content)
     return text.encode("utf-8", "replace")
 
 
@@ -94,7 +101,7 @@ def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dic
 
 
 def frame() -> dict[str, Any]:
-    """What every page without a script shows, whatever it is of."""
+    """What every page shows, whatever it is of."""
     return {"policy": policy(live=False), "css": _markup(_style()), "version": __version__}
 
 
@@ -120,6 +127,7 @@ def environment() -> Any:
         "heat": figures.heat,
         "counted": figures.counted,
         "number": number,
+        "p": lambda value: p_text(value).removeprefix("p ").removeprefix("= "),
     }
     return made
 
@@ -199,11 +207,8 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
         "spent": spent(run, found),
         "settings": _settings(run),
         "fingerprint": fingerprint(run),
-        "version": __version__,
         "live": live,
         "policy": policy(live=live),
-        "css": _markup(_style()),
-        "script": _markup(_script()),
     }
 
 

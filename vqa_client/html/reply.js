@@ -121,6 +121,9 @@ function kept(row) {
   return { ...Object.fromEntries([...numbers, ...said]), references: texts(row, "references"), ...ours };
 }
 
+// In a comparison a question has an entry for each run.
+const keptOfRuns = (row) => (data.sides ? runsOf(row).flatMap((one, at) => (one ? [{ run: data.sides[at], ...kept(one) }] : [])) : [kept(row)]);
+
 const FORMS = {
   csv: ["text/csv", (rows) => [Object.keys(rows[0] ?? {}), ...rows.map(Object.values)].map((cells) => cells.map(cell).join(",")).join("\r\n")],
   jsonl: ["application/jsonl", (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join("")],
@@ -128,7 +131,7 @@ const FORMS = {
 
 function download(form) {
   const [type, made] = FORMS[form];
-  const url = URL.createObjectURL(new Blob([made(matching.map(kept))], { type }));
+  const url = URL.createObjectURL(new Blob([made(matching.flatMap(keptOfRuns))], { type }));
   element("a", { href: url, download: `questions.${form}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }

@@ -1,7 +1,7 @@
 """What a page shows of an image: a link to its file, a small picture, and what to know of them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ from vqa_client.html.thumbnails import SIDE_PIXELS, as_data_url, thumbnail
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pictures import is_address
-from vqa_client.types import SentImage
+from vqa_client.types import Record, SentImage
 
 NOT_FOUND = "the file is not where the run found it"
 CHANGED = "the file has changed since it was sent"
@@ -50,16 +50,16 @@ FEW = 3
 
 
 class EmbeddedImages:
-    """Pictures inside the page, as KEPT says; others are linked relative to the page's folder and shown from there."""
+    """Pictures of the `sides` inside the page; others are linked relative to the page's folder and shown from there."""
 
-    def __init__(self, run: LoggedRun, folder: Path, kept: Kept) -> None:
-        self._files = ImageFiles(run)
+    def __init__(self, runs: Iterable[LoggedRun], folder: Path, sides: Mapping[SentImage, int]) -> None:
+        self._files = list(map(ImageFiles, runs))
         self._folder = folder.resolve()
-        self._sides = chosen(run, kept) if self._files.places else {}
+        self._sides = sides
 
     def __call__(self, image: SentImage) -> Shown:
         """What is shown of an image."""
-        path = self._files.find(image)
+        path = next(filter(None, (files.find(image) for files in self._files)), None)
         if path is None:
             return _missing(image)
         href = link_to(path, self._folder)
@@ -111,13 +111,18 @@ class ServedImages:
         return Shown(href=f"image/{number}", picture=f"thumbnail/{number}")
 
 
-def chosen(run: LoggedRun, kept: Kept) -> dict[SentImage, int]:
-    """The images that are pictured, and their sides: first pages before second ones, those of wrong answers first."""
+def chosen(
+    records: Iterable[Record], kept: Kept, *, later: Callable[[Record], bool] = lambda record: record.score >= 1.0
+) -> dict[SentImage, int]:
+    """The images that are pictured, and their sides: first pages before second ones, those of wrong answers first.
+
+    `later` says of which records the images come after those of others.
+    """
     best: dict[SentImage, tuple[int, bool, int]] = {}
     sides: dict[SentImage, int] = {}
-    for number, record in enumerate(run.records):
+    for number, record in enumerate(records):
         for page, image in enumerate(record.images):
-            rank = page, record.score >= 1.0, number
+            rank = page, later(record), number
             best[image] = min(rank, best.get(image, rank))
             side = kept.of_few if len(record.images) <= FEW else kept.of_many
             sides[image] = max(side, sides.get(image, 0))

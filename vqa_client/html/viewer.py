@@ -2,7 +2,7 @@
 
 import mimetypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,7 @@ from vqa_client.errors import VqaClientError
 from vqa_client.files import stamp, state_of
 from vqa_client.html.image_files import is_unchanged
 from vqa_client.html.page import index_page, page
-from vqa_client.html.shown_images import CHANGED, ServedImages
+from vqa_client.html.shown_images import CHANGED, NOT_FOUND, ServedImages, Show, Shown
 from vqa_client.html.thumbnails import thumbnail
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
@@ -21,6 +21,7 @@ from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.reports.notes import Note, put_note, read_notes
 from vqa_client.reports.overview import Overview, overview
 from vqa_client.tables.inside import open_image, split_name
+from vqa_client.types import SentImage
 
 HTML, PLAIN, WEBP, JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "image/webp", "application/json"
 
@@ -46,10 +47,13 @@ class _Read(Struct, frozen=True):
 
 
 class Viewer:
-    """The runs of one place, numbered in the order in which they were met; safe to ask from several threads."""
+    """The runs of one place, numbered in the order in which they were met; safe to ask from several threads.
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    `compare` makes the page of a comparison from logs, and from what shows an image.
+    """
+
+    def __init__(self, place: Path, compare: Callable[[Sequence[Path], Show], bytes]) -> None:
+        self._place, self._compare = place, compare
         self._logs: list[Path] = []
         self._read: dict[Path, _Read] = {}
         self._images: dict[Path, ServedImages] = {}
@@ -58,7 +62,7 @@ class Viewer:
         self._look()
 
     def answer(self, path: str) -> Reply:
-        """The reply to an address below the root: "", "0/", "0/state", "0/notes", "0/image/3" or "0/thumbnail/3"."""
+        """The reply to an address below the root, such as "", "0/", "0/state", "0/image/3" or "compare/0-2"."""
         return guarded(lambda: self._answer(path))
 
     def take(self, path: str, body: bytes) -> Reply:
@@ -70,6 +74,8 @@ class Viewer:
             if path == "":
                 return self._root()
             number, _, what = path.partition("/")
+            if number == "compare":
+                return self._comparison(list(map(_number, what.split("-"))))
             log = self._logs[_number(number)]
             if path == f"{number}/":
                 return self._page(log)
@@ -106,11 +112,27 @@ class Viewer:
 
     def _page(self, log: Path) -> Reply:
         run, found = self._current(log)
-        state = self._read[log].state
+        state, images = self._read[log].state, self._images_of(log)
         if self._pages.get(log, ("",))[0] != state:
-            images = self._images.setdefault(log, ServedImages(run))
             self._pages[log] = state, page(run, found, images, live=True)
         return Reply(kind=HTML, body=self._pages[log][1])
+
+    def _images_of(self, log: Path) -> ServedImages:
+        if log not in self._images:
+            self._images[log] = ServedImages(self._current(log)[0])
+        return self._images[log]
+
+    def _comparison(self, numbers: Sequence[int]) -> Reply:
+        """The page of a comparison; its images are those of the runs' own pages."""
+        logs = [self._logs[number] for number in numbers]
+
+        def show(image: SentImage) -> Shown:
+            every = ((number, self._images_of(log)(image)) for number, log in zip(numbers, logs, strict=True))
+            number, found = next(((number, one) for number, one in every if one.href), (0, Shown(note=NOT_FOUND)))
+            below = f"../{number}/"
+            return Shown(href=below + found.href, picture=below + found.picture) if found.href else found
+
+        return Reply(kind=HTML, body=self._compare(logs, show))
 
 
 def _state(log: Path) -> str:
@@ -127,7 +149,8 @@ def guarded(reply: Callable[[], Reply]) -> Reply:
     except (IndexError, KeyError, ValueError, OSError):
         return NOT_THERE
     except VqaClientError as error:
-        return Reply(status=500, body=f"{error}\n".encode())
+        hint = f"hint: {error.hint}\n" if error.hint else ""
+        return Reply(status=500, body=f"{error}\n{hint}".encode())
 
 
 def image_reply(images: ServedImages, path: str) -> Reply:

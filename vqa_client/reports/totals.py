@@ -37,11 +37,17 @@ def spent(run: LoggedRun, found: Overview) -> str:
         if of.n and of.total
     ]
     words = [f"{' and '.join(parts)} per question"] if parts else []
-    prices = run.facts.described.get("prices")
-    if isinstance(prices, dict) and prompt.n:
-        dollars = (prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
-        words.append(f"${dollars:,.2f} in all" if dollars >= 0.01 else f"${dollars:.4f} in all")
+    if (price := dollars(run, found)) is not None:
+        words.append(f"${price:,.2f} in all" if price >= 0.01 else f"${price:.4f} in all")
     return " · ".join(words)
+
+
+def dollars(run: LoggedRun, found: Overview) -> float | None:
+    """The price of all tokens; None where the config has no prices, or the server told no tokens."""
+    prices, prompt, reply = run.facts.described.get("prices"), found.whole.prompt_tokens, found.whole.completion_tokens
+    if not isinstance(prices, dict) or not prompt.n:
+        return None
+    return float(prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
 
 
 def _size(size_bytes: int) -> str:

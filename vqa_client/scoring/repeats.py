@@ -26,6 +26,13 @@ class RepeatFigures(Struct, frozen=True, kw_only=True):
     turning: Mean
     changing: Mean | None
 
+    @property
+    def named(self) -> dict[str, Mean]:
+        """The means by what they say."""
+        named = {f"pass@{k}": of for k, of in self.pass_at.items()} | {"majority": self.majority}
+        named["right in some repeats only"] = self.turning
+        return named | ({"several answers": self.changing} if self.changing else {})
+
 
 def pass_at_k(n: int, right: int, k: int) -> float:
     """The probability that of `k` repeats drawn from `n`, of which some are right, one at least is.

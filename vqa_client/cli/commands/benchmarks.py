@@ -1,7 +1,6 @@
 """The commands that ask a benchmark."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -70,13 +69,11 @@ def niah(settings: Annotated[NiahSettings, Parameter(name="*")] = _NIAH) -> int:
 
 def vqa2(settings: Annotated[Vqa2Settings, Parameter(name="*")] = _VQA2) -> int:
     from vqa_client.cli.evaluate import evaluate
-    from vqa_client.cli.vqa2_table import as_vqa2_tables
 
-    return evaluate(settings, partial(as_vqa2_tables, verbose=settings.verbose))
+    return evaluate(settings)
 
 
 def explain(settings: Annotated[ExplainSettings, Parameter(name="*")] = _EXPLAIN) -> int:
     from vqa_client.cli.evaluate import evaluate
-    from vqa_client.cli.explain_table import as_explain_tables
 
-    return evaluate(settings, as_explain_tables)
+    return evaluate(settings)

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.robustness.tables import as_evaluation_tables
+from vqa_client.cli.robustness.tables import of_pool
 from vqa_client.cli.streams import emit, emit_json
+from vqa_client.cli.tables import as_text
 from vqa_client.reports.robustness.evaluation import content, write_evaluation
 from vqa_client.runs.robustness.found import notes_on, read_runs
 from vqa_client.scoring.robustness_pool import evaluate as judge
@@ -23,5 +24,5 @@ def evaluate(settings: EvaluateSettings) -> int:
     if settings.json:
         emit_json(content(found, runs, notes))
     else:
-        emit(as_evaluation_tables(found, notes, paths))
+        emit(as_text(of_pool(found, notes, paths)))
     return EXIT_FAILED_QUESTIONS if any(curves.n_failed for curves in models.values()) else EXIT_OK

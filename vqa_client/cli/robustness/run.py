@@ -7,7 +7,6 @@ from cyclopts import App
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.robustness.tables import as_robustness_tables
 from vqa_client.errors import UsageError
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.tasks import registry
@@ -24,7 +23,7 @@ def run(benchmark: str | None, options: Sequence[str], corrupted: RobustnessRun)
     settings = taken(_command(name), options)
     if settings is None:
         return EXIT_OK
-    return evaluate(settings.named(name), as_robustness_tables, corrupted=corrupted)
+    return evaluate(settings.named(name), corrupted=corrupted)
 
 
 def show_help(benchmark: str | None) -> int:

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
 
-from msgspec.structs import replace
-
-from vqa_client.cli.tables import interval_text, new_console, new_table, printed, remarks
-from vqa_client.cli.text import safe
-from vqa_client.reports.names import percent
+from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
+from vqa_client.reports.sections import Section, bounds, points
 from vqa_client.scoring.corrupted_scores import Curves, Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.robustness_pool import Evaluation
@@ -27,58 +23,44 @@ SHORT = {
 EXAMPLES = 3
 
 
-def as_robustness_tables(reports: Sequence[Report]) -> str:
-    """The text for a terminal of runs whose summaries are of corrupted images."""
-    console = new_console()
-    for report in reports:
-        summary = cast(RobustnessSummary, report.summary)
-        curves = summary.curves
-        title = " · ".join(part for part in (report.task, report.variant, report.model) if part)
-        console.print(safe(title) + (" (incomplete)" if report.incomplete else ""), style="bold", soft_wrap=True)
-        console.print("accuracy in % by corruption and level; questions without a reply count as wrong")
-        console.print(f"clean: {_clean(curves.clean)}", soft_wrap=True)
-        console.print(_by_level(curves))
-        console.print(f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0")
-        for line in [*summary.notes, *remarks(replace(report, variant=report.variant or report.model))]:
-            console.print(line, soft_wrap=True)
-        console.print(f"{safe(report.variant or report.model)}: {safe(str(report.path))}", soft_wrap=True)
-    return printed(console)
-
-
-def as_evaluation_tables(found: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> str:
-    """The text for a terminal of a pool of models."""
-    console = new_console()
-    models = f"{len(found.models)} model{'s' * (len(found.models) != 1)}"
-    console.print(f"robustness · {models} · {len(found.corruptions)} corruptions", style="bold")
-    shares = ", ".join(f"{SHORT[metric]} {weight:g}" for metric, weight in found.vre.weights.items())
-    console.print(f"VRE: 0 is the pool's best, 1 its worst; weights: {shares}", soft_wrap=True)
-    if found.sort_levels:
-        console.print("levels are sorted by error, as in the published figures")
-    console.print(_models(found))
-    console.print(_corruptions(found))
-    for model, curves in found.models.items():
-        console.print(f"{safe(model)}: the five metrics of its error rates", soft_wrap=True)
-        console.print(_metrics(found, model))
-        if curves.clean:
-            console.print("points of accuracy less clean, 95 % intervals of the paired difference")
-            console.print(_differences(curves, found.n_levels))
-    for line in [*_reasons(found), *notes, *map(str, paths)]:
-        console.print(safe(line), soft_wrap=True)
-    return printed(console)
-
-
-def _clean(figures: Figures | None) -> str:
-    if figures is None:
-        return "not run"
-    return f"{percent(figures.accuracy)} ({interval_text(figures.interval)}) of {figures.total:,} questions"
-
-
-def _by_level(curves: Curves) -> Any:
+def of_robustness(report: Report, summary: RobustnessSummary) -> Iterator[Section]:
+    """A run's accuracies by corruption and level."""
+    curves, clean = summary.curves, summary.curves.clean
+    of_clean = "not run"
+    if clean:
+        of_clean = f"{percent(clean.accuracy)} ({interval_text(clean.interval)}) of {clean.total:,} questions"
+    what = "accuracy in % by corruption and level; questions without a reply count as wrong"
+    yield Section(notes=[what, f"clean: {of_clean}"])
     asked = sorted({level for levels in curves.levels.values() for level in levels})
-    table = new_table("corruption", *map(str, asked), "worst drop", "at", "95 % interval")
-    for name, levels in curves.levels.items():
-        table.add_row(safe(name), *(_marked(levels.get(level)) for level in asked), *_worst(levels))
-    return table
+    rows = [
+        [name, *(_marked(levels.get(level)) for level in asked), *_worst(levels)]
+        for name, levels in curves.levels.items()
+    ]
+    differs = f"{DIFFERS} differs from clean: the 95 % interval of the paired difference leaves out 0"
+    columns = ["corruption", *map(str, asked), "worst drop", "at", "95 % interval"]
+    yield Section(columns=columns, rows=rows, notes=[differs, *summary.notes])
+
+
+def of_pool(found: Evaluation, notes: Sequence[str], paths: Sequence[Path]) -> Iterator[Section]:
+    """A pool of models, judged together."""
+    title = f"robustness · {count(len(found.models), 'model')} · {len(found.corruptions)} corruptions"
+    shares = ", ".join(f"{SHORT[metric]} {weight:g}" for metric, weight in found.vre.weights.items())
+    said = [f"VRE: 0 is the pool's best, 1 its worst; weights: {shares}"]
+    said += ["levels are sorted by error, as in the published figures"] if found.sort_levels else []
+    yield Section(title=title, notes=said)
+    columns = ["model", "questions", "clean", "95 % interval", "relative drop %", "VRE"]
+    yield Section(columns=columns, rows=[_model(found, model, curves) for model, curves in found.models.items()])
+    columns = ["corruption", "class", "relative drop %", "VRE", "VRE of its class"]
+    yield Section(columns=columns, rows=[_corruption(found, name) for name in found.corruptions])
+    for model, curves in found.models.items():
+        yield Section(notes=[f"{model}: the five metrics of its error rates"])
+        yield Section(columns=["corruption", *SHORT.values(), "relative drop %"], rows=_metrics(found, model))
+        if curves.clean:
+            yield Section(notes=["points of accuracy less clean, 95 % intervals of the paired difference"])
+            levels = range(1, found.n_levels)
+            rows = [[name, *(_bounds(of.get(level)) for level in levels)] for name, of in curves.levels.items()]
+            yield Section(columns=["corruption", *(f"level {level}" for level in levels)], rows=rows)
+    yield Section(notes=[*_reasons(found), *notes, *map(str, paths)])
 
 
 def _marked(figures: Figures | None) -> str:
@@ -94,60 +76,37 @@ def _worst(levels: Mapping[int, Figures]) -> tuple[str, str, str]:
     if not drops:
         return "-", "-", "-"
     value, level, less = min(drops, key=lambda drop: drop[:2])
-    return points(value), str(level), f"{points(less.low)} to {points(less.high)}"
+    return points(value), str(level), bounds(less)
 
 
-def points(value: float) -> str:
-    """A difference of accuracies in points of per cent."""
-    return f"{100 * value:+.1f}"
+def _model(found: Evaluation, model: str, curves: Curves) -> list[str]:
+    clean = curves.clean
+    return [
+        model,
+        f"{clean.total:,}" if clean else "-",
+        percent(clean.accuracy if clean else None),
+        interval_text(clean.interval if clean else None),
+        percent(found.drop_of_model(model)),
+        _number(found.vre.per_model[model]),
+    ]
 
 
-def _models(found: Evaluation) -> Any:
-    table = new_table("model", "questions", "clean", "95 % interval", "relative drop %", "VRE")
-    for model, curves in found.models.items():
-        clean = curves.clean
-        table.add_row(
-            safe(model),
-            f"{clean.total:,}" if clean else "-",
-            percent(clean.accuracy if clean else None),
-            interval_text(clean.interval if clean else None),
-            percent(found.drop_of_model(model)),
-            _number(found.vre.per_model[model]),
-        )
-    return table
+def _corruption(found: Evaluation, name: str) -> list[str]:
+    class_ = class_of(name)
+    drop, vre = percent(found.drop_of_corruption(name)), _number(found.vre.per_corruption[name])
+    return [name, class_, drop, vre, _number(found.vre.per_class[class_])]
 
 
-def _corruptions(found: Evaluation) -> Any:
-    table = new_table("corruption", "class", "relative drop %", "VRE", "VRE of its class")
-    for name in found.corruptions:
-        class_ = class_of(name)
-        drop, vre = percent(found.drop_of_corruption(name)), _number(found.vre.per_corruption[name])
-        table.add_row(safe(name), class_, drop, vre, _number(found.vre.per_class[class_]))
-    return table
-
-
-def _metrics(found: Evaluation, model: str) -> Any:
-    table = new_table("corruption", *SHORT.values(), "relative drop %")
-    curves = found.models[model]
-    for name in curves.levels:
-        values = found.vre.metrics[model][name]
-        table.add_row(safe(name), *(_number(values[m]) for m in SHORT), percent(curves.relative_drop(name)))
-    table.add_section()
-    for name, of_class in found.by_class[model].items():
-        table.add_row(f"class {name}", *(_number(of_class[metric]) for metric in SHORT), "")
-    return table
-
-
-def _differences(curves: Curves, n_levels: int) -> Any:
-    table = new_table("corruption", *(f"level {level}" for level in range(1, n_levels)))
-    for name, levels in curves.levels.items():
-        table.add_row(safe(name), *(_bounds(levels.get(level)) for level in range(1, n_levels)))
-    return table
+def _metrics(found: Evaluation, model: str) -> list[list[str]]:
+    curves, of_model = found.models[model], found.vre.metrics[model]
+    drops = {name: percent(curves.relative_drop(name)) for name in curves.levels}
+    alone = [[name, *(_number(of_model[name][metric]) for metric in SHORT), drop] for name, drop in drops.items()]
+    classes = found.by_class[model].items()
+    return alone + [[f"class {name}", *(_number(of[metric]) for metric in SHORT), ""] for name, of in classes]
 
 
 def _bounds(figures: Figures | None) -> str:
-    less = figures.difference if figures else None
-    return f"{points(less.low)} to {points(less.high)}" if less else "-"
+    return bounds(figures.difference) if figures and figures.difference else "-"
 
 
 def _number(value: float | None) -> str:

@@ -32,6 +32,18 @@ class CircularFigures(Struct, frozen=True, kw_only=True):
     same_letter: Mean
     bias: PositionBias
 
+    @property
+    def named(self) -> dict[str, Mean]:
+        """The means by what they say."""
+        return {
+            "right in all rotations": self.circular,
+            "mean of all rotations": self.mean,
+            "right in at least one": self.once,
+            "majority of texts": self.majority,
+            "always the same text": self.same_text,
+            "always the same letter": self.same_letter,
+        }
+
 
 class CircularScores:
     """Collects questions with their rotations."""

@@ -1,0 +1,217 @@
+"""Reports as people read them in a terminal, and as machines read them on standard output."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vqa_client.aggregates import Figure, Totals
+from vqa_client.cli.tables import as_text
+from vqa_client.cli.varied_tables import BODIES
+from vqa_client.cli.vqa2_table import vqa2
+from vqa_client.reports.described import gap_words
+from vqa_client.reports.names import count, cut, interval_text, percent
+from vqa_client.reports.overview import in_order
+from vqa_client.reports.report import Report
+from vqa_client.reports.sections import Section
+from vqa_client.reports.varied import VariedSummary
+from vqa_client.tasks.report import DeclaredSummary
+from vqa_client.tasks.vqa2.figures import Vqa2Summary
+from vqa_client.tasks.vqa2.report import submission_path
+from vqa_client.types import Status
+
+EXAMPLE_CHARACTERS = 200
+MASS_LOW = 0.5
+"""Where less of the first token's probability falls on letters on average, the model would rather begin with prose."""
+
+
+def as_json_text(reports: Sequence[Report]) -> str:
+    """One JSON list, accuracies in [0, 1]."""
+    rows = [
+        {
+            "task": report.task,
+            "variant": report.variant,
+            "model": report.model,
+            "report": str(report.path),
+            "incomplete": report.incomplete,
+            "expected": report.expected,
+            "left_out": {reason: len(ids) for reason, ids in report.left_out.items()},
+            **({"sample": msgspec.to_builtins(report.sample)} if report.sample else {}),
+            **_figures(report),
+            **msgspec.to_builtins(
+                {
+                    "overall": report.summary.overall,
+                    "scores": report.summary.parts,
+                    "status_counts": {s: n for s, n in report.summary.status_counts.items() if n},
+                }
+            ),
+            **report.summary.added(),
+        }
+        for report in reports
+    ]
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    """What several forms of the questions make together, where a run asks them in several."""
+    summary = report.summary
+    return {"figures": msgspec.to_builtins(summary.figures)} if isinstance(summary, VariedSummary) else {}
+
+
+def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
+    """The text for a terminal, each kind of report as it is read best; `verbose` adds the single questions of vqa2."""
+    kinds: dict[object, list[Report]] = {}
+    for report in reports:
+        kinds.setdefault((report.task, type(report.summary)), []).append(report)
+    return "".join(as_text(_sections(alike, verbose=verbose)) for alike in kinds.values())
+
+
+def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
+    """The sections of reports of one benchmark and one kind: together where they are compared, else one by one."""
+    body = BODIES.get(type(reports[0].summary))
+    for report in reports if body else ():
+        title = " · ".join(filter(None, (report.task, report.variant, report.model)))
+        yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
+        yield from body(report, report.summary) if body else ()
+        yield _closing([report], report.variant or report.model)
+    if not body:
+        reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
+        summaries = [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
+        yield from vqa2(summaries, verbose=verbose) if summaries else _together(reports)
+        yield _closing(reports)
+        for report in reports:
+            if (judged := getattr(report.summary, "explanations", None)) is not None:
+                from vqa_client.cli.explain_table import explanations  # only explain's own runs need its modules
+
+                yield from explanations(report, judged)
+
+
+def _closing(reports: Sequence[Report], name: str = "") -> Section:
+    """What a reader should know of the numbers, then where the files are."""
+    named = [(getattr(each.summary, "name", "") or name or each.variant or each.task, each) for each in reports]
+    notes = [f"{name}: {remark}" for name, report in named for remark in _remarks(report)]
+    files = [f"{name}: {path}" for name, report in named for path in _files(report)]
+    return Section(notes=[*notes, *files])
+
+
+def _files(report: Report) -> list[Path]:
+    """The report, which a run without an answer has not, and the file to hand in where nobody knows the answers."""
+    summary = report.summary
+    files = [report.path] if report.path.exists() else []
+    return [*files, submission_path(report.path)] if isinstance(summary, Vqa2Summary) and not summary.scored else files
+
+
+def _together(reports: Sequence[Report]) -> Iterator[Section]:
+    """One table over all reports, and one for each breakdown that has more than one group."""
+    first = reports[0]
+    found = dict.fromkeys(one.method for r in reports if (one := r.summary.overall.interval) is not None)
+    methods = f"; intervals: {', '.join(found)}" if found else ""
+    says = f"{in_per_cent(first.description.measure)}; questions without a reply count as wrong{methods}"
+    yield Section(title=f"{first.task} · {first.model}", notes=[says])
+    yield _overview(reports)
+    for report in reports:
+        if totals := _totals_of(report):
+            yield _totals(report, totals)
+    for each in first.description.breakdowns:
+        if any(len(r.summary.breakdowns.get(each.field, {})) > 1 for r in reports if r.summary.overall.answered):
+            yield _breakdown(reports, each.field, first.description.order(each.field))
+
+
+def in_per_cent(measure: str) -> str:
+    """What the figures of a table are."""
+    return measure.replace("accuracy", "accuracy in %", 1) if measure.startswith("accuracy") else f"{measure} in %"
+
+
+def _overview(reports: Sequence[Report]) -> Section:
+    metrics = list(dict.fromkeys(name for r in reports for name in r.summary.parts if not name.startswith("n_")))
+    others = [name for name in metrics if name != reports[0].headline]
+    leading = reports[0].description.leading_total
+    some_failed = ["answered"] if any(report.failed for report in reports) else []
+    rows = []
+    for report in reports:
+        overall, parts = report.summary.overall, report.summary.parts
+        figure = _totals_of(report).get(leading, {}).get(report.headline)
+        rows.append(
+            [
+                (report.variant or report.task) + (" (incomplete)" if report.incomplete else ""),
+                f"{overall.total:,}",
+                *([_figure(report, leading, figure)] if leading else []),
+                percent(overall.accuracy),
+                interval_text(overall.interval),
+                *(
+                    percent(parts[name].overall.value if overall.answered and name in parts else None)
+                    for name in others
+                ),
+                *(f"{percent(overall.accuracy_answered)} ({overall.answered:,})" for _ in some_failed),
+            ]
+        )
+    led = [leading.replace("_", " ")] if leading else []
+    return Section(columns=["folder", "questions", *led, "accuracy", "95 % interval", *others, *some_failed], rows=rows)
+
+
+def _totals_of(report: Report) -> Totals:
+    return report.summary.totals if isinstance(report.summary, DeclaredSummary) else {}
+
+
+def _totals(report: Report, totals: Totals) -> Section:
+    """The totals as rows, the readings as columns."""
+    metrics = list(dict.fromkeys(metric for figures in totals.values() for metric in figures))
+    rows = [
+        [name.replace("_", " "), *(_figure(report, name, figures.get(metric)) for metric in metrics)]
+        for name, figures in totals.items()
+    ]
+    return Section(columns=[f"totals {report.variant}".rstrip(), *metrics], rows=rows)
+
+
+def _figure(report: Report, total: str, figure: Figure | None) -> str:
+    """A total in per cent, or in points where its benchmark gives points."""
+    if figure is None or figure.value is None:
+        return "-"
+    in_points, values = total in report.description.points, (figure.value, figure.low, figure.high)
+    shown = [f"{one:,.1f}" if in_points else percent(one) for one in values if one is not None]
+    return shown[0] + (f" ({'-'.join(shown[1:])})" if shown[1:] else "")
+
+
+def _breakdown(reports: Sequence[Report], field: str, order: Sequence[str]) -> Section:
+    tallies = [report.summary.breakdowns.get(field, {}) for report in reports]
+    rows = [
+        [value, *(f"{percent(one.accuracy)} ({one.total:,})" if (one := of.get(value)) else "-" for of in tallies)]
+        for value in in_order({value for of in tallies for value in of}, order)
+    ]
+    folders = (report.variant or report.task for report in reports)
+    return Section(columns=[f"by {field.replace('_', ' ')}", *folders], rows=rows)
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    """The questions that are not simply right or wrong, and why; which questions there are; what to make of scores."""
+    summary = report.summary
+    for status, number in summary.status_counts.items():
+        if number and status != "ok":
+            yield f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}"
+    for reason, ids in report.left_out.items():
+        yield f"{len(ids):,} left out, {reason.replace('_', ' ')}"
+    if gap := gap_words(summary.parts, report.description.headline):
+        yield gap
+    if (mass := summary.parts.get("mass")) and (mean := mass.answered.value) is not None and mean < MASS_LOW:
+        share = f"only {percent(mean)} % of the first token's probability falls on letters"
+        yield f"{share}; the prompt should ask for only the letter"
+    if report.cut_documents:
+        yield f"{count(report.cut_documents, 'document')} shown in part (--max_pages)"
+    if report.limit is not None:
+        yield f"only the first {report.limit:,} of the data file (--limit)"
+    if (drawn := report.sample) is not None:
+        by = f" by {', '.join(drawn.by)}" if drawn.by else ""
+        yield f"{drawn.size:,} of {drawn.of:,} questions, drawn{by} with seed {drawn.seed} (--sample)"
+    if report.incomplete:
+        yield f"{count(report.expected - summary.overall.total, 'question')} not yet asked"
+
+
+def _example(report: Report, status: Status, number: int) -> str:
+    """Why the first of so many failed."""
+    failure = report.failures.get(status)
+    if failure is None:
+        return ""
+    shown = cut(failure.message, EXAMPLE_CHARACTERS)
+    return f"{': ' if number == 1 else ', e.g. '}{shown}" + (f" ({failure.hint})" if failure.hint else "")

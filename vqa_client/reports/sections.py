@@ -1,0 +1,42 @@
+"""A report's tables as plain data: a terminal, a Markdown file and a page each show the same sections in their form."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from vqa_client.scoring.paired import Difference
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A title, a table and notes, in this order; each may be empty. Whatever shows the text escapes it.
+
+    The first column names the rows; a row whose name begins with a blank explains the row above it.
+    """
+
+    title: str = ""
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    notes: Sequence[str] = ()
+
+
+def points(value: float) -> str:
+    """A difference of shares in points of per cent, with its sign."""
+    shown = f"{100 * value:+.1f}"
+    return "0.0" if shown in ("+0.0", "-0.0") else shown
+
+
+def bounds(of: Difference) -> str:
+    """The interval of a difference in points."""
+    return f"{points(of.low)} to {points(of.high)}"
+
+
+def difference_text(of: Difference) -> str:
+    """A difference with its interval, in points."""
+    return f"{points(of.value)} ({bounds(of)})"
+
+
+def p_text(p: float) -> str:
+    """A p value as papers print it: "p = 0.021", "p < 0.001"."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.995 else "p = 1"
