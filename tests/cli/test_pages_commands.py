@@ -121,9 +121,9 @@ def test_legibility_is_told_for_every_folder(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    clean = clean_folder(tmp_path, *(f"d{n:02d}_page_001.png" for n in range(40)))
+    clean = clean_folder(tmp_path, *(f"d{n:02d}_page_001.png" for n in range(24)))
     for page in (clean / "images").iterdir():
-        paper(WORDS * 20, size=(900, 900)).save(page)
+        paper(WORDS * 12, size=(600, 600)).save(page)
     words = ("perturb", "-i", clean, "-p", *SPECS, "--workers", "2", "-o")
     output = tmp_path / "a" / "out"
     with subprocess.Popen(
@@ -131,7 +131,7 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) 
     ) as run:
         try:
             until_s = time.monotonic() + 30
-            while len(list(output.rglob("*.png"))) < 20 and time.monotonic() < until_s:
+            while len(list(output.rglob("*.png"))) < 8 and time.monotonic() < until_s:
                 time.sleep(0.01)
             os.killpg(run.pid, signal.SIGINT)
             told, complaint = run.communicate(timeout=10)  # ends when no process holds the pipes any more

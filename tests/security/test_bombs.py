@@ -4,6 +4,7 @@ import resource
 import struct
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
+@cache
 def bomb(side: int = SIDE) -> bytes:
     """A white RGB picture: 2.7 GB of pixels in a file of some megabytes or fewer."""
     row = b"\0" + b"\xff" * (side * 3)
@@ -31,6 +33,7 @@ def bomb(side: int = SIDE) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
+@cache
 def text_bomb() -> bytes:
     """A small picture with a comment of 1 GB."""
     packed = zlib.compressobj(9)
