@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 import vqa_client
+from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command
-from vqa_client.cli.main import app
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.types import Record

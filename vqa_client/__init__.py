@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 __all__ = [
     "AskSettings",

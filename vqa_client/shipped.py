@@ -1,12 +1,10 @@
-"""The version, how extras are added, and where the folders are that come with it: config/, data/ and serve/."""
+"""How extras are added, and where the folders are that come with it: config/, data/ and serve/."""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from vqa_client.errors import UsageError
-
-__version__ = "0.1.0"
 
 
 def install(extra: str) -> str:

@@ -20,7 +20,8 @@ from tests.contract.forms import draw, write
 from tests.contract.samples import SAMPLES
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from vqa_client.cli.main import app, run_command
+from vqa_client.cli.app import app
+from vqa_client.cli.main import run_command
 from vqa_client.shipped import shipped
 from vqa_client.tasks import registry
 

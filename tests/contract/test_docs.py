@@ -11,7 +11,8 @@ import pytest
 
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
-from vqa_client.cli.main import COMMANDS, run_command
+from vqa_client.cli.app import COMMANDS
+from vqa_client.cli.main import run_command
 from vqa_client.model_config import ModelSettings
 from vqa_client.types import STATUSES
 

@@ -1,4 +1,4 @@
-"""`vqa-client run`, `list` and `selftest`: any declared benchmark, by its name or by the path of its file."""
+"""`vqa-client run` and `selftest`: any declared benchmark, by its name or by the path of its file."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
@@ -35,13 +35,6 @@ def run(name: str | None, options: Sequence[str]) -> int:
     from vqa_client.cli.judge import judge_after
 
     return judge_after(cast(BenchmarkSettings, settings)) or code
-
-
-def list_benchmarks() -> int:
-    """Print every installed benchmark's name and title."""
-    width = max(map(len, declared()), default=0)
-    emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
-    return EXIT_OK
 
 
 def selftest(name: str | None, options: Sequence[str]) -> int:
@@ -105,7 +98,7 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
     if wants_help:
-        from vqa_client.cli.main import ASK, COMMANDS, example  # which imports this one
+        from vqa_client.cli.app import ASK, COMMANDS, example  # which imports this one
 
         _, app.help, words = COMMANDS[ASK][command]
         if name in declared():

@@ -33,9 +33,10 @@ from vqa_client.runs.waiting import in_daemon_thread
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_option
-from vqa_client.shipped import __version__, install
+from vqa_client.shipped import install
 from vqa_client.tables.hub import SCHEME
 from vqa_client.tables.pictures import is_address
+from vqa_client.version import __version__
 
 LOSSES = 3
 """A shard whose worker is lost so often is given up; so is a cluster that starts none of so many workers in a row."""

@@ -24,7 +24,7 @@ from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_option
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 SHIPPED_S = 0.25
 PIECE_BYTES = 1 << 20

@@ -20,7 +20,7 @@ from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
 from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets
 from vqa_client.errors import UsageError
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 GET_TIMEOUT_S = 10.0
 REDIRECTS = 4

@@ -11,8 +11,8 @@ from vqa_client.compare.matching import Pair
 from vqa_client.compare.sections import sentence
 from vqa_client.compare.sides import Kept, Key, Side
 from vqa_client.reports.csv_rows import harmless, write_rows
-from vqa_client.shipped import __version__
 from vqa_client.types import group_text
+from vqa_client.version import __version__
 
 UNIT = "accuracies, scores, differences and intervals are shares in [0, 1]; a difference is b less a"
 _GROUP_HEAD = (

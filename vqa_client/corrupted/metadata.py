@@ -11,7 +11,7 @@ from vqa_client.corrupted.making import Order
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.files import write_json
 from vqa_client.images.corruptions import CORRUPTIONS, Variant
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 NAME = "metadata.json"
 _WAY_OUT = "give another --output, or remove that folder"

@@ -21,9 +21,10 @@ from vqa_client.reports.names import flat
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.sections import p_text
 from vqa_client.reports.totals import spent, totals
-from vqa_client.shipped import __version__, install
+from vqa_client.shipped import install
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
+from vqa_client.version import __version__
 
 SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "notes.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")

@@ -3,9 +3,10 @@
 import hashlib
 import re
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vqa_client.scoring.statistics import Interval
+if TYPE_CHECKING:  # `list` needs no statistics
+    from vqa_client.scoring.statistics import Interval
 
 _MOST_BYTES = 120
 _OTHERS_ALLOWED = frozenset(" ._-+=@,()")
@@ -53,7 +54,7 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return "-" if share is None else f"{100 * share:.{decimals}f}"
 
 
-def interval_text(interval: Interval | None) -> str:
+def interval_text(interval: "Interval | None") -> str:
     """Both bounds as per cent."""
     return "-" if interval is None else f"{percent(interval.low)}-{percent(interval.high)}"
 

@@ -13,7 +13,7 @@ from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.reports.names import flat
 from vqa_client.settings.run import RunSettings
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices", "system_prompt"})
 """Model settings that change when a question fails, or what it costs, not what a model answers; and the system message,

@@ -32,9 +32,9 @@ def run(name: _Name = None, /, *options: _Options) -> int:
 
 
 def list_benchmarks() -> int:
-    from vqa_client.cli import benchmark
+    from vqa_client.cli import main
 
-    return benchmark.list_benchmarks()
+    return main.list_benchmarks()
 
 
 def selftest(name: _Name = None, /, *options: _Options) -> int:

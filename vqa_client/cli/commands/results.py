@@ -30,7 +30,7 @@ def score(
     from vqa_client.cli import score as scoring
 
     if HELP_FLAGS.intersection(options):
-        from vqa_client.cli.main import app  # which imports this one
+        from vqa_client.cli.app import app  # which imports this one
 
         app.help_print(["score"])
     return scoring.score(task, options)

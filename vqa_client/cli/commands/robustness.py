@@ -33,7 +33,7 @@ def run(
     from vqa_client.cli.robustness import run as running
 
     if HELP_FLAGS.intersection(options):
-        from vqa_client.cli.main import app  # which imports this one
+        from vqa_client.cli.app import app  # which imports this one
 
         app.help_print(["robustness", "run"])
         return running.show_help(task)

@@ -17,7 +17,7 @@ from vqa_client.scoring.corrupted_scores import Figures
 from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.robustness import METRICS
 from vqa_client.scoring.robustness_pool import Evaluation
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 
 JSON_NAME = "robustness_evaluation.json"
 CSV_NAME = "robustness_evaluation.csv"

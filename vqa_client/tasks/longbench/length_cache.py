@@ -14,6 +14,7 @@ from vqa_client.files import replacing
 from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.longbench.context_length import BUCKETS, TokenCounter, bucket
 from vqa_client.types import UNKNOWN
+from vqa_client.version import cache_folder
 
 _PROCESS_BYTES = 8 << 20
 _MOST_PROCESSES = 8
@@ -23,7 +24,7 @@ def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
     """Name the bucket of each record in `context_bytes`, which maps its index to the size of its context as JSON."""
     if not context_bytes:
         return {}
-    cache = _cache_path(file.sha256)
+    cache = cache_folder() / f"context-lengths-{file.sha256}.json"
     cached = _read(cache)
     known = {index: cached[index] for index in context_bytes if index in cached}
     missing = {index: size for index, size in context_bytes.items() if index not in known}
@@ -63,12 +64,6 @@ def _bucket(record: bytes, counter: TokenCounter) -> str:
         return bucket(counter.count(msgspec.json.decode(record, type=_Context).context))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return UNKNOWN
-
-
-def _cache_path(sha256: str) -> Path:
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(named) if os.path.isabs(named) else Path(os.path.expanduser("~"), ".cache")
-    return folder / "vqa-client" / f"context-lengths-{sha256}.json"
 
 
 def _read(cache: Path) -> dict[int, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from vqa_client.shipped import __version__
+from vqa_client.version import __version__
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write

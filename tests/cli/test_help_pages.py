@@ -1,0 +1,45 @@
+"""A command's help is printed again from the cache, as long as nothing that it is made from has changed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vqa_client.cli.help_pages import page_of
+
+
+def helped(cache: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache), **variables}
+    code = (
+        "import sys\nsys.argv[0] = 'vqa-client'\nfrom vqa_client.__main__ import entry\n"
+        "try:\n    entry()\nfinally:\n    print('cyclopts' in sys.modules, file=sys.stderr)"
+    )
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, env=environment, timeout=60)
+
+
+def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_changed(tmp_path: Path) -> None:
+    first, again, narrow = (helped(tmp_path, "serve", "--help", COLUMNS=width) for width in ("80", "80", "50"))
+    assert (first.stdout, first.returncode, again.returncode) == (again.stdout, 0, 0)
+    assert b"Usage: vqa-client serve" in first.stdout
+    assert [each.stderr.split() for each in (first, again, narrow)] == [[b"True"], [b"False"], [b"True"]]
+    assert narrow.stdout != first.stdout
+    for page in tmp_path.rglob("help-*"):
+        page.write_bytes(b"older sources\nan older page\n")
+    assert helped(tmp_path, "serve", "--help", COLUMNS="80").stdout == first.stdout
+
+
+def test_a_cache_that_cannot_be_written_and_a_wrong_command_keep_no_page(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = helped(tmp_path / "file", "serve", "--help")
+    assert (done.returncode, b"Usage: vqa-client serve" in done.stdout) == (0, True)
+    assert helped(tmp_path / "cache", "sevre", "--help").returncode == 2
+    assert not list(tmp_path.rglob("help-*"))
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["list"], ["serve"], ["run", "chartqa", "--help"], ["--version", "--help"], ["score", "--task", "-h"]]
+)
+def test_only_a_commands_own_help_is_a_page(words: list[str]) -> None:
+    assert page_of(words) is None

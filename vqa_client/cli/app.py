@@ -1,0 +1,211 @@
+"""The commands by group, each with its help and an example; only the one that is called is imported."""
+
+from cyclopts import App, Group
+
+from vqa_client.cli.commands import SPELLED
+from vqa_client.version import __version__
+
+ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
+COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
+    ASK: {
+        "ask": (
+            "benchmarks",
+            "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
+            "ask questions.csv --images pictures --model my-model",
+        ),
+        "run": (
+            "benchmarks",
+            "Run a benchmark by its name, or by the path of a file; NAME --help shows its options.",
+            "run chartqa --data ChartQA --limit 100",
+        ),
+        "list_benchmarks": ("benchmarks", "List the benchmarks that `run` knows.", "list"),
+        "suite": (
+            "benchmarks",
+            "Run several benchmarks one after the other, and put their results into one table.",
+            "suite smoke --data sets --model my-model",
+        ),
+        "mc": (
+            "benchmarks",
+            "Multiple choice on long documents as page images (LongBench-v2's form).",
+            "mc --data longbench/data.json --images longbench/clean/images --output results",
+        ),
+        "niah": (
+            "benchmarks",
+            "Needle in a haystack: secrets hidden in documents that are shown as page images.",
+            "niah --input niah --output results",
+        ),
+        "vqa2": (
+            "benchmarks",
+            "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
+            "vqa2 --data vqa2 --sample 500 --output results",
+        ),
+        "explain": (
+            "benchmarks",
+            "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
+            "explain --task vqax --data sets --config llava",
+        ),
+        "ctl": (
+            "results",
+            "Show how a run in progress stands; change its workers, pause, resume or stop it.",
+            "ctl results --max_workers 64",
+        ),
+        "demo": (
+            "servers",
+            "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
+            "demo",
+        ),
+        "selftest": (
+            "benchmarks",
+            "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
+            "selftest chartqa --data ChartQA",
+        ),
+    },
+    RESULTS: {
+        "compare": (
+            "results",
+            "Compare runs: which is better, how certain, on which questions.",
+            "compare results/a results/b --output comparison",
+        ),
+        "leaderboard": (
+            "results",
+            "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
+            "leaderboard results",
+        ),
+        "report": (
+            "results",
+            "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",
+            "report results --csv --md",
+        ),
+        "view": (
+            "results",
+            "Serve a run's page locally, or an index of the runs in a folder; it follows a running run.",
+            "view results",
+        ),
+        "parse": (
+            "results",
+            "Explain how a reply was parsed.",
+            "parse results --explain QUESTION_ID",
+        ),
+        "judge": (
+            "results",
+            "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
+            "judge results --model judge-model",
+        ),
+        "rescore": ("results", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
+        "merge": (
+            "results",
+            "Join the shards of a folder's runs into one log, run file and report per run.",
+            "merge results",
+        ),
+        "score": (
+            "results",
+            "Score answers from a file, against VQA annotations or as a benchmark does; needs no server.",
+            "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
+        ),
+        "score_explanations": (
+            "results",
+            "Score explanations from a file against human ones; needs no server.",
+            "score-explanations --task vqax --predictions answers.csv --data sets",
+        ),
+    },
+    DOCUMENTS: {
+        "render": (
+            "documents",
+            "Render documents to page images: a data file's contexts, or the text files of a folder.",
+            "render --data data.json --output pages",
+        ),
+        "needles": (
+            "documents",
+            "Hide secrets in documents, and write the questions that ask for them.",
+            "needles --data data.json --output niah/data.json",
+        ),
+        "perturb": (
+            "documents",
+            "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
+            "perturb --images pages --output perturbed",
+        ),
+        "pages_preview": (
+            "documents",
+            "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
+            "pages-preview pages perturbed/* --output sheet.png",
+        ),
+        "legibility": (
+            "documents",
+            "Count how many of the documents' words an OCR reader finds on their pages.",
+            "legibility pages --data data.json",
+        ),
+    },
+    SERVERS: {
+        "check": (
+            "servers",
+            "Test a server: does it see images, mix up answers, ignore parameters?",
+            "check --base_url http://localhost:8000/v1",
+        ),
+        "serve": (
+            "servers",
+            "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
+            "serve vllm --config qwen3-vl",
+        ),
+    },
+}
+"""By group: each command's module in cli/commands, its help and an example; only the one that is called is imported."""
+OWN_HELP = ("run", "selftest", "score")
+"""Commands that show a benchmark's own options."""
+ROBUSTNESS = {
+    "generate": (
+        "Make corrupted copies of a folder of images: fourteen corruptions at five levels, a folder for each.",
+        "robustness generate --images images --output corrupted",
+    ),
+    "run": (
+        "Run a benchmark clean and under each corruption and level; images are corrupted in memory and not stored.",
+        "robustness run --task mc --data data.json --images images --output robust",
+    ),
+    "evaluate": (
+        "Evaluate finished robustness runs together: five metrics, VRE, and each level against the clean images.",
+        "robustness evaluate robust --output robust",
+    ),
+    "plot": (
+        "Draw the figures of finished robustness runs, each as PNG and SVG.",
+        "robustness plot robust --output plots",
+    ),
+}
+"""Each command's help and an example."""
+
+
+def example(words: str) -> str:
+    """The last line of a command's help."""
+    return f"Example: vqa-client {words}"
+
+
+_GROUPS = {name: Group(name, sort_key=number) for number, name in enumerate(COMMANDS)}
+app = App(
+    name="vqa-client",
+    version=__version__,
+    help_format="plaintext",
+    help="Ask vision-language models questions about images, and measure how good the answers are, with honest error "
+    "bars.",
+    default_parameter=SPELLED,
+)
+robustness = App(
+    name="robustness",
+    group=_GROUPS[RESULTS],
+    help="Measure how corrupted images change a model's answers.",
+    default_parameter=SPELLED,
+)
+for _group, _commands in COMMANDS.items():
+    for _name, (_module, _help, _words) in _commands.items():
+        app.command(
+            f"vqa_client.cli.commands.{_module}:{_name}",
+            name="list" if _name == "list_benchmarks" else None,
+            group=_GROUPS[_group],
+            help=_help,
+            help_flags=[] if _name in OWN_HELP else ["--help", "-h"],
+            help_epilogue=example(_words),
+        )
+for _name, (_help, _words) in ROBUSTNESS.items():
+    _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
+    robustness.command(
+        f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
+    )
+app.command(robustness)
+app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")

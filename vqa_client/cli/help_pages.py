@@ -1,0 +1,105 @@
+"""Help pages as they were printed before, in the user's cache: showing one again imports no command, and no library."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vqa_client.version import cache_folder
+
+_FLAGS = ("--help", "-h")
+_LOOKS = ("COLUMNS", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "LC_ALL", "LC_CTYPE", "LANG")
+"""Variables that change how a page looks."""
+_PACKAGE = Path(__file__).parents[1]
+
+
+def page_of(words: list[str]) -> "HelpPage | None":
+    """The page that a command line asks for; None where it asks for more than one command's own help."""
+    named = words[:-1]
+    asks = words[-1:] and words[-1] in _FLAGS and len(named) <= (2 if named[:1] == ["robustness"] else 1)
+    if not asks or any(word.startswith("-") for word in named) or sys.stdout is None:
+        return None
+    return HelpPage(named)
+
+
+class HelpPage:
+    """One command's help at this width; the first line of its file says which sources it was made from."""
+
+    def __init__(self, words: list[str]) -> None:
+        looks = (_columns(), sys.stdout.isatty(), sys.stdout.encoding, *map(os.environ.get, _LOOKS))
+        key = hashlib.sha256(repr((_PACKAGE, words, looks)).encode()).hexdigest()[:16]
+        self._path = cache_folder() / f"help-{key}.txt"
+        self._sources = _sources()
+
+    def show(self) -> bool:
+        """Print the page; False where it isn't kept, is of other sources, or can't be printed."""
+        try:
+            sources, _, page = self._path.read_bytes().partition(b"\n")
+            if sources == self._sources:
+                with open(1, "wb", closefd=False) as out:
+                    out.write(page)
+                return True
+        except BrokenPipeError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Keep what is printed until the program exits with code 0; where the folder can't be written, nothing."""
+        printed = _Copied(sys.stdout)
+        sys.stdout = printed
+        try:
+            yield
+        except SystemExit as ended:
+            if not ended.code and printed.texts:
+                with suppress(OSError, UnicodeError):
+                    self._keep("".join(printed.texts).encode(printed.encoding, printed.errors))
+            raise
+
+    def _keep(self, page: bytes) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(f".{os.getpid()}")
+        beside.write_bytes(self._sources + b"\n" + page)
+        beside.replace(self._path)
+
+
+class _Copied:
+    """Standard output that remembers what is written."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.texts.append(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _columns() -> int:
+    for descriptor in (0, 1, 2):
+        with suppress(OSError):
+            return os.get_terminal_size(descriptor).columns
+    return 0
+
+
+def _sources() -> bytes:
+    """A digest of when the program's files, and the library that makes the pages, were last changed."""
+    made_by = find_spec("cyclopts")
+    found = [f"{made_by.origin} {os.stat(made_by.origin).st_mtime_ns}"] if made_by and made_by.origin else []
+    folders = [os.fspath(_PACKAGE)]
+    for folder in folders:
+        for entry in os.scandir(folder):
+            if entry.name.endswith(".py"):
+                found.append(f"{entry.path} {entry.stat().st_mtime_ns}")
+            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                folders.append(entry.path)
+    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest().encode()
