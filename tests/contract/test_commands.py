@@ -38,6 +38,8 @@ ELSEWHERE = {
     "judge ": "needs a server that judges; tests/judge",
     "hf://": "fetches from the network; tests/tables/test_hub.py",
     "--ray": "needs a cluster; tests/servers/real",
+    "s3://": "needs an object store; tests/runs/test_object_stores.py",
+    "mmlongbench-doc": "reads all sample pages by OCR; tests/reader/test_sample_data.py",
     "suite general": "needs eleven data sets; tests/contract/test_suite.py",
     "--legibility": "OCR of a minute; tests/cli/test_legibility.py",
     "robustness plot": "needs matplotlib; tests/plots",
