@@ -191,6 +191,21 @@ def test_a_tsv_refers_to_the_image_of_another_row_and_counts_lost_options(tmp_pa
     assert found[2].images == (f"{tmp_path}/x.tsv#2:image[0]", f"{tmp_path}/x.tsv#2:image[1]")
 
 
+def test_a_tsv_whose_images_vlmevalkit_has_written_out_is_read_by_its_other_name(tmp_path: Path) -> None:
+    (tmp_path / "images/Set").mkdir(parents=True)
+    for name in ("0.jpg", "1_0.jpg", "1_1.jpg"):
+        (tmp_path / "images/Set" / name).write_bytes(draw(0))
+    folder = tmp_path / "images/Set"
+    lines = [f"0\t{folder}/0.jpg\tOne?\tx", "1\t['images/Set/1_0.jpg', 'images/Set/1_1.jpg']\tTwo?\ty"]
+    (tmp_path / "Set_local.tsv").write_text("\n".join(["index\timage_path\ttext\tanswer", *lines]) + "\n")
+    form = Form("Set.tsv", columns={"id": "index"})
+    for data in (tmp_path, tmp_path / "Set_local.tsv"):
+        assert [question.images for question in load(data, form).questions] == [
+            (f"{folder}/0.jpg",),
+            (f"{folder}/1_0.jpg", f"{folder}/1_1.jpg"),
+        ]
+
+
 def test_columns_join_splits_and_lists_make_the_fields(tmp_path: Path) -> None:
     class Wide(Struct):
         id: str

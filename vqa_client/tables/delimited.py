@@ -57,6 +57,7 @@ class DelimitedTable:
             raise DataError(f"{path}: two columns are called {twice!r}", hint="rename one of them")
         self._width = len(header)
         self.is_vlmevalkit = self._delimiter == "\t" and "index" in header
+        self._is_local = self.is_vlmevalkit and "image" not in header and "image_path" in header
         self._scanned: _Scan | None = None
         self._rows_of: dict[str, int] | None = None
 
@@ -75,7 +76,10 @@ class DelimitedTable:
             if scan is None:
                 yield number, {name: value or None for name, value in zip(self.header, values, strict=True)}
             else:
-                yield number, self._as_pandas(dict(zip(self.header, values, strict=True)), scan)
+                cells = self._as_pandas(dict(zip(self.header, values, strict=True)), scan)
+                if self._is_local:  # X_local.tsv, whose images VLMEvalKit has written out
+                    cells["image"] = cells["image_path"]
+                yield number, cells
 
     def image(self, place: str) -> bytes:
         """The image in a cell; raises ValueError or LookupError."""

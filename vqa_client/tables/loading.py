@@ -123,9 +123,9 @@ class Tables(Struct, frozen=True, kw_only=True):
         for form in self.forms:
             if data.is_dir():
                 globs = form.globs(split)
-                files = _matching(data, globs) or _matching(data, [glob.removeprefix("data/") for glob in globs])
+                files = next(filter(None, (_matching(data, each) for each in _elsewhere(globs))), [])
             else:
-                names = [glob.rpartition("/")[2] for glob in form.globs(split)]
+                names = [glob.rpartition("/")[2] for each in _elsewhere(form.globs(split)) for glob in each]
                 files = [data] if any(fnmatch(data.name, name) for name in names) else []
             if files:
                 return form, tuple(files)
@@ -169,6 +169,13 @@ _FIELDS: dict[str, type] = {
     for field in msgspec.structs.fields(Question)
     if field.name not in ("variant", "groups", "extra", "row", "part")
 }
+
+
+def _elsewhere(globs: Sequence[str]) -> Iterator[list[str]]:
+    """The globs, the same without data/, and the names that VLMEvalKit gives to files whose images it writes out."""
+    yield list(globs)
+    yield [glob.removeprefix("data/") for glob in globs]
+    yield [f"{glob.removesuffix('.tsv')}_local.tsv" for glob in globs if glob.endswith(".tsv")]
 
 
 def _home_words(homes: Sequence[Home]) -> str:

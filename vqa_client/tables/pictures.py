@@ -79,6 +79,8 @@ def url_of(name: str | Path) -> str:
 
 def below(base: Path, name: str) -> str:
     """The path of an image below a folder; raises ValueError for a name that leaves it."""
+    if os.path.isabs(name) and os.pardir not in Path(name).parts and Path(name).is_relative_to(base.absolute()):
+        return name  # as VLMEvalKit writes them
     if os.path.isabs(name) or os.pardir in Path(name).parts:
         raise ValueError(f"{name} is outside {base}; --images names the folder that all images are below")
     return f"{url_of(base)}/{name}" if is_address(base) else os.path.join(base, name)
