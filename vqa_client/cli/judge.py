@@ -103,7 +103,7 @@ def _by_people(settings: JudgeSettings) -> int:
         judges.append(majority(judges))
     if settings.for_people is not None:
         number = write_sheet(settings.output, run, judges[-1] if judges else None, settings.for_people)
-        emit(f"{count(number, 'reply').replace('replys', 'replies')} to label: {safe(str(settings.output))}\n")
+        emit(f"{count(number, 'reply', 'replies')} to label: {safe(str(settings.output))}\n")
         return EXIT_OK
     assert settings.labels is not None
     if not judges:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vqa_client.compare.figures import Accuracy, Compared, Comparison, Group
 from vqa_client.compare.matching import Matched
-from vqa_client.compare.sections import sentence, tests
+from vqa_client.compare.sections import accuracies, sentence, tests
 from vqa_client.compare.sides import Key, Side
 from vqa_client.files import replacing
 from vqa_client.html.asked import Gap, asked
@@ -109,7 +109,7 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
         (sum(pair.changed and sign * pair.gap > 0 for pair in own), label, state_link(**{f"gap.{number}": way}))
         for sign, label, way in ((1, of.b, "higher"), (-1, of.a, "lower"))
     ]
-    said = {"of": of, "sentence": sentence(of), "tests": tests(of)}
+    said = {"of": of, "sentence": sentence(of), "sections": [accuracies(of), tests(of)]}
     return said | {"square": square, "n": len(own), "gaps": gaps, "flips": flips}
 
 

@@ -20,7 +20,7 @@ def sections(compared: Compared, files: Sequence[str]) -> Iterator[Section]:
     for of, matched in compared:
         yield Section(title=_line(f"compare · {of.b} against {of.a}"), notes=[_line(sentence(of))])
         yield accuracies(of)
-        yield Section(notes=list(map(_line, tests(of))))
+        yield tests(of)
         groups = (*of.variants, *of.groups)
         for field in dict.fromkeys(group.field for group in groups):
             yield _breakdown([group for group in groups if group.field == field])
@@ -50,10 +50,8 @@ def of_variant(of: Comparison) -> str:
 
 
 def _questions(of: Comparison) -> str:
-    if of.clusters == of.n:
-        return f"{of.n:,} {of.task} question{'s' * (of.n != 1)}"
-    units = f"{of.clusters:,} {of.unit}{'s' * (of.clusters != 1)}"
-    return f"{of.n:,} {of.task} questions on {units}"
+    asked = count(of.n, f"{of.task} question")
+    return asked if of.clusters == of.n else f"{asked} on {count(of.clusters, of.unit)}"
 
 
 def _test(of: Comparison) -> str:
@@ -81,7 +79,7 @@ def accuracies(of: Comparison) -> Section:
     return Section(columns=columns, rows=rows)
 
 
-def tests(of: Comparison) -> list[str]:
+def tests(of: Comparison) -> Section:
     """The difference by every test, and what it means."""
     exact, lines = of.mcnemar, list[str]()
     if of.p_method != EXACT:
@@ -99,7 +97,7 @@ def tests(of: Comparison) -> list[str]:
         lines.append(f"paired t by {of.unit}: t = {of.paired_t.t:.2f}, df {of.paired_t.df:,}, {p_text(of.paired_t.p)}")
     if of.minimum_detectable is not None:
         lines.append(f"minimum detectable difference (80 % power): {100 * of.minimum_detectable:.1f} points")
-    return lines
+    return Section(notes=list(map(_line, lines)))
 
 
 def _breakdown(groups: Sequence[Group]) -> Section:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from vqa_client.html.figures import Figure, only, state_link
 from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.logged_run import CLEAN, LoggedRun
+from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.robustness.report import add_to
 from vqa_client.scoring.averages import Averaging, Mean
@@ -300,4 +301,4 @@ def _figures(named: Mapping[str, Mean]) -> tuple[Figure, ...]:
 
 
 def _unfinished(number: int, how: str) -> tuple[str, ...]:
-    return (f"{number:,} question{'s' * (number != 1)} {how}, left out of these figures.",) if number else ()
+    return (f"{count(number)} {how}, left out of these figures.",) if number else ()

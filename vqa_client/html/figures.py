@@ -24,8 +24,8 @@ MEANINGS: Mapping[Status, str] = {
     "bad_image": "an image can't be sent",
     "too_long": "too long for the model's context",
     "too_many_images": "more images than the server takes",
-    "bad_response": "the server's reply is none",
-    "rate_limited": "the server's rate limit",
+    "bad_response": "the server's reply can't be read",
+    "rate_limited": "refused by the server's rate limit",
     "timeout": "no reply in time",
     "connection": "the connection failed",
     "server_error": "an error of the server",
@@ -172,11 +172,6 @@ def level_maps(found: Overview) -> list[HeatMap]:
 def state_link(**state: str) -> str:
     """A link that shows the questions of a state: a status, or the value of a field as `by.FIELD`."""
     return "#" + urlencode(state)
-
-
-def counted(number: int, noun: str = "question", several: str = "") -> str:
-    """A number with its noun, `several` where that is not the noun with an s."""
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def heat(share: float | None) -> str:

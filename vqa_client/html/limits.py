@@ -2,26 +2,14 @@
 
 from collections.abc import Iterator
 
-from vqa_client.html.figures import counted
+from vqa_client.html.figures import MEANINGS
 from vqa_client.log_lines import numbered
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.names import cut
+from vqa_client.reports.names import count, cut
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.start import read_start
-from vqa_client.types import ANSWERED, Status
-
-_HELD_UP: dict[Status, str] = {
-    "rate_limited": "refused by the server's rate limit",
-    "timeout": "no reply in time",
-    "connection": "the connection failed",
-    "server_error": "an error of the server",
-    "too_long": "too long for the model's context",
-    "too_many_images": "more images than the server takes",
-    "bad_image": "an image that can't be sent",
-    "bad_response": "a reply that is none",
-    "rejected": "rejected by the server",
-}
+from vqa_client.types import ANSWERED
 
 
 def limits(run: LoggedRun, found: Overview) -> list[str]:
@@ -35,7 +23,7 @@ def _missing(run: LoggedRun, found: Overview) -> Iterator[str]:
         yield f"{expected - total:,} of {expected:,} questions have not been asked yet."
     if run.records.unreadable:
         lines = numbered(run.records.unreadable_lines)
-        yield f"{counted(run.records.unreadable, 'line')} of the log can't be read and left out: {lines}."
+        yield f"{count(run.records.unreadable, 'line')} of the log can't be read and left out: {lines}."
     left_out = run.facts.described.get("left_out")
     for reason, number in left_out.items() if isinstance(left_out, dict) else ():
         yield f"Left out, {str(reason).replace('_', ' ')}: {number} of the questions."
@@ -49,7 +37,7 @@ def _failures(found: Overview) -> Iterator[str]:
         if number and status not in ANSWERED:
             failure = found.failures.get(status)
             example = f" For example: {cut(failure.message, 200)}" if failure else ""
-            yield f"{counted(number)}: {_HELD_UP.get(status, status)}.{example}"
+            yield f"{count(number)}: {MEANINGS[status]}.{example}"
     repeats = found.attempts - found.whole.overall.total
     if repeats > 0:
         yield f"{repeats:,} of {found.attempts:,} requests were repeats."
@@ -63,7 +51,7 @@ def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
     rest = found.summary.without_truncated.value if found.headline is None else None  # of one variant, as is no count
     without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
-    yield f"{counted(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
+    yield f"{count(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
 
 
 def _pace(run: LoggedRun) -> Iterator[str]:

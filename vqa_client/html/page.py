@@ -17,7 +17,7 @@ from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.reports.names import flat
+from vqa_client.reports.names import count, flat
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.sections import p_text
 from vqa_client.reports.totals import spent, totals
@@ -126,7 +126,7 @@ def environment() -> Any:
         "link": link,
         "words": words,
         "heat": figures.heat,
-        "counted": figures.counted,
+        "counted": count,
         "number": number,
         "p": lambda value: p_text(value).removeprefix("p ").removeprefix("= "),
     }

@@ -44,9 +44,9 @@ def _cut(name: str) -> str:
     return name.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun in the right number."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def count(number: int, noun: str = "question", several: str = "") -> str:
+    """A number with its noun, `several` where that is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
 def percent(share: float | None, decimals: int = 1) -> str:
