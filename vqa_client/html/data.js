@@ -26,7 +26,8 @@ const value = (row, name) => row[column[name]];
 const text = (row, name) => { const at = value(row, name); return at === null ? null : data.strings[at]; };
 // The records of one question: the row's own, and in a comparison those of the other runs, null where one was not asked.
 const runsOf = (row) => [row, ...(data.sides ? value(row, "others") : [])];
-const differs = (row) => { const scores = runsOf(row).filter(Boolean).map((one) => value(one, "score")); return Math.max(...scores) - Math.min(...scores) > 1e-9; };
+const scoresOf = (row) => runsOf(row).filter(Boolean).map((one) => value(one, "score"));
+const differs = (row) => (row.differs ??= Math.max(...scoresOf(row)) - Math.min(...scoresOf(row)) > 1e-9);
 const texts = (row, name) => value(row, name).map((at) => data.strings[at]);
 const key = (row) => `${value(row, "id")}\u0000${text(row, "variant")}`;
 
