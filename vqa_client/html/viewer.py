@@ -12,7 +12,7 @@ from vqa_client.errors import VqaClientError
 from vqa_client.files import stamp, state_of
 from vqa_client.html.image_files import is_unchanged
 from vqa_client.html.page import index_page, page
-from vqa_client.html.shown_images import CHANGED, NOT_FOUND, ServedImages, Show, Shown
+from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown
 from vqa_client.html.thumbnails import thumbnail
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
@@ -127,10 +127,11 @@ class Viewer:
         logs = [self._logs[number] for number in numbers]
 
         def show(image: SentImage) -> Shown:
-            every = ((number, self._images_of(log)(image)) for number, log in zip(numbers, logs, strict=True))
-            number, found = next(((number, one) for number, one in every if one.href), (0, Shown(note=NOT_FOUND)))
-            below = f"../{number}/"
-            return Shown(href=below + found.href, picture=below + found.picture) if found.href else found
+            for number, log in zip(numbers, logs, strict=True):
+                found = self._images_of(log)(image)
+                if found.href:
+                    return Shown(href=f"../{number}/{found.href}", picture=f"../{number}/{found.picture}")
+            return found
 
         return Reply(kind=HTML, body=self._compare(logs, show))
 
