@@ -193,6 +193,18 @@ def test_a_thousand_flips_with_pictures_fit_into_three_megabytes(tmp_path: Path)
     assert (tmp_path / "compare.html").stat().st_size <= 3_000_000
 
 
+def test_without_jinja_the_tables_are_written_and_the_page_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.compare.write.find_spec", lambda name: None)
+    for name in "ab":
+        put(tmp_path / name, [record("q")], model=name)
+    sides, compared = compare_runs([tmp_path / "a", tmp_path / "b"])
+    paths = write_comparison(tmp_path / "out", sides, compared, html_images=0, csv_safe=False)
+    assert sorted(path.suffix for path in paths) == [".csv", ".csv", ".json"]
+    assert set(paths) == set((tmp_path / "out").iterdir())
+
+
 @pytest.mark.parametrize("csv_safe", [False, True])
 def test_tables_give_every_text_back(csv_safe: bool, tmp_path: Path) -> None:
     texts = ["=1+1", "a,b", "line1\nline2", '"q"', "\r", "\x00", "+1", "-", "@x", "plain"]

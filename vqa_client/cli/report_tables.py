@@ -70,22 +70,22 @@ def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:
 
 def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
     """The sections of reports of one benchmark and one kind: together where they are compared, else one by one."""
-    body = BODIES.get(type(reports[0].summary))
-    for report in reports if body else ():
-        title = " · ".join(filter(None, (report.task, report.variant, report.model)))
-        yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
-        yield from body(report, report.summary) if body else ()
-        yield _closing([report], report.variant or report.model)
-    if not body:
-        reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
-        summaries = [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
-        yield from vqa2(summaries, verbose=verbose) if summaries else _together(reports)
-        yield _closing(reports)
+    if body := BODIES.get(type(reports[0].summary)):
         for report in reports:
-            if (judged := getattr(report.summary, "explanations", None)) is not None:
-                from vqa_client.cli.explain_table import explanations  # only explain's own runs need its modules
+            title = " · ".join(filter(None, (report.task, report.variant, report.model)))
+            yield Section(title=title + (" (incomplete)" if report.incomplete else ""))
+            yield from body(report, report.summary)
+            yield _closing([report], report.variant or report.model)
+        return
+    reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
+    summaries = [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
+    yield from vqa2(summaries, verbose=verbose) if summaries else _together(reports)
+    yield _closing(reports)
+    for report in reports:
+        if (judged := getattr(report.summary, "explanations", None)) is not None:
+            from vqa_client.cli.explain_table import explanations  # only explain's own runs need its modules
 
-                yield from explanations(report, judged)
+            yield from explanations(report, judged)
 
 
 def _closing(reports: Sequence[Report], name: str = "") -> Section:

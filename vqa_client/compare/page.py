@@ -13,7 +13,7 @@ from vqa_client.compare.sides import Key, Side
 from vqa_client.files import replacing
 from vqa_client.html.asked import Gap, asked
 from vqa_client.html.charts import Scatter, scatter
-from vqa_client.html.data import COLUMNS, Block, text_limit
+from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import EmbeddedImages, Kept, Show, chosen
@@ -25,7 +25,7 @@ from vqa_client.reports.totals import dollars
 FULL_MARKS = 1.0
 PICTURED = {"of_many": 150, "of_few": 200}
 """The longest sides of small pictures in pixels."""
-TEXT_BUDGET, MORE_PER_RECORD, RECORDS = 1_200_000, 400, 4_000
+LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_200_000, 400, 4_000
 """Characters of prompts and replies: a thousand flips among two thousand questions fit into 3 MB with 200 pictures."""
 
 
@@ -117,7 +117,8 @@ def _data(sides: Sequence[Side], compared: Compared, every: Sequence[Told], show
     """The block of the run page: a row is the first side's record, and has those of the others in a further column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
     lengths = [length for one in every for length in one.found.text_lengths]
-    budget = TEXT_BUDGET + MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
+    more = MORE_PER_RECORD * max(0, len(own[0]) * len(sides) - RECORDS)
+    budget = min(LEAST_TEXT + more, TEXT_BUDGET)
     block = Block(every[0].run, every[0].found, show, text_limit(lengths, budget))
     rows = {key: [*row, []] for key, row in _rows(block, sides[0], {key for pairs in own for key in pairs})}
     for side, pairs, (_, matched) in zip(sides[1:], own, compared, strict=True):

@@ -1,6 +1,7 @@
 """Reads what is to be compared, compares it, and writes the four files."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from vqa_client.compare.content import content, write_groups, write_questions
@@ -40,9 +41,12 @@ def comparison_page(logs: Sequence[Path], show: Show) -> bytes:
 def write_comparison(
     folder: Path, sides: Sequence[Side], compared: Compared, *, html_images: int, csv_safe: bool
 ) -> tuple[Path, ...]:
-    """Write everything and name the files; raises UsageError where one can't be written."""
+    """Write everything and name the files, the page where Jinja is installed; raises UsageError for a full disk."""
     write_json(folder / JSON_NAME, content(sides, compared), rb'\{\n  "vqa_client": ')
     write_questions(folder / CSV_NAME, sides, compared, csv_safe=csv_safe)
     write_groups(folder / GROUPS_NAME, compared, csv_safe=csv_safe)
-    write_page(folder / PAGE_NAME, sides, compared, most_images=html_images)
-    return tuple(folder / name for name in (JSON_NAME, CSV_NAME, GROUPS_NAME, PAGE_NAME))
+    names = [JSON_NAME, CSV_NAME, GROUPS_NAME]
+    if find_spec("jinja2") is not None:
+        write_page(folder / PAGE_NAME, sides, compared, most_images=html_images)
+        names.append(PAGE_NAME)
+    return tuple(folder / name for name in names)
