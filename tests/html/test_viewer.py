@@ -207,11 +207,12 @@ def test_a_note_is_taken_from_our_own_page_alone(
     ]
 
 
-def posted(server: ReportServer, path: str, body: bytes, changes: dict[str, str | None]) -> int:
-    host = f"127.0.0.1:{server.server_address[1]}"
+def posted(server: ReportServer | str, path: str, body: bytes, changes: dict[str, str | None]) -> int:
+    """The status of what a page sends to a server, or to the one at an address."""
+    host, root = (server if isinstance(server, str) else server.address).removeprefix("http://").split("/", 1)
     usual = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"}
     asking = http.client.HTTPConnection(host, timeout=5)
-    asking.putrequest("POST", server.root + path, skip_host=True)
+    asking.putrequest("POST", f"/{root}{path}", skip_host=True)
     for name, value in (usual | {"Content-Length": str(len(body))} | changes).items():
         if value is not None:
             asking.putheader(name, value)

@@ -91,6 +91,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
             "judge results --model judge-model",
         ),
+        "label": (
+            "results",
+            "Label drawn replies of a run by keys, on a page on this machine, to compare judges with people.",
+            "label results --name ada",
+        ),
         "rescore": ("results", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
         "merge": (
             "results",

@@ -19,8 +19,8 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
-from vqa_client.judge.benchmark import kind_of
-from vqa_client.judge.beside import beside, judges_beside, log_of, majority, read_judge
+from vqa_client.judge.benchmark import kind_of, only_run
+from vqa_client.judge.beside import beside, judges_of, log_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model
@@ -48,12 +48,10 @@ def judge(settings: JudgeSettings, benchmark: str = "") -> int:
 
     With `benchmark` only its runs are judged, and --json leaves what comes to the report files.
     """
+    if settings.for_people is not None or settings.labels is not None:
+        return _by_people(only_run(settings))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(each, kind=kind_of(each)) for each in runs]
-    if settings.for_people is not None or settings.labels is not None:
-        if len(runs) > 1:
-            raise UsageError(f"{settings.results} contains {len(runs)} runs", hint="name the one that people judge")
-        return _by_people(runs[0])
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
@@ -95,12 +93,7 @@ def _by_people(settings: JudgeSettings) -> int:
     """Write a sheet for people, or read one."""
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
-    wanted = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
-    logs = wanted or judges_beside(run.log, settings.kind)
-    judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
-    judges = sorted(judges, key=lambda each: each.name)
-    if len(judges) > 1:
-        judges.append(majority(judges))
+    judges = judges_of(run, settings)
     if settings.for_people is not None:
         number = write_sheet(settings.output, run, judges[-1] if judges else None, settings.for_people)
         emit(f"{count(number, 'reply', 'replies')} to label: {safe(str(settings.output))}\n")
@@ -168,8 +161,9 @@ def _people(found: Sequence[AgainstPeople]) -> Section:
         for each in found
     ]
     notes = ["accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown"]
-    if found[0].people is not None:
-        notes.append(f"kappa of two people: {kappa_text(found[0].people)}")
+    notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found[0].people.items()]
+    if found[0].fleiss is not None:
+        notes.append(f"Fleiss' kappa of all people: {kappa_text(found[0].fleiss)}")
     columns = ["against people", "labelled", "sensitivity", "specificity", "kappa", "rule's kappa", "accuracy"]
     return Section(columns=columns, rows=rows, notes=notes)
 

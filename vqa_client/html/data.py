@@ -7,7 +7,7 @@ from vqa_client.files import encode
 from vqa_client.html.image_files import ImageFiles
 from vqa_client.html.judged import rows_of_judges
 from vqa_client.html.needle_lines import NeedleLines
-from vqa_client.html.shown_images import Show
+from vqa_client.html.shown_images import Show, Shown
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.order import choices_in
@@ -30,6 +30,17 @@ def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
     block = Block(run, found, show, text_limit(found.text_lengths))
     rows = [block.row(record) for record in run.records]
     return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
+
+
+def inside_page(content: object) -> bytes:
+    """JSON that nothing in it can end: a page has it in an element."""
+    return encode(content).replace(b"<", b"\\u003c")
+
+
+def facts_of(image: SentImage, shown: Shown, picture: int) -> list[Any]:
+    """What the page knows of an image; `picture` is the number of the text that shows it."""
+    facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
+    return [*facts, shown.href, picture, shown.note]
 
 
 def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
@@ -84,7 +95,7 @@ class Block:
             "request": None,
             "judges": [],
         }
-        return encode(content | more).replace(b"<", b"\\u003c")
+        return inside_page(content | more)
 
     def row(self, record: Record) -> list[Any]:
         """The values of COLUMNS; texts and images are numbers, None is no value."""
@@ -142,8 +153,7 @@ class Block:
         number = self._image_numbers.setdefault(image, len(self._images))
         if number == len(self._images):
             shown = self._show(image)
-            facts = [image.name, image.sha256, image.size_bytes, image.width, image.height, list(image.transforms)]
-            self._images.append([*facts, shown.href, self._string(shown.picture), shown.note])
+            self._images.append(facts_of(image, shown, self._string(shown.picture)))
         return number
 
     def _error(self, record: Record) -> list[Any] | None:

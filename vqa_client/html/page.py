@@ -11,7 +11,7 @@ from vqa_client.files import encode, replacing
 from vqa_client.html import figures
 from vqa_client.html.asked import asked
 from vqa_client.html.charts import curves, histograms, level_curves
-from vqa_client.html.data import data_block
+from vqa_client.html.data import data_block, inside_page
 from vqa_client.html.judged import judgings
 from vqa_client.html.limits import limits
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
@@ -26,6 +26,7 @@ from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
 from vqa_client.version import __version__
 
+LABEL_SCRIPTS = ("data.js", "detail.js", "label.js")
 SCRIPTS = ("data.js", "filters.js", "list.js", "reply.js", "notes.js", "detail.js", "keys.js", "live.js", "main.js")
 STYLES = ("report.css", "questions.css")
 OURS = (
@@ -60,9 +61,9 @@ def page(run: LoggedRun, found: Overview, show: Show, *, live: bool = False) -> 
     return rendered("page.html.j2", data_block(run, found, show), **_content(run, found, live=live))
 
 
-def rendered(template: str, data: bytes, **content: Any) -> bytes:
-    """A page that lists questions, in UTF-8: a template with a block of data."""
-    inside = {"data": _markup(data.decode()), "script": _markup(_script())}
+def rendered(template: str, data: bytes, scripts: tuple[str, ...] = SCRIPTS, **content: Any) -> bytes:
+    """A page with a script, in UTF-8: a template with a block of data."""
+    inside = {"data": _markup(data.decode()), "script": _markup(_script(scripts))}
     text: str = environment().get_template(template).render(frame() | inside | content)
     return text.encode("utf-8", "replace")
 
@@ -72,6 +73,12 @@ def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     rows = [_index_row(place, number, run, found) for number, (run, found) in enumerate(runs)]
     template, script = environment().get_template("index.html.j2"), _markup(_index_script())
     return str(template.render(place=place, runs=rows, script=script, **frame())).encode()
+
+
+def label_page(title: str, sheet: Path, content: object) -> bytes:
+    """The page on which a person labels replies."""
+    data = inside_page(content)
+    return rendered("label.html.j2", data, LABEL_SCRIPTS, policy=policy(live=True), title=title, sheet=sheet)
 
 
 def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dict[str, Any]:
@@ -158,9 +165,10 @@ def policy(*, live: bool) -> str:
     """What the page may load and run: its own script and style, known by their digests, and images of this disk."""
     pictures = "data: 'self'" if live else "data: file:"
     asks = "; connect-src 'self'" if live else ""
-    style, script, index = _digest(_style()), _digest(_script()), _digest(_index_script())
+    style, scripts = _digest(_style()), (_script(SCRIPTS), _script(LABEL_SCRIPTS), _index_script())
+    known = " ".join(f"'{_digest(script)}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src '{script}' '{index}'; style-src '{style}'; img-src {pictures}{asks}; "
+        f"default-src 'none'; script-src {known}; style-src '{style}'; img-src {pictures}{asks}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -240,8 +248,8 @@ def _style() -> str:
 
 
 @cache
-def _script() -> str:
-    parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+def _script(names: tuple[str, ...]) -> str:
+    parts = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in names)
     return f'(() => {{\n"use strict";\nconst UNSEEN = {unseen_in_javascript()};\n{parts}}})();\n'
 
 

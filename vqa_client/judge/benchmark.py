@@ -6,6 +6,7 @@ leaves its question undecided, which is in no accuracy: "judged" is the score of
 """
 
 import hashlib
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Questi
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.files import sha256_of, write_json
 from vqa_client.judge.kinds import NONE, SEVERAL, Judged, read, worth
-from vqa_client.judge.loading import JudgedRun, given_rubric
+from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
 from vqa_client.judge.prompt import JUDGE_VERSION
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
 from vqa_client.reports.names import safe_name
@@ -49,6 +50,15 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
     if judged.judge is not None:
         return judged.judge.asks
     return "match" if judged.labels else "correct"
+
+
+def only_run(settings: JudgeSettings) -> JudgeSettings:
+    """The settings with the one run that people judge, and the kind of judgement; raises UsageError for several."""
+    logs = judged_logs(settings.results)
+    if len(logs) > 1:
+        raise UsageError(f"{settings.results} contains {len(logs)} runs", hint="name the one that people judge")
+    found = replace(settings, results=logs[0])
+    return replace(found, kind=kind_of(found))
 
 
 def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:

@@ -20,7 +20,7 @@ from vqa_client.reports.logged_run import read_run
 from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa
 from vqa_client.scoring.paired import by_cluster, difference
 from vqa_client.scoring.statistics import interval
-from vqa_client.settings.judge import WRONG, JudgeKind
+from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import FAILED, Record
 
 RIGHT = 0.5
@@ -45,6 +45,16 @@ def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
     logs = log.parent.glob(f"*{LOG_ENDING}")
     return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
+
+
+def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
+    """What the judges that have been asked about a run say, and last their majority where there are several."""
+    assert settings.kind is not None
+    wanted = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
+    logs = wanted or judges_beside(run.log, settings.kind)
+    judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
+    judges = sorted(judges, key=lambda each: each.name)
+    return [*judges, majority(judges)] if len(judges) > 1 else judges
 
 
 def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:

@@ -1,19 +1,45 @@
 """Settings of `vqa-client judge`: another model's verdicts on the replies of a finished run."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import SERVER, RunSettings
+from vqa_client.settings.validation import check
 from vqa_client.types import STATUSES
 
 JUDGEMENT = Group("Judgement", sort_key=0)
 PEOPLE = Group("People", sort_key=1)
 JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
 ALL, WRONG = "all", "wrong"
+_NAME = re.compile(r"\w[\w -]{0,39}")
+_REFUSED: Final = {
+    "--repeat": (
+        "a judge is asked once for each reply, so that no verdict is chosen among several",
+        "for a majority give --judge once for each of several judges",
+    ),
+    "--blind": (
+        "a judge sees the reply, and the question's images only with --with_images",
+        "judge a run that was asked with --blind: each of its forms is judged",
+    ),
+    "--shard": (
+        "its log must be one, beside the run's",
+        "join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint",
+    ),
+    "--processes": (
+        "its log has one writer",
+        "for more speed give --max_workers, or several servers by --endpoint",
+    ),
+    "--choice_mode": (
+        "a judge compares before it gives its verdict, which is the last line of its reply",
+        "leave it away; --kind match reads choices",
+    ),
+}
+"""Options of a run that a judge doesn't take, why, and the way out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +87,7 @@ class JudgeSettings(RunSettings):
     other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
         None
     )
+    choice_mode: Annotated[str, Parameter(show=False)] = "text"
     for_people: Annotated[
         int | None,
         Parameter(
@@ -92,10 +119,15 @@ class JudgeSettings(RunSettings):
             raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
-        divided = {"--shard": bool(self.shard), "--processes": self.processes != "1"}
-        refused = [*self.variations, *(option for option, given in divided.items() if given)]
-        if refused:
-            raise UsageError(f"{refused[0]} is of benchmarks", hint="several judges: --judge once for each")
+        given = {
+            **dict.fromkeys(self.variations, True),
+            "--shard": bool(self.shard),
+            "--processes": self.processes != "1",
+            "--choice_mode": self.choice_mode != "text",
+        }
+        for option, (why, way_out) in _REFUSED.items():
+            if given.get(option):
+                raise UsageError(f"judge doesn't take {option}: {why}", hint=way_out)
 
     @property
     def statuses(self) -> frozenset[str]:
@@ -133,3 +165,33 @@ class JudgeSettings(RunSettings):
     def shows_images(self) -> bool:
         """Whether the judge sees images."""
         return self.with_images
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelSettings:
+    """Settings of `vqa-client label`: a page on this machine on which a person labels drawn replies of a run."""
+
+    results: Annotated[Path, Parameter(parse=False)] = Path()
+
+    labels: Annotated[
+        Path | None,
+        Parameter(help="The sheet to fill in; drawn if it isn't there. Default: NAME.labels.csv beside the run."),
+    ] = None
+    name: Annotated[
+        str, Parameter(help="Who labels: each person has a column of the sheet, and doesn't see the others'.")
+    ] = ""
+    number: Annotated[
+        int,
+        Parameter(help="Replies to draw, in equal parts from what judge and rule call right and wrong."),
+    ] = 100
+    kind: Annotated[
+        Literal["match", "extract", "correct", "grade"] | None,
+        Parameter(help="By which judges to draw. Default: as `judge` chooses it."),
+    ] = None
+    seed: Annotated[int, Parameter(help="Decides which replies are drawn.")] = 0
+    port: Annotated[int, Parameter(help="The port to listen on; 0: any that is free.")] = 0
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.name and not _NAME.fullmatch(self.name):
+            raise UsageError(f"--name is {self.name!r}", hint="give 1 to 40 letters, digits, '-', '_' and blanks")

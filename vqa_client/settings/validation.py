@@ -20,6 +20,8 @@ AT_LEAST = {
     "shards": 1,
     "scale": 1,
     "for_people": 1,
+    "number": 1,
+    "port": 0,
     "rate": 1e-9,
     "context_length": 1,
     "num_secrets": 1,
@@ -40,7 +42,7 @@ AT_LEAST = {
     "workers": 1,
     "wait_for_server": 0,
 }
-AT_MOST = {"image_quality": 100, "quality": 100, "top_p": 1}
+AT_MOST = {"image_quality": 100, "quality": 100, "top_p": 1, "port": 65_535}
 
 
 class _Rule(NamedTuple):

@@ -8,12 +8,12 @@ from cyclopts import Parameter
 
 from vqa_client.cli.commands import HELP_FLAGS
 from vqa_client.settings.compare import CompareSettings, LeaderboardSettings, ParseSettings, RescoreSettings
-from vqa_client.settings.judge import JudgeSettings
+from vqa_client.settings.judge import JudgeSettings, LabelSettings
 from vqa_client.settings.reports import CtlSettings, MergeSettings, ReportSettings, ViewSettings
 from vqa_client.settings.score import DATA
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 
-_JUDGE = JudgeSettings()
+_JUDGE, _LABEL = JudgeSettings(), LabelSettings()
 
 
 def score(
@@ -95,6 +95,19 @@ def judge(results: Path, /, settings: Annotated[JudgeSettings, Parameter(name="*
     from vqa_client.cli import judge as judging
 
     return judging.judge(replace(settings, results=results))
+
+
+def label(results: Path, /, settings: Annotated[LabelSettings, Parameter(name="*")] = _LABEL) -> int:
+    """Label.
+
+    Parameters
+    ----------
+    results
+        A finished run: its *.records.jsonl, its report or its folder.
+    """
+    from vqa_client.cli import label as labelling
+
+    return labelling.label(replace(settings, results=results))
 
 
 def rescore(settings: Annotated[RescoreSettings, Parameter(name="*")]) -> int:

@@ -1,0 +1,184 @@
+"""People label drawn replies on a page of this machine: nothing is lost, and no verdict is shown."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.contract.samples import write_sample
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer
+from tests.html.test_viewer import posted
+from tests.judge.judged import Run, honest
+from vqa_client.cli.main import run_command
+from vqa_client.html.serving import ReportServer
+from vqa_client.judge.benchmark import only_run
+from vqa_client.judge.labelling import Labelling
+from vqa_client.judge.loading import JudgedRun
+from vqa_client.judge.people import write_sheet
+from vqa_client.settings.judge import JudgeSettings
+
+REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in range(12)]
+
+
+def labelling(log: Path, name: str = "", number: int = 100) -> Labelling:
+    settings = only_run(JudgeSettings(results=log))
+    assert settings.kind is not None
+    run, sheet = JudgedRun(settings, settings.kind), log.parent / "labels.csv"
+    if not sheet.exists():
+        write_sheet(sheet, run, None, number)
+    return Labelling(run, sheet, name)
+
+
+def column(sheet: Path, name: str) -> list[str]:
+    with sheet.open(newline="") as file:
+        return [row.get(name, "") for row in csv.DictReader(file)]
+
+
+def give(pages: Labelling, row: int, label: str) -> int:
+    return pages.take("label", msgspec.json.encode({"row": row, "label": label})).status
+
+
+def test_the_page_has_the_reply_and_nothing_of_verdict_rule_and_model(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run = Run(tmp_path, [f"<think>hidden</think>{said}" for said in REPLIES])
+    assert run.judged(fault_server(answer(honest)).base_url) == 0
+    page = labelling(run.log).answer("").body.decode()
+    data = page.partition('id="data">')[2].partition("</script>")[0]
+    assert [row[5] for row in json.loads(data)["rows"]] == REPLIES
+    assert not any(words in data for words in ("VERDICT", "secret-model", "hidden", "score", "weight", "exact", "<"))
+
+
+def test_a_label_is_in_the_sheet_at_once_and_can_be_taken_back(tmp_path: Path) -> None:
+    pages = labelling(Run(tmp_path, REPLIES).log)
+    assert [give(pages, 0, "correct"), give(pages, 2, "unclear"), give(pages, 0, "")] == [200, 200, 200]
+    assert column(pages.sheet, "label") == pages.labels() == ["", "", "unclear", *[""] * 9]
+
+
+def test_several_people_label_at_once_and_none_loses_a_label(tmp_path: Path) -> None:
+    log = Run(tmp_path, REPLIES).log
+    people = [labelling(log, name) for name in ("ada", "ben")]
+
+    def label_all(pages: Labelling) -> None:
+        for row in range(12):
+            assert give(pages, row, "correct" if row % 3 else "incorrect") == 200
+
+    threads = [threading.Thread(target=label_all, args=(pages,)) for pages in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert column(people[0].sheet, "label_ada") == column(people[0].sheet, "label_ben") == people[0].labels()
+    assert "" not in people[1].labels()
+
+
+def test_labels_of_three_people_are_held_against_a_judge(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, REPLIES)
+    assert run.judged(fault_server(answer(honest)).base_url) == 0
+    for person, wrong in (("ada", 99), ("ben", 1), ("cy", 2)):
+        pages = labelling(run.log, person)
+        for row in range(12):
+            give(pages, row, "correct" if (row % 3 > 0) != (row == wrong) else "incorrect")
+    capsys.readouterr()
+    assert run_command(["judge", str(run.log), "--labels", str(run.log.parent / "labels.csv")]) == 0
+    shown = capsys.readouterr().out
+    assert "kappa of ada - ben: 0.8" in shown
+    assert "Fleiss' kappa of all people: 0.7" in shown
+    [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
+    assert (found["labelled"], len(found["people"])) == (12, 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("label", b'{"row":12,"label":"correct"}', 404),
+        ("label", b'{"row":-1,"label":"correct"}', 404),
+        ("label", b'{"row":0,"label":"=1+1"}', 404),
+        ("label", b"[]", 404),
+        ("notes", b'{"row":0,"label":"correct"}', 404),
+        ("label", b'{"row":0,"label":"correct"}', 200),
+    ],
+)
+def test_only_labels_are_taken(tmp_path: Path, path: str, body: bytes, status: int) -> None:
+    pages = labelling(Run(tmp_path, REPLIES).log)
+    assert pages.take(path, body).status == status
+    assert column(pages.sheet, "label")[0] == ("correct" if status == 200 else "")
+
+
+def test_another_sites_page_labels_nothing(tmp_path: Path) -> None:
+    pages = labelling(Run(tmp_path, REPLIES).log)
+    with ReportServer(pages, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        body = b'{"row":0,"label":"correct"}'
+        refused = [{"Origin": "http://evil.example"}, {"Host": "evil.example:1"}, {"Content-Type": "text/plain"}]
+        assert [posted(server, "label", body, dict(headers)) for headers in refused] == [404, 404, 404]
+        assert not any(pages.labels())
+        assert posted(server, "label", body, {}) == 200
+        server.shutdown()
+        thread.join()
+
+
+def test_a_sheet_that_was_changed_keeps_what_others_wrote_or_says_why_not(tmp_path: Path) -> None:
+    pages = labelling(Run(tmp_path, REPLIES).log)
+    text = pages.sheet.read_text()
+    remarked = re.sub(r"^q\d+,", r"\g<0>mine,", text, flags=re.MULTILINE)
+    pages.sheet.write_text("\ufeff" + remarked.replace("question_id,", "question_id,remark,"))
+    assert give(pages, 1, "correct") == 200
+    assert column(pages.sheet, "remark")[0] == "mine"
+    pages.sheet.write_text("question_id,label\nq5,\n")
+    failed = pages.take("label", b'{"row":0,"label":"correct"}')
+    assert (failed.status, "no longer has the question 'q0'" in failed.body.decode()) == (500, True)
+
+
+def test_the_images_are_there(tmp_path: Path, fault_server: StartsServers) -> None:
+    write_sample("chartqa", tmp_path)
+    out = tmp_path / "out"
+    asked = ["run", "chartqa", "--data", str(tmp_path), "-o", str(out), "--no-html"]
+    assert run_command([*asked, "--base_url", fault_server("3").base_url]) == 0
+    pages = labelling(next(out.glob("*.records.jsonl")))
+    assert pages.answer("image/0").kind == "image/png"
+    assert pages.answer("image/99").status == 404
+
+
+def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
+    """A real process, which takes a second to start: it is killed as no test in this one can be."""
+    log = Run(tmp_path, REPLIES).log
+    command = [sys.executable, "-m", "vqa_client", "label", str(log), "--name", "ada"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        for row in range(5):
+            assert posted(address, "label", msgspec.json.encode({"row": row, "label": "correct"}), {}) == 200
+        process.kill()
+    assert column(log.with_name("capitals.labels.csv"), "label_ada").count("correct") == 5
+    assert sorted(path.name for path in log.parent.iterdir() if "tmp" in path.name) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--name", "=1+1"], "--name is '=1+1'"),
+        (["--port", "70000"], "--port is 70000"),
+        (["--number", "0"], "--number is 0"),
+        (["--labels", "{root}/rows.jsonl"], "has no columns question_id and label"),
+        (["--labels", "{root}/other.csv"], "has the question 'q99', and the run doesn't"),
+        (["--kind", "match"], "has no reply to label"),
+    ],
+)
+def test_what_can_not_be_labelled_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
+    run = Run(tmp_path, ["city 0"])
+    (tmp_path / "other.csv").write_text("question_id,label\nq99,\n")
+    assert run_command(["label", str(run.log), *(word.replace("{root}", str(tmp_path)) for word in given)]) == 2
+    assert told in capsys.readouterr().err

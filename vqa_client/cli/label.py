@@ -1,0 +1,34 @@
+"""`vqa-client label`: a local page on which a person labels drawn replies of a run, for `judge --labels`."""
+
+from vqa_client.cli.exits import EXIT_OK
+from vqa_client.cli.streams import say
+from vqa_client.cli.text import safe
+from vqa_client.cli.view import serve
+from vqa_client.judge.benchmark import only_run
+from vqa_client.judge.beside import judges_of
+from vqa_client.judge.labelling import Labelling
+from vqa_client.judge.loading import JudgedRun
+from vqa_client.judge.people import write_sheet
+from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.settings.judge import JudgeSettings, LabelSettings
+
+
+def label(settings: LabelSettings) -> int:
+    """Draw the sheet where there is none, and serve the page until Ctrl-C."""
+    judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed))
+    assert judged.kind is not None
+    run = JudgedRun(judged, judged.kind)
+    sheet = settings.labels or run.log.with_name(f"{run.log.name.removesuffix(LOG_ENDING)}.labels.csv")
+    if not sheet.exists():
+        judges = judges_of(run, judged)
+        write_sheet(sheet, run, judges[-1] if judges else None, settings.number)
+    labelling = Labelling(run, sheet, settings.name)
+    say(_done(labelling))
+    serve(labelling, settings.port, "1, 2 and 3 label a reply, and each label is saved at once. Ctrl-C ends the server")
+    say(f"{_done(labelling)}; vqa-client judge {safe(str(run.log))} --labels {safe(str(sheet))}")
+    return EXIT_OK
+
+
+def _done(labelling: Labelling) -> str:
+    labels = labelling.labels()
+    return f"{sum(map(bool, labels)):,} of {len(labels):,} labelled in {safe(str(labelling.sheet))}"

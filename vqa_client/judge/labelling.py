@@ -1,0 +1,98 @@
+"""The page on which a person labels drawn replies: what was asked, the reference and the reply, and no verdict."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import DataError
+from vqa_client.html.data import LONGEST_TEXT, facts_of, shortened
+from vqa_client.html.page import label_page
+from vqa_client.html.shown_images import FEW, ServedImages
+from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
+from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.people import key_of, put_label, read_sheet
+from vqa_client.prompt import choices_text
+from vqa_client.reports.log_reader import Key
+from vqa_client.reports.logged_run import read_run
+from vqa_client.types import Question, Record
+
+COLUMNS = ("id", "variant", "question", "choices", "reference", "reply", "images", "needle", "cut_pages")
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What the page sends: the label of a row, by its number on the page."""
+
+    row: int
+    label: Literal["", "correct", "incorrect", "unclear"]
+
+
+class Labelling:
+    """Shows the rows of a sheet, and keeps each label in one person's column at once.
+
+    Raises DataError for a sheet that can't be read, or that was drawn from another run.
+    """
+
+    def __init__(self, run: JudgedRun, sheet: Path, name: str) -> None:
+        self.sheet, self.name, self.column = sheet, name, f"label_{name}" if name else "label"
+        self._keys = list(dict.fromkeys(map(key_of, read_sheet(sheet))))
+        self._task = run.run.benchmark.name
+        self._images = ServedImages(read_run(run.log))
+        self._pictures: list[str] = []
+        self._facts: list[list[Any]] = []
+        wanted = set(self._keys)
+        rows = {
+            (record.question_id, record.variant): self._row(question, record)
+            for question, record in run.all_records()
+            if (record.question_id, record.variant) in wanted
+        }
+        if missing := [key for key in self._keys if key not in rows]:
+            raise DataError(
+                f"{sheet} has the question {' '.join(missing[0]).strip()!r}, and the run doesn't",
+                hint="give the sheet that was drawn from this run, or another --labels",
+            )
+        self._rows = [rows[key] for key in self._keys]
+
+    def labels(self) -> list[str]:
+        """This person's label of every row, "" for those without one."""
+        said: dict[Key, str] = {key_of(row): row.get(self.column, "") for row in read_sheet(self.sheet)}
+        return [said.get(key, "").strip() for key in self._keys]
+
+    def answer(self, path: str) -> Reply:
+        """The reply to "", "image/3" or "thumbnail/3"."""
+        if path != "":
+            return guarded(lambda: image_reply(self._images, path))
+        return guarded(lambda: Reply(kind=HTML, body=self._page()))
+
+    def take(self, path: str, body: bytes) -> Reply:
+        """Keep a label that is sent to "label"."""
+        return guarded(lambda: self._keep(body)) if path == "label" else NOT_THERE
+
+    def _keep(self, body: bytes) -> Reply:
+        given = msgspec.json.decode(body, type=Given)
+        if given.row < 0:
+            return NOT_THERE
+        put_label(self.sheet, self._keys[given.row], self.column, given.label)
+        return Reply(body=b"kept\n")
+
+    def _page(self) -> bytes:
+        shown = {"images": self._facts, "strings": self._pictures}
+        content = {"columns": COLUMNS, "rows": self._rows, "labels": self.labels(), **shown}
+        return label_page(f"{self._task} · labels{f' by {self.name}' if self.name else ''}", self.sheet, content)
+
+    def _row(self, question: Question, record: Record) -> list[Any]:
+        first = len(self._facts)
+        for image in record.images:
+            shown = self._images(image)
+            self._facts.append(facts_of(image, shown, len(self._pictures)))
+            self._pictures.append(shown.href if len(record.images) <= FEW else shown.picture)
+        texts = [question.text, choices_text(question.choices), " / ".join(question.references), said_by(record)]
+        return [
+            record.question_id,
+            record.variant,
+            *(shortened(text, LONGEST_TEXT) for text in texts),
+            list(range(first, len(self._facts))),
+            None,
+            record.truncated_pages,
+        ]
