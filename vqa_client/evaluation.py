@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import httpx2
 from msgspec import Struct
 
+from vqa_client.batch.parts import refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, affordable_workers, model_of, named_model, open_session
@@ -33,10 +34,8 @@ from vqa_client.runs.run_plan import Stage, run_plan
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
-from vqa_client.tables.pdf_pages import drawn_pages_in
+from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 
-DRAWN = "drawn_pages"
-"""The folder beside a report where the pages of PDF documents are kept as they were sent."""
 Result = TypeVar("Result")
 Connect = Callable[[], Awaitable[Session]]
 
@@ -216,6 +215,8 @@ def _name(settings: RunSettings, config: str | None) -> str:
 
 def move_all_aside(plans: Sequence[Plan]) -> None:
     """Rename the files of earlier runs, and of all their shards: --fresh takes nothing over."""
+    for plan in plans:
+        refuse_open(plan.paths.log)
     for plan in plans:
         move_aside(plan.paths)
         for other in plan.paths.otherwise_divided():  # which this run would take answers from

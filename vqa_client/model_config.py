@@ -45,12 +45,13 @@ class ServeBlock(BaseModel):
 
 
 class Prices(BaseModel):
-    """Dollars for a million tokens, of prompts with their images and of replies."""
+    """Dollars for a million tokens, of prompts with their images and of replies; `batch` is the share of --batch."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    batch: float = Field(default=0.5, ge=0)
 
 
 class ModelSettings(BaseModel):

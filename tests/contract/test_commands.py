@@ -34,6 +34,9 @@ ASKING = ("ask ", "run ", "mc ", "niah ", "vqa2 ", "explain ", "robustness run "
 ELSEWHERE = {
     "demo": "tests/cli/test_demo.py, with the real reader",
     "check ": "tests/client/check; what it says of a fake server is no example",
+    "--batch": "tests/batch/test_docs.py, which answers",
+    "batch write ": "the same",
+    "batch read ": "the same",
     "view ": "serves until it is stopped; tests/html/test_viewer.py",
     "judge ": "needs a server that judges; tests/judge",
     "hf://": "fetches from the network; tests/tables/test_hub.py",

@@ -5,7 +5,7 @@ from itertools import count
 from time import monotonic
 from typing import Protocol
 
-from tests.fakes.bodies import read_chat
+from tests.fakes.bodies import read_chat, strict_json
 from tests.fakes.ledger import Ledger
 from tests.fakes.line import Host, Line, Play
 from tests.fakes.playing import perform
@@ -18,8 +18,8 @@ from tests.fakes.wire import HungUp, Wire
 
 SLOW_PIECE_BYTES = 1 << 14
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-TOKENIZE = "/tokenize"
-"""Takes a text alone, besides messages."""
+TOKENIZE, FILES, BATCHES = "/tokenize", "/v1/files", "/v1/batches"
+"""These take other things than messages."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -130,7 +130,11 @@ async def _receive(wire: Wire, head: Head, received: Received, server: Server, s
 
 def _judge(head: Head, body: bytes | None, received: Received, ledger: Ledger) -> None:
     faults = [*head.faults]
-    if body is not None and received.method == "POST":
+    if body is not None and received.route == FILES:
+        received.body = body
+    elif body is not None and received.route.startswith(BATCHES):
+        received.json = strict_json(body) if body else None
+    elif body is not None and received.method == "POST":
         chat = read_chat(body)
         received.body, received.json = body, chat.json
         received.prompt, received.images = chat.prompt, chat.images

@@ -73,7 +73,7 @@ def _faults(method: str, headers: dict[str, str]) -> tuple[str, ...]:
         "both Content-Length and Transfer-Encoding": {"content-length", "transfer-encoding"} <= headers.keys(),
         "a POST without any length": method == "POST" and not {"content-length", "transfer-encoding"} & headers.keys(),
         f"Content-Type {headers.get('content-type')!r}": method == "POST"
-        and not headers.get("content-type", "").startswith("application/json"),
+        and not headers.get("content-type", "").startswith(("application/json", "multipart/form-data")),
     }
     return tuple(text for text, broken in rules.items() if broken)
 

@@ -54,6 +54,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
             "demo",
         ),
+        "batch": (
+            "benchmarks",
+            "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
+            "or see and cancel what is at the server.",
+            "batch write run chartqa --data ChartQA --model my-model",
+        ),
         "selftest": (
             "benchmarks",
             "Score a benchmark's own references as replies; every score must be 1. Needs no server.",

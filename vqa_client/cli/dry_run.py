@@ -1,6 +1,7 @@
 """`--dry_run` of a benchmark command: what it would take, for people and for machines."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
+WINDOW_HOURS = 24
 MILLION = 1e6
 SHOWN = 10
 """Ids that a terminal shows; --json has all."""
@@ -36,7 +38,7 @@ def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) 
 
 
 def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:
-    prompts, replies = _dollars(run, expected) or (None, None)
+    prompts, replies = _dollars(run, expected, settings) or (None, None)
     return {
         **msgspec.to_builtins(expected),
         "model": run.model,
@@ -44,6 +46,7 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
         "max_tokens": run.max_tokens,
         "context_length": run.context_length,
         "seconds": expected.requests / settings.rate if settings.rate else None,
+        "batches_end_by": _latest() if settings.batch else None,
         "dollars_prompts": prompts,
         "dollars_replies_at_most": replies,
     }
@@ -67,8 +70,12 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
     yield from _too_long(run, expected)
     if expected.unreadable:
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
-    yield _time(expected.requests, settings.rate)
-    if dollars := _dollars(run, expected):
+    if settings.batch:
+        sizes = f"{settings.batch_mb:g} MB and {settings.batch_lines:,} questions"
+        yield f"  {count(expected.batches, 'batch file')} of at most {sizes}; those made now end by {_latest()}"
+    else:
+        yield _time(expected.requests, settings.rate)
+    if dollars := _dollars(run, expected, settings):
         prompts, replies = dollars
         total = f"  at most ${prompts + replies:,.2f}"
         yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
@@ -89,7 +96,7 @@ def _total(planned: Sequence[tuple[DryRun, Expected]], settings: RunSettings) ->
     )
     if settings.rate is not None:
         yield _time(requests, settings.rate)
-    dollars = [_dollars(run, expected) for run, expected in planned]
+    dollars = [_dollars(run, expected, settings) for run, expected in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 
@@ -113,12 +120,18 @@ def _time(requests: int, rate: float | None) -> str:
     return f"  {duration(requests / rate)} at {rate:g} questions/s"
 
 
-def _dollars(run: DryRun, expected: Expected) -> tuple[float, float] | None:
+def _latest() -> str:
+    """When batches that are made now have ended, whatever comes."""
+    return (datetime.now().astimezone() + timedelta(hours=WINDOW_HOURS)).strftime("%a %d %b %H:%M")
+
+
+def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:
     """For the prompts, and for replies that are all as long as they may be; None without prices."""
     if run.prices is None:
         return None
-    prompts = (expected.image_tokens + expected.text_tokens) * run.prices.input
-    return prompts / MILLION, expected.requests * run.max_tokens * run.prices.output / MILLION
+    share = run.prices.batch if settings.batch else 1.0
+    prompts = share * (expected.image_tokens + expected.text_tokens) * run.prices.input
+    return prompts / MILLION, share * expected.requests * run.max_tokens * run.prices.output / MILLION
 
 
 def _some(names: tuple[str, ...]) -> str:

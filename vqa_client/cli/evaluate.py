@@ -25,6 +25,10 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
         from vqa_client.cli.dry_run import show_dry_run
 
         return show_dry_run(settings, corrupted)
+    if settings.batch_step in ("write", "status", "cancel"):
+        from vqa_client.cli.batch import one_step
+
+        return one_step(settings, corrupted)
     progress = display()
     try:
         reports = attended(lambda stop: asked([settings], corrupted, progress, stop), progress)
@@ -90,7 +94,7 @@ def _write_pages(settings: RunSettings, reports: Sequence[Report]) -> None:
     if settings.html and settings.part is None:
         from vqa_client.cli.pages_beside import write_pages
 
-        write_pages(reports)
+        write_pages([report for report in reports if report.log.exists()])
 
 
 def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_json: bool = False) -> None:
@@ -104,8 +108,8 @@ def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_j
 
 
 def exit_code(reports: Sequence[Report]) -> int:
-    """3 when no question at all was answered, 1 when some failed, else 0."""
-    if any(report.failed for report in reports):
+    """3 when no question at all was answered, 1 when some failed or got no answer in time, else 0."""
+    if any(report.failed or report.incomplete for report in reports):
         answered = sum(report.summary.overall.answered for report in reports)
         return EXIT_FAILED_QUESTIONS if answered else EXIT_SERVER
     return EXIT_OK

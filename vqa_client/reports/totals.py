@@ -43,11 +43,13 @@ def spent(run: LoggedRun, found: Overview) -> str:
 
 
 def dollars(run: LoggedRun, found: Overview) -> float | None:
-    """The price of all tokens; None where the config has no prices, or the server told no tokens."""
+    """The price of all tokens, those of batches at theirs; None without prices, or where the server told no tokens."""
     prices, prompt, reply = run.facts.described.get("prices"), found.whole.prompt_tokens, found.whole.completion_tokens
     if not isinstance(prices, dict) or not prompt.n:
         return None
-    return float(prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
+    price = float(prompt.total * prices.get("input", 0) + reply.total * prices.get("output", 0)) / 1e6
+    batched: int = sum(each["questions"] for start in run.facts.sessions for each in start.get("batches", ()))
+    return price * (1 - (1 - float(prices.get("batch", 1))) * min(1, batched / max(1, found.whole.overall.total)))
 
 
 def _size(size_bytes: int) -> str:

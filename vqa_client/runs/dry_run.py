@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from vqa_client.batch.parts import Limits, Sizes
 from vqa_client.client.session import model_of, named_model, open_session
 from vqa_client.errors import DataError, ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
@@ -25,6 +26,8 @@ from vqa_client.tables.inside import open_image
 from vqa_client.tables.pictures import is_address
 from vqa_client.tasks.longbench.context_length import TokenCounter
 
+LINE_BYTES, IMAGE_BYTES = 400, 80
+"""What a line of a batch has beside its prompt and its images, about."""
 NEIGHBOURS = 4096
 """Images of which it is remembered how large they are: questions on one document are neighbours."""
 _UNBOUNDED = 1 << 62
@@ -40,7 +43,8 @@ class Overflow(Struct, frozen=True, kw_only=True):
 class Expected(Struct, frozen=True, kw_only=True):
     """What one plan would take: `requests` are without the `kept` ones, which an earlier start has answered.
 
-    `sent_bytes` holds each image as base64, once for each question. `unreadable` names files that are no images.
+    `sent_bytes` holds each image as base64, once for each question. `unreadable` names files that are no images;
+    `batches` are the files of --batch.
     """
 
     title: str
@@ -52,6 +56,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     text_tokens: int
     overflows: tuple[Overflow, ...]
     unreadable: tuple[str, ...]
+    batches: int = 0
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
@@ -113,8 +118,9 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
     """Walk over a plan's questions; `most` is how many tokens a prompt may have."""
     look = _looker(settings)
     max_tokens = plan.task.parameters.get("max_tokens", max_tokens)
-    counter, kept = TokenCounter(), _kept(plan, settings)
+    counter, kept = TokenCounter(), answered_before(plan, settings)
     requests = images = sent_bytes = image_tokens = text_tokens = 0
+    batches = Sizes(Limits(settings.batch_bytes, settings.batch_lines))
     overflows: dict[str, Overflow] = {}
     unreadable: dict[str, None] = {}
     for question in plan.loaded.questions:
@@ -131,7 +137,9 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
             overflows[question.id] = Overflow(question_id=question.id, tokens=of_text + of_images + max_tokens)
         requests += 1
         images += len(shown)
-        sent_bytes += len(prompt.encode("utf-8", "surrogatepass")) + sum(found[0] for found in seen if found)
+        size_bytes = len(prompt.encode("utf-8", "surrogatepass")) + sum(found[0] for found in seen if found)
+        batches.add(size_bytes + LINE_BYTES + IMAGE_BYTES * len(shown))
+        sent_bytes += size_bytes
         image_tokens += of_images
         text_tokens += of_text
     return Expected(
@@ -144,10 +152,11 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         text_tokens=text_tokens,
         overflows=tuple(overflows.values()),
         unreadable=tuple(unreadable),
+        batches=batches.parts if settings.batch else 0,
     )
 
 
-def _kept(plan: Plan, settings: RunSettings) -> set[Key]:
+def answered_before(plan: Plan, settings: RunSettings) -> set[Key]:
     """What an earlier start has answered; a log is only read."""
     if settings.fresh or not plan.paths.log.exists():
         return set()

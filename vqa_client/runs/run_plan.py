@@ -9,6 +9,7 @@ from typing import Any
 import anyio.to_thread
 from msgspec import Struct
 
+from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
@@ -34,6 +35,8 @@ from vqa_client.types import FAILED, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
 """Goes on until it is cancelled."""
+Ask = Callable[[Callable[[Record], None]], Awaitable[None]]
+"""Asks what is waiting, and hands over each record as it ends."""
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
 
@@ -54,6 +57,12 @@ class Stage(Struct, frozen=True, kw_only=True):
     breaker: Breaker
     budget: Budget
     crew: Crew
+
+    def named(self, step: str) -> ModelSettings:
+        """The model of a step that asks no server; raises UsageError where it isn't named."""
+        if self.model is None:
+            raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
+        return self.model
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
@@ -107,6 +116,8 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
 
     On a first start nothing is written before the server has answered.
     """
+    if stage.settings.batch_step == "read":
+        return stage.named("batch read")
     if stage.model is not None and paths.log.exists():
         return stage.model
     try:
@@ -169,9 +180,20 @@ def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: i
 async def _go_on(
     waiting: int, plan: Plan, stage: Stage, log: RecordLog, file: RunFile, figures: SessionFigures
 ) -> None:
-    if not waiting:
+    if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
         file.write(plan.paths.run)
         return
+    waits = partial(_waiting, plan, log, stage)
+    if stage.settings.batch_step == "read":
+        from vqa_client.runs.batched import by_results
+
+        file.start(figures.described([]))
+        await _ask(by_results(plan, stage, waits, file), plan, stage, log, file, figures, [])
+        file.sessions[-1] = figures.described([])
+        file.write(plan.paths.run)
+        return
+    if not stage.settings.batch:
+        refuse_open(plan.paths.log)
     session = await stage.connect()
     served = identity_of_plan(plan, session.model, stage.settings) | _server_of(session)
     check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
@@ -191,13 +213,20 @@ async def _go_on(
     file.write(plan.paths.run)
     line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
     try:
-        await _ask(plan, line, stage, log, file, figures, watches)
+        if stage.settings.batch:
+            from vqa_client.runs.batched import by_batches  # most runs do without
+
+            ask, watches = by_batches(plan, stage, session, line, waits, file), [control.watch]
+        else:
+            ask = _online(waits, line, stage, figures)
+        await _ask(ask, plan, stage, log, file, figures, watches)
         if not stage.stop.is_set():
             file.described["server"] = await servers.last_look()
     except GivenUp as error:
         raise await _alive_or_not(error, session) from None
     finally:
-        file.sessions[-1] = figures.described(session.chat.template.dialect.described(), servers.described())
+        batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
+        file.sessions[-1] = figures.described(session.chat.template.dialect.described(), servers.described() | batches)
         file.write(plan.paths.run)
         for sentence in limits_of(file.sessions[-1]):
             stage.progress.note(f"{plan.title}: {sentence}")
@@ -222,9 +251,21 @@ def _control(plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) 
     )
 
 
+def _online(waits: Callable[[], Iterator[Question]], line: Line, stage: Stage, figures: SessionFigures) -> Ask:
+    """Workers that each ask one question after the other."""
+
+    async def answer(question: Question) -> Record:
+        stage.progress.asking()
+        figures.pace.asking()
+        stage.budget.asking()
+        return await answer_one(question, line)
+
+    return lambda keep: answer_all(waits(), answer, keep, crew=stage.crew, stop=stage.stop)
+
+
 async def _ask(
+    ask: Ask,
     plan: Plan,
-    line: Line,
     stage: Stage,
     log: RecordLog,
     file: RunFile,
@@ -232,12 +273,6 @@ async def _ask(
     watches: Sequence[Watch],
 ) -> None:
     """Ask all that is waiting, with the watches going on beside it."""
-
-    async def answer(question: Question) -> Record:
-        stage.progress.asking()
-        figures.pace.asking()
-        stage.budget.asking()
-        return await answer_one(question, line)
 
     def keep(record: Record) -> None:
         if record.model:
@@ -248,14 +283,14 @@ async def _ask(
         stage.budget.finished(record)
         stage.progress.finished(record)
         limit = stage.breaker.limit
-        if not rejected_again and stage.breaker.note(record.status):
+        if not rejected_again and not stage.settings.batch and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
     try:
         async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
             beside = [group.create_task(_sync_now_and_then(log, stage.progress))]
             beside += [group.create_task(watch()) for watch in watches]
-            await answer_all(_waiting(plan, log, stage), answer, keep, crew=stage.crew, stop=stage.stop)
+            await ask(keep)
             for task in beside:
                 task.cancel()
             if stage.budget.over:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.budget import BudgetSettings
+from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
 from vqa_client.settings.validation import check
@@ -36,7 +36,7 @@ def _checked_by_default() -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunSettings(RequestOptions, BudgetSettings):
+class RunSettings(RequestOptions, BatchSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images."""
 
     base_url: Annotated[
@@ -220,6 +220,7 @@ class RunSettings(RequestOptions, BudgetSettings):
             object.__setattr__(self, "endpoint", (self.endpoint,))
         check(self)
         check_divided(self)
+        check_batch(self, {"several of --endpoint": len(self.endpoint) > 1, "--stream": self.stream})
         retried(self.retry)
         self.sent(None), self.headers
         self._check_asked()

@@ -28,6 +28,8 @@ AT_LEAST = {
     "rpm": 1e-9,
     "tpm": 1e-9,
     "max_cost": 1e-9,
+    "batch_mb": 1e-3,
+    "batch_lines": 1,
     "max_minutes": 1e-9,
     "max_retries": 0,
     "breaker_after": 0,

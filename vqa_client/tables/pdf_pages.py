@@ -23,6 +23,8 @@ from vqa_client.tables.rows import NumberedRow
 if TYPE_CHECKING:
     from vqa_client.parallel import Processes
 
+DRAWN = "drawn_pages"
+"""The folder beside a report where the pages of PDF documents are kept as they were sent."""
 POINTS_PER_INCH = 72
 MOST_PIXELS = 80_000_000
 """A page that would have more, such as a poster, is refused."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -22,6 +22,10 @@ _NIAH = NiahSettings()
 _Name = Annotated[str | None, Parameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
 _Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
 _Suite = Annotated[str, Parameter(help="smoke, documents, general, or a FILE.toml.")]
+_Step = Annotated[
+    Literal["write", "read", "status", "cancel"],
+    Parameter(help="write and read need no server; a benchmark's command with its options follows."),
+]
 _Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 
 
@@ -41,6 +45,12 @@ def selftest(name: _Name = None, /, *options: _Options) -> int:
     from vqa_client.cli import benchmark
 
     return benchmark.selftest(name, options)
+
+
+def batch(step: _Step, /, *command: _Options) -> int:
+    from vqa_client.cli import batch as steps
+
+    return steps.batch(step, command)
 
 
 def ask(data: _Data, /, settings: Annotated[AskSettings, Parameter(name="*")] = _ASK) -> int:

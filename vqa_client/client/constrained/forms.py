@@ -6,7 +6,7 @@ Most servers accept fields that they ignore, with HTTP 200; so each form is trie
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -178,10 +178,17 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
     return first
 
 
+class Completes(Protocol):
+    """A client, or what takes its place."""
+
+    async def complete(self, request: Request) -> Completion:
+        """As ChatClient."""
+
+
 class ChoosingClient:
     """Asks through a client with the fields of the form that its servers honour."""
 
-    def __init__(self, chat: ChatClient, form: ChoiceForm, choosing: Choosing) -> None:
+    def __init__(self, chat: Completes, form: ChoiceForm, choosing: Choosing) -> None:
         self.form = form
         self._chat = chat
         self._one_token = choosing.mode == "logprob"

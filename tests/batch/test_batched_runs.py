@@ -1,0 +1,284 @@
+"""Runs through a batch API: every question has one record, no line is sent twice, the report is the online run's."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.acts import reset
+from tests.fakes.batches import Batches
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.server import FaultServer
+from tests.fakes.words import by_question, close_mid_body, error, first_n_of_each, oracle
+from tests.faults.questions import Notes, Questions
+from vqa_client.batch import run, service
+from vqa_client.batch.parts import Parts
+from vqa_client.batch.service import Service
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.evaluation import Interrupted, arun
+from vqa_client.runs.batch_steps import show_batches
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "POLL_S", 0.01)
+    monkeypatch.setattr(run, "PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(service, "RETRIES", 0)
+
+
+COUNT = 10
+
+
+class Batched(Questions):
+    """Questions that are asked by batches of four."""
+
+    async def run(self, server: FaultServer, **changes: Any) -> Notes:
+        notes = Notes()
+        given: dict[str, Any] = {"batch": True, "check": False, "model": "tiny-vlm", "batch_lines": 4}
+        await arun(self.settings(server.base_url, **(given | changes)), progress=notes)
+        return notes
+
+    async def online(self, server: FaultServer) -> bytes:
+        """The report of the same questions without batches, in a folder of its own."""
+        kept, self.output = self.output, self.root / "online"
+        await self.run(server, batch=False)
+        report = self.report_path().read_bytes()
+        self.output = kept
+        return report
+
+    async def interrupted(self, server: FaultServer) -> None:
+        """Stopped when all batches are made."""
+        stop, notes = asyncio.Event(), Notes()
+
+        def note(text: str) -> None:
+            if "batch batch_3:" in text:
+                stop.set()
+
+        notes.note = note  # type: ignore[method-assign]
+        settings = self.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
+        with pytest.raises(Interrupted):
+            await arun(settings, progress=notes, stop=stop)
+
+    @property
+    def unfinished(self) -> bool:
+        return Parts(self.log_path).folder.exists()
+
+
+@pytest.fixture
+def of(tmp_path: Path) -> Batched:
+    return Batched(tmp_path, COUNT)
+
+
+async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches()
+    server = fault_server(batches.gate(oracle(of.replies())))
+    notes = await of.run(server)
+    assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2]
+    assert (batches.faults, batches.files, len(server.chats), of.unfinished) == ([], {}, 0, False)
+    assert notes.about("batch_1", "completed")
+    assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
+    report = of.report_path().read_bytes()
+    assert report == await of.online(server)
+    await of.run(server)
+    assert len(batches.batches) == 3
+
+
+FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
+    "expired": ({"fates": ["expired"]}, [4, 4, 2, 2]),
+    "expired twice": ({"fates": ["completed", "expired", "completed", "expired"]}, [4, 4, 2, 2, 1]),
+    "too many tokens": ({"fates": ["completed", "token_limit", "token_limit"]}, [4, 4, 2, 4, 2]),
+    "too many tokens at once": (
+        {"plays": [("POST /v1/batches", error(400, "Full", shape="openai", code="token_limit_exceeded"))]},
+        [4, 4, 2],
+    ),
+    "a cut download": ({"plays": [("GET /v1/files/batch_1output", (close_mid_body(200), error(500)))]}, [4, 4, 2]),
+    "an upload that breaks": ({"plays": [("POST /v1/files", reset())]}, [4, 4, 2]),
+    "an upload without a reply": ({"lost": ["POST /v1/files"]}, [4, 4, 2]),
+    "a batch without a reply": ({"lost": ["POST /v1/batches"]}, [4, 4, 2]),
+    "a server that is away": ({"plays": [("GET /v1/batches/batch_2", error(503))] * 3}, [4, 4, 2]),
+    "files that stay": ({"plays": [("DELETE", error(500))] * 5}, [4, 4, 2]),
+}
+
+
+@pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
+async def test_whatever_happens_each_question_is_answered_once(
+    options: dict[str, Any], sizes: list[int], of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(**options)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    await of.run(server)
+    assert [len(each["lines"]) for each in batches.batches.values()] == sizes
+    assert (len(of.records()), batches.faults, of.unfinished) == (COUNT, [], False)
+    assert of.report_path().read_bytes() == await of.online(server)
+
+
+async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
+    rows: dict[str, Play] = {**of.replies()}
+    rows["[[q1]]"] = error(400, "You uploaded an unsupported image.", shape="openai", code="invalid_image_format")
+    rows["[[q2]]"] = first_n_of_each(1, error(429, "Slow down"), then=rows["[[q2]]"])
+    rows["[[q3]]"] = error(500, "Broken")
+    batches = Batches()
+    server = fault_server(batches.gate(by_question(rows)))
+    notes = await of.run(server)
+    found = of.outcomes()
+    told = {name: (found[name]["status"], found[name]["attempts"]) for name in ("q0", "q1", "q2", "q3")}
+    assert told == {"q0": ("ok", 1), "q1": ("bad_image", 1), "q2": ("ok", 2), "q3": ("server_error", 3)}
+    assert len(of.records()) == COUNT
+    assert notes.about("asked again (2 of 3)")
+
+
+async def test_a_batch_of_refusals_alone_has_no_output_file(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches()
+    server = fault_server(batches.gate(error(400, "This is too long: maximum context length is 10 tokens.")))
+    await of.run(server)
+    assert {record["status"] for record in of.records()} == {"too_long"}
+
+
+async def test_a_cancelled_batch_is_read_and_ends_the_run(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(fates=["completed", "cancelled"])
+    server = fault_server(batches.gate(oracle(of.replies())))
+    notes = await of.run(server)
+    assert len(of.records()) == 8
+    assert notes.about("without --batch the same command asks them online")
+    await of.run(server, batch=False)
+    assert len(server.chats) == 2
+    assert of.report_path().read_bytes() == await of.online(server)
+
+
+async def test_a_refused_file_is_named_with_its_question_and_written_again(
+    of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(fates=["completed", "invalid_json_line"])
+    server = fault_server(batches.gate(oracle(of.replies())))
+    with pytest.raises(ServerUnusable, match=r"invalid_json_line: It is .* \(question q5\)"):
+        await of.run(server)
+    await of.run(server)
+    assert len(of.records()) == len(set(batches.asked)) == COUNT
+
+
+REFUSALS: dict[str, tuple[Play, str, str]] = {
+    "no such API": (error(404, "Not Found", shape="detail"), "has no batches", "batch write"),
+    "a wrong key": (error(401, "Incorrect API key", shape="openai"), "HTTP 401", "api_key"),
+}
+
+
+@pytest.mark.parametrize(("play", "message", "hint"), REFUSALS.values(), ids=REFUSALS)
+async def test_a_server_without_batches_is_found_out_before_anything_is_made(
+    play: Play, message: str, hint: str, of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(plays=[("GET /v1/files", play)])
+    server = fault_server(batches.gate("B"))
+    with pytest.raises(ServerUnusable, match=message) as caught:
+        await of.run(server)
+    assert hint in caught.value.hint
+    assert batches.uploads == []
+
+
+async def test_a_file_that_is_too_large_names_the_option(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(most_bytes=1_500)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    with pytest.raises(ServerUnusable, match="413") as caught:
+        await of.run(server)
+    assert "--batch_mb" in caught.value.hint
+    await of.run(server, batch_mb=0.0012)
+    assert len(of.records()) == COUNT
+    assert max(len(each["lines"]) for each in batches.batches.values()) < 4
+
+
+async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    await of.interrupted(server)
+    for changes in ({"batch": False}, {"fresh": True}):
+        with pytest.raises(UsageError, match="10 questions are in batches"):
+            await of.run(server, **changes)
+    batches.looks = 1
+    await of.run(server)
+    assert (len(batches.batches), len(of.records()), len(server.chats)) == (3, COUNT, 0)
+
+
+async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    await of.interrupted(server)
+    of.change("q3", question="[[q3]] Which one is it now?")
+    batches.looks = 1
+    notes = await of.run(server)
+    assert notes.about("batch_1", "1 changed")
+    assert "now?" in of.outcomes()["q3"]["prompt"]
+    assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2, 1]
+
+
+async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: StartsServers) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    await of.interrupted(server)
+    settings = of.settings(server.base_url, model="tiny-vlm")
+
+    async def shown(*, cancel: bool) -> str:
+        return "\n".join(await show_batches(settings, None, lambda text: None, cancel=cancel))
+
+    assert "mc clean: part 1, 4 questions: batch batch_1 in progress, 0 answered" in await shown(cancel=False)
+    assert "batch batch_3 cancelling" in await shown(cancel=True)
+    await of.run(server)
+    assert (len(of.records()), len(batches.batches)) == (2 + 2 + 1, 3)
+    assert await shown(cancel=False) == "mc clean: no batches"
+    await of.run(server, batch=False)
+    assert (len(server.chats), len(of.records())) == (5, COUNT)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def killing_at(patched: pytest.MonkeyPatch, step: int) -> None:
+    """Ends the process at one of its steps, before or after it is done."""
+    steps = itertools.count()
+
+    def ending(method: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
+        def die() -> None:
+            if next(steps) == step:
+                raise Killed
+
+        async def awaited(*given: Any, **named: Any) -> Any:
+            die()
+            done = await method(*given, **named)
+            die()
+            return done
+
+        def called(*given: Any, **named: Any) -> Any:
+            die()
+            done = method(*given, **named)
+            die()
+            return done
+
+        return awaited if waits else called
+
+    for name in ("upload", "create", "look", "fetch", "delete"):
+        patched.setattr(Service, name, ending(getattr(Service, name), waits=True))
+    for name in ("save", "drop"):
+        patched.setattr(Parts, name, ending(getattr(Parts, name), waits=False))
+
+
+@pytest.mark.parametrize("first", range(0, 28, 4))
+async def test_a_process_killed_at_any_step_sends_nothing_twice(
+    first: int, of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches()
+    server = fault_server(batches.gate(oracle(of.replies())))
+    for step in range(first, first + 4):
+        batches.uploads.clear()
+        batches.batches.clear()
+        of.output = of.root / f"out{step}"
+        with pytest.MonkeyPatch.context() as patched:
+            killing_at(patched, step)
+            with suppress(Killed, BaseExceptionGroup):
+                await of.run(server, batch_lines=COUNT)
+        await of.run(server, batch_lines=COUNT)
+        assert (sorted(batches.asked), len(of.records())) == (sorted(set(batches.asked)), COUNT), step
+        assert not of.unfinished

@@ -1,0 +1,78 @@
+"""Lines of batches: what a request is found again by, and what each kind of result is, as servers write them."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from vqa_client.batch.lines import Unasked, custom_id, key_in, key_of, read_result, reply_of
+from vqa_client.client.wire import NotACompletion
+from vqa_client.types import Image, Question, Request
+
+WIRE = Path(__file__).parents[3] / "shared" / "data" / "wire" / "batch"
+ANSWER = '{"status_code":200,"body":{"choices":[{"message":{"content":"Red."},"finish_reason":"stop"}]}}'
+REFUSED = '{"error":{"message":"At most 4 image(s) may be provided","code":400}}'
+KINDS = {
+    "an answer": (ANSWER, "null", "Red."),
+    "a refusal by its body": (f'{{"status_code":400,"body":{REFUSED}}}', "null", "too_many_images"),
+    "a refusal by its error": ('{"status_code":400,"body":null}', REFUSED, "too_many_images"),
+    "an error that is a text": ('{"status_code":400,"body":null}', '"URL /x was used"', "rejected"),
+    "a rate limit": ('{"status_code":429,"body":{"error":{"message":"Slow"}}}', "null", "rate_limited"),
+    "a fault": ('{"status_code":500,"body":null}', "null", "server_error"),
+    "a success with an error": (ANSWER, REFUSED, "too_many_images"),
+    "a success without choices": ('{"status_code":200,"body":{"id":"x"}}', "null", "bad_response"),
+    "no response": ("null", '{"code":"request_timeout","message":"Late"}', "timeout"),
+    "nothing at all": ("null", "null", "bad_response"),
+    "too late": ("null", '{"code":"batch_expired","message":"Late"}', "batch_expired"),
+    "cancelled": ("null", '{"code":"batch_cancelled","message":"No"}', "batch_cancelled"),
+}
+
+
+def said(line: bytes) -> str:
+    """The text of a result's reply, or what became of its question."""
+    try:
+        return reply_of(read_result(line), 100).text
+    except NotACompletion as refused:
+        return refused.verdict.status
+    except Unasked as late:
+        return str(late)
+
+
+@pytest.mark.parametrize(("response", "error", "expected"), KINDS.values(), ids=KINDS)
+def test_a_result_is_what_its_status_and_its_error_say(response: str, error: str, expected: str) -> None:
+    assert said(f'{{"custom_id":"v1","response":{response},"error":{error}}}'.encode()) == expected
+
+
+RECORDED = {
+    "vllm-run-batch/output.jsonl": "black circle black bad_image rejected rejected too_long rejected too_many_images "
+    "yes black",
+    "vllm-run-batch/output_unreachable_url.jsonl": "server_error",
+    "vllm-run-batch/output_file_urls.jsonl": "green rejected",
+    "openai/error.jsonl": "bad_image rate_limited server_error",
+    "openai/error_expired.jsonl": "batch_expired batch_expired",
+    "openai/error_cancelled.jsonl": "batch_cancelled timeout",
+}
+
+
+@pytest.mark.skipif(not WIRE.exists(), reason="../shared/data has the recorded lines")
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_results_have_their_statuses(name: str) -> None:
+    assert " ".join(map(said, (WIRE / name).read_bytes().splitlines())) == RECORDED[name]
+
+
+def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:
+    question = Question(id="q1", text="What?")
+    image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
+    request = Request(content=(image, "What \ud800?"), parameters={"top_k": 2})
+    run = {"model": {"max_tokens": 3, "temperature": 0.0}}
+    first = custom_id(question, request, run)
+    assert (key_in(first), len(first), first.isalnum()) == (key_of(question), 33, True)
+    assert custom_id(question, replace(request, document="d"), run) == first
+    others = [
+        custom_id(replace(question, variant="blind"), request, run),
+        custom_id(question, replace(request, content=(replace(image, sha256="1" * 64), "What \ud800?")), run),
+        custom_id(question, replace(request, parameters={"top_k": 3}), run),
+        custom_id(question, request, {"model": {"max_tokens": 4, "temperature": 0.0}}),
+    ]
+    assert len({first, *others}) == 5
+    assert [key_in(each) == key_in(first) for each in others] == [False, True, True, True]

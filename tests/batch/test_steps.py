@@ -1,0 +1,114 @@
+"""`vqa-client batch`: files are written and results read without a server, and batches shown and cancelled."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.questions import Questions
+from vqa_client.cli.main import run_command
+
+NOWHERE = "http://127.0.0.1:9/v1"
+
+
+class Stepwise(Questions):
+    """Questions that are asked step by step."""
+
+    def step(self, name: str, *more: str) -> int:
+        return run_command(["batch", name, *self.arguments(NOWHERE, "--model", "tiny-vlm", *more)])
+
+    @property
+    def folder(self) -> Path:
+        return self.output / "clean_mc_eval.batches"
+
+    def answer(self, *, leaves: int = 0) -> list[dict[str, Any]]:
+        """Results for what was written, in another order; gives the lines of the files."""
+        lines = [
+            json.loads(line)
+            for path in sorted(self.folder.glob("part-????.jsonl"))
+            for line in path.read_bytes().splitlines()
+        ]
+        replies = self.replies()
+        random.Random(3).shuffle(lines)
+        with (self.folder / "any-name.jsonl").open("w") as file:
+            for line in lines[leaves:]:
+                prompt = line["body"]["messages"][-1]["content"][-1]["text"]
+                text = next(text for marker, text in replies.items() if marker in prompt)
+                body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": None}
+                result = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
+                file.write(json.dumps(result | {"error": None}) + "\n")
+        return lines
+
+
+@pytest.fixture
+def of(tmp_path: Path) -> Stepwise:
+    return Stepwise(tmp_path, 9)
+
+
+def test_written_files_and_their_results_make_a_run(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    assert of.step("write", "--batch_lines", "4") == 0
+    told = capsys.readouterr().out
+    assert [path.name for path in of.folder.iterdir()].count("part-0003.jsonl") == 1
+    assert "part-0001.jsonl: 4 questions" in told
+    assert f"vllm run-batch -i {of.folder}/part-0001.jsonl -o {of.folder}/part-0001.out.jsonl --model tiny-vlm" in told
+    lines = of.answer(leaves=2)
+    assert len({line["custom_id"] for line in lines}) == 9
+    assert of.step("read") == 1  # two have no result
+    assert (len(of.records()), of.run_file()["identity"]["model"]["model_name"]) == (7, "tiny-vlm")
+    of.answer()
+    assert of.step("read") == 0
+    assert len(of.records()) == 9
+
+
+def test_results_of_other_settings_match_nothing_and_are_kept(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    of.step("write", "--max_tokens", "8")
+    of.answer()
+    assert of.step("read", "--max_tokens", "9") == 3
+    assert "9 results match no question as it is asked now" in capsys.readouterr().err
+    assert len((of.output / "clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 9
+
+
+def test_file_urls_keep_the_images_out_of_the_files(of: Stepwise) -> None:
+    of.step("write", "--file_urls")
+    [line, *_] = (of.folder / "part-0001.jsonl").read_text().splitlines()
+    assert f"file://{of.images}" in line
+    of.answer()
+    assert of.step("read") == 0
+
+
+def test_a_question_that_cannot_be_asked_is_named(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    of.page("q4").write_bytes(b"no picture")
+    assert of.step("write") == 1
+    assert "1 question can't be asked: q4" in capsys.readouterr().out
+
+
+def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = of.arguments(NOWHERE, "--model", "tiny-vlm", "--wait_for_server", "0")
+    rows = {
+        "has no results of a batch (vllm run-batch -i": ["batch", "read", *asked],
+        "--processes can't be combined with --batch": [*asked, "--batch", "--processes", "2"],
+        "--max_cost can't be combined with --batch": [*asked, "--batch", "--max_cost", "2"],
+        "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
+        "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],
+        "name the model": ["batch", "write", *of.arguments(NOWHERE)],
+    }
+    for words, command in rows.items():
+        assert run_command(command) == 2
+        told = capsys.readouterr().err
+        assert all(word in told for word in words.split(" (")), told
+
+
+def test_a_dry_run_counts_batches_at_their_price(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
+    config = of.config(prices={"input": 1_000_000, "output": 0, "batch": 0.25})
+    asked = of.arguments(NOWHERE, "--config", config, "--dry_run", "--context_length", "99", "--batch_lines", "4")
+    run_command([*asked, "--batch"])
+    told = capsys.readouterr().out
+    assert "3 batch files of at most 90 MB and 4 questions; those made now end by" in told
+    prices = []
+    for more in ([], ["--batch"]):
+        run_command([*asked, *more, "--json"])
+        [row] = json.loads(capsys.readouterr().out)
+        prices.append(row["dollars_prompts"])
+    assert prices[1] == prices[0] / 4

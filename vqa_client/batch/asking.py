@@ -1,0 +1,143 @@
+"""Questions as requests to be written, and results as their replies: what takes the place of a server's client."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vqa_client.batch.lines import Unasked, custom_id, key_of, reply_of
+from vqa_client.batch.results import Results
+from vqa_client.client.body import Body, RequestTemplate, by_address, by_bytes
+from vqa_client.client.failures import BODY_CHARACTERS
+from vqa_client.client.uploading.file_proof import file_address
+from vqa_client.client.wire import NotACompletion
+from vqa_client.errors import QuestionFailed
+from vqa_client.runner import Asks, Line, answer_one
+from vqa_client.types import Completion, Question, Record, Request
+
+AHEAD = 8
+"""Questions whose images are made ready while others are written."""
+
+
+class Form(Struct, frozen=True, kw_only=True):
+    """How a run's questions become lines; `identity` is the run's.
+
+    `choosing` makes an asker one that has each request choose among labels, where the run wants that. With `file_urls`
+    images that are sent unchanged go by their addresses. `redacted` takes a key out of a server's words.
+    """
+
+    template: RequestTemplate
+    identity: dict[str, Any]
+    choosing: Callable[[Asks], Asks] = lambda asks: asks
+    file_urls: bool = False
+    redacted: Callable[[str], str] = lambda text: text
+
+    def custom_id(self, question: Question, request: Request) -> str:
+        """What a result is found by."""
+        return custom_id(question, request, self.identity)
+
+    def body(self, request: Request) -> Body:
+        """As it is sent online."""
+        if not self.file_urls:
+            return self.template.body(request)
+        addresses = [(image, file_address(image)) for image in request.images]
+        parts = [by_address(address) if address else by_bytes(image) for image, address in addresses]
+        return self.template.body(request, parts)
+
+
+class _Ready(Exception):
+    """A question has come as far as its request."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self.request = request
+
+
+class Stops:
+    """Asks nothing."""
+
+    async def complete(self, request: Request) -> Completion:
+        """Raise _Ready."""
+        raise _Ready(request)
+
+
+async def requests_of(
+    questions: Iterable[Question], line: Line, form: Form
+) -> AsyncGenerator[tuple[Question, Request | Record]]:
+    """The request of each question in order, or the record of one that can't be asked."""
+    line = replace(line, chat=form.choosing(Stops()))
+
+    async def one(question: Question) -> Request | Record:
+        try:
+            return await answer_one(question, line)
+        except _Ready as ready:
+            return ready.request
+
+    ahead: deque[tuple[Question, asyncio.Task[Request | Record]]] = deque()
+    try:
+        for question in questions:
+            ahead.append((question, asyncio.create_task(one(question))))
+            if len(ahead) >= AHEAD:
+                question, task = ahead.popleft()
+                yield question, await task
+        while ahead:
+            question, task = ahead.popleft()
+            yield question, await task
+    finally:
+        for _, task in ahead:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
+
+
+class _Reads:
+    """Answers one question by its result; a reply that may be better `later` is left for another round."""
+
+    def __init__(self, question: Question, results: Results, form: Form, *, attempts: int, later: bool) -> None:
+        self._question, self._results, self._form = question, results, form
+        self._attempts, self._later = attempts, later
+
+    async def complete(self, request: Request) -> Completion:
+        found = self._results.take(self._form.custom_id(self._question, request))
+        if found is None:
+            raise Unasked("changed")
+        size_bytes = self._form.body(request).size_bytes
+        try:
+            completion = reply_of(found, size_bytes)
+        except NotACompletion as refused:
+            if refused.verdict.retry and self._later:
+                raise Unasked(refused.verdict.status) from None
+            raise QuestionFailed(
+                refused.verdict.status,
+                self._form.redacted(refused.message)[:BODY_CHARACTERS],
+                http_status=refused.http_status or None,
+                body=self._form.redacted(refused.body)[:BODY_CHARACTERS],
+                hint=refused.verdict.hint,
+                attempts=self._attempts,
+                request_bytes=size_bytes,
+            ) from None
+        return replace(completion, attempts=self._attempts, request_bytes=size_bytes)
+
+
+async def read_results(
+    results: Results,
+    questions: Iterable[Question],
+    line: Line,
+    form: Form,
+    keep: Callable[[Question, Record], None],
+    *,
+    attempts: int = 1,
+    later: bool = False,
+) -> Counter[str]:
+    """Keep a record of each question that has a result; gives how many have none after all, by the reason."""
+    left: Counter[str] = Counter()
+    for question in questions:
+        if key_of(question) in results:
+            asks = form.choosing(_Reads(question, results, form, attempts=attempts, later=later))
+            try:
+                keep(question, await answer_one(question, replace(line, chat=asks)))
+            except Unasked as reason:
+                left[str(reason)] += 1
+    return left

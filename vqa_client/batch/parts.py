@@ -1,0 +1,214 @@
+"""The parts of a run that are asked by a batch each: their files, and how far each has come, in a folder of the run."""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.batch.lines import key_in, line_bytes, line_pieces
+from vqa_client.client.body import Body
+from vqa_client.errors import UNDECODABLE, QuestionFailed, UsageError
+from vqa_client.files import BUFFER_BYTES, replacing, unwritable
+from vqa_client.reports.log_reader import LOG_ENDING
+
+State = Literal["written", "uploading", "uploaded", "creating", "open", "read"]
+_INPUT = re.compile(r"part-[0-9]{4,}\.jsonl")
+
+
+class Part(Struct, kw_only=True):
+    """One part: the ids of its lines in order, and what is known of its batch.
+
+    `state` is written down before each step and after it; `name` is the file's at the server, unlike any other's.
+    `round` counts how often its questions are asked.
+    """
+
+    number: int
+    name: str
+    ids: list[str]
+    size_bytes: int
+    round: int = 1
+    state: State = "written"
+    file_id: str = ""
+    batch_id: str = ""
+    results: list[str] = []
+
+
+class Limits(Struct, frozen=True):
+    """What one part may have."""
+
+    size_bytes: int
+    lines: int
+
+
+class Sizes:
+    """How many `parts` lines make, and the `lines` and `size_bytes` of the last one."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.parts = self.lines = self.size_bytes = 0
+
+    def fits(self, size_bytes: int) -> bool:
+        """Whether the last part has room for a line."""
+        return self.size_bytes + size_bytes <= self._limits.size_bytes and self.lines < self._limits.lines
+
+    def add(self, size_bytes: int) -> None:
+        """Count a line, in a new part where the last one has no room."""
+        if not self.lines or not self.fits(size_bytes):
+            self.parts, self.lines, self.size_bytes = self.parts + 1, 0, 0
+        self.lines += 1
+        self.size_bytes += size_bytes
+
+
+class Parts:
+    """The folder beside a record log with the parts that are not finished; it goes with the last one."""
+
+    def __init__(self, log: Path) -> None:
+        stem = log.name.removesuffix(LOG_ENDING)
+        self.folder = log.with_name(f"{stem}.batches")
+        self._stem = re.sub(r"[^\w.-]", "_", stem, flags=re.ASCII)
+
+    def all(self) -> list[Part]:
+        """The parts in order; raises UsageError for a file of another form."""
+        return [self._read(path) for path in sorted(self.folder.glob("part-*.json"))]
+
+    def _read(self, path: Path) -> Part:
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Part)
+        except (OSError, *UNDECODABLE) as error:
+            raise UsageError(f"{path} can't be read: {error}", hint="was it edited?") from None
+
+    def save(self, part: Part, **changes: object) -> None:
+        """Write down how far a part is."""
+        for name, value in changes.items():
+            setattr(part, name, value)
+        with replacing(self._path(part.number, "json")) as file:
+            file.write(msgspec.json.encode(part))
+
+    def drop(self, part: Part) -> None:
+        """Forget a part, and its files here."""
+        for path in (self.input(part.number), *self.downloads(part), self._path(part.number, "json")):
+            path.unlink(missing_ok=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def input(self, number: int) -> Path:
+        """The file that is uploaded."""
+        return self._path(number, "jsonl")
+
+    def downloads(self, part: Part) -> list[Path]:
+        """Where a batch's answers and errors are put."""
+        return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
+
+    def set_aside(self, lines: Iterator[bytes], note: Callable[[str], None]) -> None:
+        """Keep results that match no question as it is asked now beside the log."""
+        if found := list(lines):
+            path = self.folder.with_suffix(".unmatched.jsonl")
+            try:
+                with path.open("ab") as file:
+                    file.writelines(found)
+            except OSError as error:
+                raise unwritable(path, error) from error
+            note(f"{len(found):,} results match no question as it is asked now: kept in {path.name}")
+
+    def foreign_results(self) -> list[Path]:
+        """Files of results that somebody has put here."""
+        return [path for path in sorted(self.folder.glob("*.jsonl")) if not _INPUT.fullmatch(path.name)]
+
+    def inputs(self) -> list[Path]:
+        """Files that were written here."""
+        return [path for path in sorted(self.folder.glob("*.jsonl")) if _INPUT.fullmatch(path.name)]
+
+    def new_name(self, number: int) -> str:
+        """A file's name at the server, by which it is found again."""
+        return f"{self._stem}-part-{number:04d}-{secrets.token_hex(6)}.jsonl"
+
+    def _path(self, number: int, ending: str) -> Path:
+        return self.folder / f"part-{number:04d}.{ending}"
+
+
+def refuse_open(log: Path) -> None:
+    """Raise UsageError where questions of the log's run are in batches, and would be asked twice."""
+    parts = Parts(log)
+    if waiting := sum(len(part.ids) for part in parts.all() if part.state != "read"):
+        hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
+        raise UsageError(f"{waiting:,} questions are in batches ({parts.folder})", hint=hint)
+
+
+class PartWriter:
+    """Writes lines into files, one after the other, each within the limits; to be left by `with`."""
+
+    def __init__(self, parts: Parts, limits: Limits, first: int, round: int = 1) -> None:
+        self._parts, self._limits, self._round = parts, limits, round
+        self._sizes = Sizes(limits)
+        self._number = first
+        self._file: IO[bytes] | None = None
+        self._ids: list[str] = []
+
+    def add(self, custom_id: str, body: Body) -> Iterator[Part]:
+        """Write a line; gives the part before it where that is full.
+
+        Raises QuestionFailed for an image that has changed, which leaves no trace of the line; UsageError.
+        """
+        size_bytes = line_bytes(custom_id, body)
+        if size_bytes > self._limits.size_bytes:
+            raise UsageError(
+                f"one question takes {size_bytes / 1e6:.1f} MB, and a batch {self._limits.size_bytes / 1e6:g}",
+                hint="--batch_mb, or smaller questions: --max_pages, --max_pixels",
+            )
+        if not self._sizes.fits(size_bytes):
+            yield from self.end()
+        try:
+            self._write(line_pieces(custom_id, body))
+        except OSError as error:
+            raise unwritable(self._unfinished, error) from error
+        self._ids.append(custom_id)
+        self._sizes.add(size_bytes)
+
+    def _write(self, pieces: Iterator[bytes]) -> None:
+        if self._file is None:
+            self._unfinished.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._unfinished.open("wb", buffering=BUFFER_BYTES)
+        try:
+            self._file.writelines(pieces)
+        except QuestionFailed:
+            self._file.seek(self._sizes.size_bytes)
+            self._file.truncate()
+            raise
+
+    def end(self) -> Iterator[Part]:
+        """The last part, where it has a line."""
+        if not self._ids or self._file is None:
+            return
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._unfinished.replace(self._parts.input(self._number))
+        except OSError as error:
+            raise unwritable(self._unfinished, error) from error
+        number, ids, size_bytes = self._number, self._ids, self._sizes.size_bytes
+        self._number, self._file, self._ids, self._sizes = number + 1, None, [], Sizes(self._limits)
+        name = self._parts.new_name(number)
+        yield Part(number=number, name=name, ids=ids, size_bytes=size_bytes, round=self._round)
+
+    @property
+    def _unfinished(self) -> Path:
+        return self._parts.input(self._number).with_suffix(".unfinished")
+
+    def __enter__(self) -> "PartWriter":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._unfinished.unlink(missing_ok=True)
+
+
+def keys_of(parts: list[Part]) -> set[str]:
+    """The keys of the questions that are in parts."""
+    return {key_in(custom_id) for part in parts for custom_id in part.ids}

@@ -1,0 +1,190 @@
+"""A server's Files and Batches API, through the openai SDK."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+from msgspec import Struct
+
+from vqa_client.batch.lines import URL
+from vqa_client.client.endpoint import Endpoint, tls_context
+from vqa_client.client.failures import CODES, error_message, excerpt
+from vqa_client.client.url import without_secrets
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.settings.run import RunSettings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+WINDOW: Final = "24h"
+EXPIRY_S, RETRIES = 7 * 86_400, 4
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+TOKEN_LIMIT = "token_limit_exceeded"
+PASSING = frozenset({408, 409, 425, 429})
+"""Statuses that say nothing of the request; those from 500 on neither."""
+_OTHER_WORDS = {"progress": "in_progress", "running": "in_progress", "success": "completed"}
+_NO_BATCHES = "`vqa-client batch write` writes files for `vllm run-batch`; without --batch the run asks online"
+
+
+class Unreachable(ServerUnusable):
+    """A call that may succeed later."""
+
+
+class Refused(ServerUnusable):
+    """The server has refused what it was given; `code` says why where it names that."""
+
+    def __init__(self, message: str, *, hint: str = "", code: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class Batch(Struct, frozen=True, kw_only=True):
+    """A batch as the server sees it; `errors` are (code, message, line from 1 or 0) of a file that it refused."""
+
+    id: str
+    status: str
+    input_file_id: str = ""
+    results: tuple[str, ...] = ()
+    done: int = 0
+    errors: tuple[tuple[str, str, int], ...] = ()
+
+    @property
+    def over_token_limit(self) -> bool:
+        """Nothing was asked, and it may be sent again once others have ended."""
+        return any(code == TOKEN_LIMIT for code, _, _ in self.errors)
+
+
+class Service:
+    """The calls that a run needs; each raises Unreachable where it may pass, else Refused."""
+
+    def __init__(self, client: "AsyncOpenAI", endpoint: Endpoint) -> None:
+        self._client = client
+        self._patient = client.with_options(max_retries=RETRIES)
+        self._endpoint = endpoint
+        self._expiry: dict[str, Any] = {"expires_after": {"anchor": "created_at", "seconds": EXPIRY_S}}
+
+    async def check(self) -> None:
+        """Raise ServerUnusable where there are no batches, before anything is made."""
+        with self._calling("the server's files"):
+            await self._patient.files.list(limit=1)
+
+    async def upload(self, path: Path, name: str) -> str:
+        """Send a file; gives its id. It expires after seven days where the server knows how."""
+        try:
+            with self._calling(f"the upload of {name}"), path.open("rb") as file:
+                return (await self._client.files.create(file=(name, file), purpose="batch", **self._expiry)).id
+        except Refused as refused:
+            if "expires_after" not in str(refused) or not self._expiry:
+                raise
+        self._expiry = {}
+        return await self.upload(path, name)
+
+    async def delete_named(self, name: str) -> None:
+        """Delete the files of this name, which an upload may have left."""
+        with self._calling("the server's files"):
+            async for file in self._patient.files.list(purpose="batch", limit=100):
+                if file.filename == name:
+                    await self.delete(file.id)
+
+    async def create(self, file_id: str, about: dict[str, str]) -> Batch:
+        """Make a batch of a file; `about` is kept with it."""
+        with self._calling("a new batch"):
+            made = await self._client.batches.create(
+                input_file_id=file_id, endpoint=URL, completion_window=WINDOW, metadata=about
+            )
+        return self._described(made)
+
+    async def find(self, file_id: str) -> Batch | None:
+        """The batch that was made of a file, if there is one that has not failed."""
+        with self._calling("the server's batches"):
+            async for batch in self._patient.batches.list(limit=100):
+                found = self._described(batch)
+                if found.input_file_id == file_id and found.status != "failed":
+                    return found
+        return None
+
+    async def look(self, batch_id: str) -> Batch:
+        """How far a batch is."""
+        with self._calling(f"batch {batch_id}"):
+            return self._described(await self._patient.batches.retrieve(batch_id))
+
+    async def cancel(self, batch_id: str) -> Batch:
+        """Stop a batch; what was answered stays, and is read as ever."""
+        with self._calling(f"batch {batch_id}"):
+            return self._described(await self._patient.batches.cancel(batch_id))
+
+    async def fetch(self, file_id: str, path: Path) -> None:
+        """Put a file's content on the disk."""
+        with self._calling(f"file {file_id}"):
+            async with self._patient.files.with_streaming_response.content(file_id) as response:
+                await response.stream_to_file(path)
+
+    async def delete(self, file_id: str) -> None:
+        """Delete a file; one that is gone is no error."""
+        try:
+            with self._calling(f"file {file_id}"):
+                await self._patient.files.delete(file_id)
+        except Refused:
+            pass
+
+    def _described(self, batch: Any) -> Batch:
+        status = str(batch.status).lower()
+        counts, errors = batch.request_counts, batch.errors
+        done = ((counts.completed or 0) + (counts.failed or 0)) if counts else 0
+        listed = (errors.data or []) if errors else []
+        return Batch(
+            id=batch.id,
+            status=_OTHER_WORDS.get(status, status),
+            input_file_id=batch.input_file_id or "",
+            results=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
+            done=done,
+            errors=tuple((str(one.code or ""), str(one.message or ""), one.line or 0) for one in listed),
+        )
+
+    @contextmanager
+    def _calling(self, what: str) -> Iterator[None]:
+        import openai
+
+        try:
+            yield
+        except openai.APIStatusError as error:
+            raise self._refusal(what, error.status_code, error.response, error.code) from None
+        except (openai.APIConnectionError, httpx2.TransportError) as error:
+            raise Unreachable(f"{what}: {self._endpoint.redacted(str(error.__cause__ or error))}") from None
+
+    def _refusal(self, what: str, status: int, response: httpx2.Response, code: str | None) -> ServerUnusable:
+        body = response.content if response.is_closed else b""
+        said = self._endpoint.redacted(error_message(body) or excerpt(body))[:500]
+        message = f"{what}: HTTP {status}: {said}"
+        if status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Unreachable(message)
+        if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) and not what.startswith(("batch", "file")):
+            return Refused(f"{without_secrets(self._endpoint.base)} has no batches ({message})", hint=_NO_BATCHES)
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or "too large" in said:
+            return Refused(message, hint="--batch_mb sets the most megabytes of a file")
+        hint = CODES[status].hint if status in CODES else ""
+        return Refused(message, hint=hint, code=code or "")
+
+
+@asynccontextmanager
+async def open_service(endpoint: Endpoint, settings: RunSettings) -> AsyncIterator[Service]:
+    """The API below an endpoint's address, with its headers; raises UsageError without the SDK."""
+    try:
+        import openai
+    except ImportError:
+        hint = f"{sys.executable} -m pip install 'vqa-client[openai]'"
+        raise UsageError("--batch needs the openai package", hint=hint) from None
+    own = {name: value for name, value in endpoint.headers.items() if name not in ("Host", "Accept", "Accept-Encoding")}
+    verified = endpoint.base.scheme == "https" and tls_context(settings.ca_bundle, insecure=settings.insecure)
+    async with openai.AsyncOpenAI(
+        api_key=settings.api_key or "none",
+        base_url=str(endpoint.base),
+        default_headers=own,
+        max_retries=0,
+        http_client=openai.DefaultAsyncHttpxClient(verify=verified),
+    ) as client:
+        yield Service(client, endpoint)

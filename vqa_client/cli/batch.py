@@ -1,0 +1,60 @@
+"""`vqa-client batch`: one step of a batched run, with the options of the run."""
+
+import shlex
+from collections.abc import Sequence
+
+import anyio
+
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
+from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.text import count, safe
+from vqa_client.errors import UsageError
+from vqa_client.runs.batch_steps import Written, show_batches, write_batches
+from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.run import RunSettings
+
+STEPS = ("write", "read", "status", "cancel")
+
+
+def batch(step: str, command: Sequence[str]) -> int:
+    """Run a benchmark's command line up to one step."""
+    from vqa_client.cli.main import run_command  # which imports this one
+
+    if step not in STEPS or not command:
+        raise UsageError("vqa-client batch needs a step and a command", hint=f"batch {'|'.join(STEPS)} COMMAND ...")
+    return run_command([*command, "--batch", "--batch_step", step])
+
+
+def one_step(settings: RunSettings, corrupted: RobustnessRun | None) -> int:
+    """Write a run's files, or show or cancel its batches; prints what there is."""
+    if settings.batch_step != "write":
+        lines = anyio.run(lambda: show_batches(settings, corrupted, say, cancel=settings.batch_step == "cancel"))
+        emit("".join(f"{safe(line)}\n" for line in lines))
+        return EXIT_OK
+    written = anyio.run(write_batches, settings, corrupted, say)
+    if settings.json:
+        emit_json([{"file": str(path), "lines": lines} for each in written for path, lines in each.files.items()])
+    else:
+        emit("".join(line for each in written for line in _lines(each)))
+    return EXIT_FAILED_QUESTIONS if any(each.left_out for each in written) else EXIT_OK
+
+
+def _lines(written: Written) -> list[str]:
+    lines = [f"{safe(str(path))}: {count(lines, 'question')}\n" for path, lines in written.files.items()]
+    if written.left_out:
+        lines.append(
+            f"{count(len(written.left_out), 'question')} can't be asked: {safe(', '.join(written.left_out[:3]))}\n"
+        )
+    for path in list(written.files)[:1]:
+        words = [
+            "vllm",
+            "run-batch",
+            "-i",
+            str(path),
+            "-o",
+            str(path.with_suffix(".out.jsonl")),
+            "--model",
+            written.model,
+        ]
+        lines.append(f"for example: {safe(shlex.join(words))}; then `vqa-client batch read` with the same options\n")
+    return lines or [f"{safe(written.title)}: nothing is left to ask\n"]

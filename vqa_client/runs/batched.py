@@ -1,0 +1,125 @@
+"""A plan that is asked by batches, or whose results somebody else has fetched."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from vqa_client.batch.asking import Form, Stops, read_results
+from vqa_client.batch.lines import key_of
+from vqa_client.batch.parts import Limits, Parts
+from vqa_client.batch.results import Results
+from vqa_client.batch.run import BatchRun, Told
+from vqa_client.batch.service import open_service
+from vqa_client.client.body import Dialect, RequestTemplate
+from vqa_client.client.session import Session
+from vqa_client.errors import DataError, UsageError
+from vqa_client.images.data_url import encoded_pieces
+from vqa_client.model_config import ModelSettings
+from vqa_client.runner import Asks, Line
+from vqa_client.runs.plan import Plan
+from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.waiting import unless
+from vqa_client.settings.run import RunSettings
+from vqa_client.types import Question, Record
+
+if TYPE_CHECKING:
+    from vqa_client.runs.run_plan import Ask, Stage
+
+Waiting = Callable[[], Iterator[Question]]
+"""Walks the questions without an answer that holds."""
+
+
+def _identity_of(file: RunFile) -> dict[str, Any]:
+    """What of a run's identity is known without its server."""
+    return {name: value for name, value in file.identity.items() if name != "server"}
+
+
+def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting: Waiting, file: RunFile) -> "Ask":
+    """Asks by batches of the session's server, until interrupted; the run file's last start lists them."""
+    settings = stage.settings
+    form = Form(
+        template=session.chat.template,
+        identity=_identity_of(file),
+        choosing=_choosing(plan, line.chat),
+        file_urls=settings.file_urls,
+        redacted=session.endpoint.redacted,
+    )
+
+    async def run(keep: Callable[[Record], None]) -> None:
+        async with open_service(session.endpoint, settings) as service:
+            run = BatchRun(
+                title=plan.title,
+                questions=plan.loaded.questions,
+                waiting=waiting,
+                line=line,
+                form=form,
+                parts=Parts(plan.paths.log),
+                limits=Limits(settings.batch_bytes, settings.batch_lines),
+                service=service,
+                told=_told(plan, stage, keep),
+            )
+            await run.ask(file.sessions[-1].setdefault("batches", []))
+
+    async def ask(keep: Callable[[Record], None]) -> None:
+        await unless(stage.stop, run(keep))
+
+    return ask
+
+
+def _told(plan: Plan, stage: "Stage", keep: Callable[[Record], None]) -> Told:
+    def kept(record: Record) -> None:
+        stage.progress.asking()
+        stage.budget.asking()
+        keep(record)
+
+    def shows(text: str) -> None:
+        stage.progress.serving(text)
+        stage.progress.pulse(0.0)
+
+    return Told(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
+
+
+def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
+    """Puts the fields by which the session's asker has the server choose into every request, where it does."""
+    choosing = plan.task.choosing
+    if choosing is None:
+        return lambda asks: asks
+    from vqa_client.client.constrained.forms import ChoosingClient
+
+    assert isinstance(chat, ChoosingClient)
+    return lambda asks: ChoosingClient(asks, chat.form, choosing)
+
+
+def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: RunFile) -> Form:
+    """The lines of a run whose server is not asked."""
+    if plan.task.choosing is not None:
+        raise UsageError(
+            f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
+        )
+    template = RequestTemplate(model, Dialect(), encoded_pieces)
+    return Form(template=template, identity=_identity_of(file), file_urls=settings.file_urls)
+
+
+def by_results(plan: Plan, stage: "Stage", waiting: Waiting, file: RunFile) -> "Ask":
+    """Takes over the results that are in the run's folder of batches; raises DataError without any."""
+    parts, settings = Parts(plan.paths.log), stage.settings
+    paths = parts.foreign_results()
+    if not paths:
+        hint = f"vllm run-batch -i {parts.input(1)} -o {parts.input(1).with_suffix('.out.jsonl')} --model MODEL"
+        raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
+    form = form_alone(plan, settings, stage.named("batch read"), file)
+    line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
+
+    async def read(keep: Callable[[Record], None]) -> None:
+        told = _told(plan, stage, keep)
+        with Results(paths) as results:
+            waits = {key for question in waiting() if (key := key_of(question)) in results}
+            left = await read_results(results, waiting(), line, form, lambda _, record: told.keep(record))
+            known = {key for question in plan.loaded.questions if (key := key_of(question)) in results}
+            if left:
+                told.note(f"no answers for {left.total():,} questions: {', '.join(left)}")
+            parts.set_aside(results.left_over(known - waits), told.note)
+
+    async def ask(keep: Callable[[Record], None]) -> None:
+        await unless(stage.stop, read(keep))
+
+    return ask
