@@ -7,8 +7,9 @@ rotations. Answers of the test split are not public. A row of the Parquet:
     {"index": 1, "question": "What is on the plate?", "hint": "nan", "A": "apple", "B": "pear", "C": "nan", "D": "nan",
      "answer": "A", "category": "image_scene", "L2-category": "coarse_perception", "split": "dev", "image": {...}}
 
-Published: the share of questions that are right in all rotations, overall and for the six groups (Liu et al., ECCV
-2024, section 4). A reply that the rules can't read counts as wrong, as in VLMEvalKit's `exact_matching`.
+Published: the share of questions that are right in all rotations, overall, for the six groups and for the abilities
+(Liu et al., ECCV 2024, section 4). A reply that the rules can't read counts as wrong, as in VLMEvalKit's
+`exact_matching`.
 """
 
 from functools import partial
@@ -16,6 +17,7 @@ from functools import partial
 from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, choice, mean_over, only, tables
 from vqa_client.scoring.published.choice_readers import kit, lmms_mmbench_static
+from vqa_client.scoring.published.mmbench import ABILITIES, GROUPS
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, KIT_PROMPT, LETTERED, OURS, ChoiceRow, asking, known
 from vqa_client.tasks.choices import lmms_eval, published
@@ -24,14 +26,6 @@ LMMS = f"{{hint}}{{question}} There are several options:\n{{choices}}\n\n{DIRECT
 ROTATION = 1_000_000
 SPLITS = {"dev": "DEV_EN", "test": "TEST_EN"}
 HUB = Home("hf://lmms-lab-encoder/MMBench", "Apache-2.0", megabytes=300)
-GROUPS = {
-    "CP": "coarse_perception",
-    "FP_S": "finegrained_perception (instance-level)",
-    "FP_C": "finegrained_perception (cross-instance)",
-    "LR": "logic_reasoning",
-    "RR": "relation_reasoning",
-    "AR": "attribute_reasoning",
-}
 
 
 class Row(ChoiceRow):
@@ -57,11 +51,11 @@ def question(row: Row, place: Place, *, circular: bool = False) -> Question:
     )
 
 
-def in_group(name: str) -> Total:
+def within(name: str, field: str, value: str) -> Total:
     def key(scored: Scored) -> str | None:
-        return scored.question.cluster if scored.question.groups["ability_group"] == GROUPS[name] else None
+        return scored.question.cluster if scored.question.groups[field] == value else None
 
-    return Total(name, mean_over(key, ALL_RIGHT), f"of {GROUPS[name]}, what is right in every rotation")
+    return Total(name, mean_over(key, ALL_RIGHT), f"of {value}, what is right in every rotation")
 
 
 def benchmark(options: ChoiceSettings) -> Benchmark:
@@ -82,7 +76,8 @@ def benchmark(options: ChoiceSettings) -> Benchmark:
         totals=(
             Total("circular", mean_over(lambda scored: scored.question.cluster, ALL_RIGHT), "right in every rotation"),
             Total("plain", only(lambda scored: int(scored.question.id) < ROTATION), "right as the choices are filed"),
-            *map(in_group, GROUPS),
+            *(within(name, "ability_group", value) for name, value in GROUPS.items()),
+            *(within(name, "ability", name) for name in ABILITIES),
         ),
         breakdowns=("ability_group", "ability"),
         labels=tuple("ABCD"),
