@@ -60,12 +60,14 @@ def _reference() -> Iterator[tuple[str, str]]:
     whole = app.generate_docs(heading_level=1).split("\n## vqa-client ")
     commands = {text.partition("\n")[0]: text.partition("\n")[2] for text in whole[1:] if not text.startswith("-")}
     of_run = settings_command("vqa-client run NAME", BenchmarkSettings).generate_docs(heading_level=1)
-    commands["run"] += of_run.partition("\n")[2]
+    commands["run"] = commands["run"].replace("[ARGS]", "NAME [OPTIONS]") + of_run.partition("\n**")[1]
+    commands["run"] += of_run.partition("\n**")[2]
     yield "commands.md", "\n".join(_commands(commands))
     for name, text in commands.items():
         yield f"commands/{name}.md", f"# vqa-client {name}\n{text}"
     yield "config.md", "\n".join(_schema("Config: JSON schema", ModelSettings.model_json_schema()))
-    yield "record.md", "\n".join([*_schema("Fields of a record", msgspec.json.schema(Record)), *_notes(Record)])
+    about = inspect.getdoc(Record) or ""
+    yield "record.md", "\n".join(_schema("Fields of a record", msgspec.json.schema(Record), about))
     yield "python.md", "\n".join(_python())
 
 
@@ -79,17 +81,17 @@ def _commands(commands: dict[str, str]) -> Iterator[str]:
         yield f"* [`{name}`](commands/{name}.md): {help_text}"
 
 
-def _schema(title: str, schema: dict[str, Any]) -> Iterator[str]:
+def _schema(title: str, schema: dict[str, Any], about: str = "") -> Iterator[str]:
     definitions = schema.get("$defs", {})
     top = {"": schema} if "properties" in schema else {}
-    yield f"# {title}"
+    yield f"# {title}\n\n{about}"
     for name, kind in (top | definitions).items():
         yield f"\n## {name}\n" if name else ""
         yield "| key | type | default |"
         yield "|---|---|---|"
         for key, of in kind.get("properties", {}).items():
             default = "required" if key in kind.get("required", ()) else f"`{json.dumps(of.get('default'))}`"
-            yield f"| `{key}` | {_type(of)} | {default if 'default' in of or default == 'required' else 'left out'} |"
+            yield f"| `{key}` | {_type(of)} | {default if 'default' in of or default == 'required' else 'absent'} |"
     yield "\n## JSON schema\n"
     yield f"```json\n{json.dumps(schema, indent=2)}\n```"
 
@@ -104,10 +106,6 @@ def _type(schema: dict[str, Any]) -> str:
         return f"[{name}](#{name.lower()})"
     items = schema.get("items")
     return f"array of {_type(items)}" if isinstance(items, dict) else str(schema.get("type", "any JSON"))
-
-
-def _notes(kind: type) -> Iterator[str]:
-    yield f"\n## What they contain\n\n{inspect.getdoc(kind)}"
 
 
 def _python() -> Iterator[str]:

@@ -231,16 +231,14 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """One line of the record log: all that is known of one question in one variant.
+    """One line of the record log: everything about one question in one variant.
 
-    `variant` is the question's; `rationale` is the explanation that the answer came with; `score` is 0.0 for a failed
-    question. `first_token` (logprobs) and `probabilities` (of the labels) are there where a choice was taken from them.
-    `prompt` shows the place of an image as `<image k>`, unless all images come before the text or all after it;
-    `system` and `shots`, the ids of the worked examples, are there where they were sent.
-    `image_stamps` are those of its image files; of one that was no image, that one's.
-    `replaced_characters`, where there are any, counts U+FFFD in the reply: what came there is not a character.
-    `model`, where the task wants it kept, is the server's own name for what answered; `ttft_s` is the time to the first
-    token of a stream.
+    `rationale` is the explanation that came with the answer; `score` is 0.0 for a failed question. `first_token`
+    (logprobs) and `probabilities` (of the labels) exist if a choice was read from them. `prompt` marks the place of an
+    image as `<image k>`, unless all images come before the text or all after it; `system` and `shots`, the ids of the
+    worked examples, exist if they were sent. `image_stamps` are those of its image files, or of the one that is not an
+    image. `replaced_characters` counts U+FFFD in the reply: that is not a character. `model`, if the task
+    keeps it, is the server's own name for what answered; `ttft_s` is the time to the first token of a stream.
     """
 
     question_id: str
