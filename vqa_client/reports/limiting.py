@@ -130,7 +130,11 @@ def _always(text: str) -> Callable[[Start], str]:
 WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]] = {
     "client CPU": (
         _cpu,
-        _always("--processes N asks on N cores; encoding images again (--image_format, --max_pixels) takes the most"),
+        lambda start: (
+            "--processes N asks on N cores; encoding images again (--image_format, --max_pixels) takes the most"
+            if start.client.loop_cpu >= CPU_FULL
+            else "Other work on this machine leaves it too little; fewer workers or another machine help"
+        ),
     ),
     "preparing images": (
         lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",

@@ -3,9 +3,10 @@
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choices.grammar import (
@@ -79,8 +80,7 @@ _RETRACTED = lazily(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(Struct, frozen=True, kw_only=True):
     """One declared answer: no label where what was declared is none, several where the reply left it open."""
 
     at: int
@@ -291,7 +291,8 @@ def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = Fa
 
 def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
     """Whether the words between a cue and its answer deny it or name another label."""
-    fill = _ASIDE.sub("", reply.text[start:end]).strip(" :\x02\x03")
+    fill = reply.text[start:end].strip(" :\x02\x03")
+    fill = fill and _ASIDE.sub("", fill).strip(" :\x02\x03")
     return fill != "" and (_BAD_FILL.search(fill) is not None or reply.patterns.labels.exact.search(fill) is not None)
 
 
@@ -316,6 +317,10 @@ def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
 PLACES_READ: Final = 200
 """Judgements that are looked at, a bound on the time that a runaway reply can take."""
 _RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
+_JUDGES = lazily(
+    rf"{RIGHT_SIGNS}|[☐❌✗✘✖]|\(\s?\)|\b(?:{SAYS_RIGHT}|yes|no|false|wrong|incorrect|not)\b", re.IGNORECASE
+)
+"""All that judges a choice, right or wrong; a search for two of them is cheaper than one for judged choices."""
 _SENTENCE = lazily(r"(?<=[.!;]) ")
 _JUDGED = lazily(
     rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?(-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
@@ -325,7 +330,7 @@ _JUDGED = lazily(
 
 def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
     """The one label that is called right among several that are judged, and where the line of the last one ends."""
-    if not _RIGHT.search(reply.text):
+    if not _RIGHT.search(reply.text) or len(list(islice(_JUDGES.finditer(reply.text), 2))) < 2:
         return None
     for pattern in reply.patterns.verdicts:
         found = list(islice(pattern.finditer(reply.text), PLACES_READ))

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
+
 from vqa_client.scoring.boundary import JOINER, joins
-from vqa_client.scoring.choices.options import Labels, Texts, in_formula, labels_of, stands, texts_of
+from vqa_client.scoring.choices.options import Labels, Texts, ends, in_formula, labels_of, stands, texts_of
 from vqa_client.scoring.patterns import lazily
 
 _ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
@@ -329,8 +331,7 @@ def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
 _CLOSERS = lazily(r"[ \"').:)\x03\x05]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceReply:
+class ChoiceReply(Struct, frozen=True, kw_only=True):
     """A peeled reply and the question's labels and texts to read it with; `lower` is as long as `text`."""
 
     text: str
@@ -345,15 +346,17 @@ class ChoiceReply:
     def means(self, found: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
         """Whether the matched label stands by itself, or another label is joined to it."""
         end = offset + found.end("label")
-        own = self.texts.own[self.label(found)]
         if further := self.patterns.further.match(self.text, end):
             return not in_formula(self.text, further.end())
-        return stands(self.text, end, found["label"], own, alone=alone)
+        if ends(self.text, end):
+            return True
+        return stands(self.text, end, found["label"], self.texts.own[self.label(found)], alone=alone)
 
     def after_own_text(self, end: int, label: str) -> int:
         """Where the text of the choice ends that may follow its label at `end`: "(B) blue car"."""
-        own, closers = self.texts.own[label], _CLOSERS.match(self.text, end)
+        closers = _CLOSERS.match(self.text, end)
         start = closers.end() if closers else end
+        own = self.texts.own[label] if start < len(self.text) else ""
         return start + len(own) if own and self.lower.startswith(own, start) else end
 
 
@@ -364,8 +367,7 @@ def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What a rule read: one label is the answer, several are an ambiguity, none is a declared non-answer."""
 
     labels: tuple[str, ...]

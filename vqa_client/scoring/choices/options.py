@@ -111,7 +111,7 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
 
     `own_text` is the folded text of its choice, which may follow; `alone` allows nothing but the end of a clause.
     """
-    if end + 1 >= len(text) and text[end:] in ("", "."):
+    if ends(text, end):
         return True
     own = _INTO_OWN.match(text, end) if own_text else None
     if own and text[own.end() : own.end() + len(own_text)].lower() == own_text:
@@ -130,6 +130,11 @@ def stands(text: str, end: int, token: str, own_text: str, *, alone: bool = Fals
     if alone and said.lower() in _BEING:
         return _VERDICT.match(text, at) is not None
     return _goes_on(said, token, own_text, closed=bool(text[end:at].strip("\"' ")), alone=alone)
+
+
+def ends(text: str, end: int) -> bool:
+    """Whether the text is over behind a label: "B.", "(B)." """
+    return end + 2 >= len(text) and text[end:] in ("", ".", ")", ").")
 
 
 def in_formula(text: str, end: int) -> bool:

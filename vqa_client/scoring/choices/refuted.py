@@ -1,6 +1,7 @@
 """What takes the meaning of an answer from a letter: denied, doubted, supposed, lent to others, or called wrong."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from vqa_client.scoring.choices.grammar import ChoiceReply
@@ -65,8 +66,12 @@ def sentence_before(text: str, at: int) -> str:
     return before[ends[-1] :] if ends else before
 
 
+@lru_cache(maxsize=4096)
 def refuted(before: str, word: str = "") -> bool:
-    """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others."""
+    """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others.
+
+    Replies begin alike, so it is kept for the next ones.
+    """
     if not before:
         return False
     said = before + word
