@@ -20,6 +20,8 @@ from tests.servers.real.environments import folder, missing
 
 KEY = "sk-secret-of-the-test"
 SHARDS = "6"
+PATIENCE_S = 300.0
+"""Workers start in some five seconds, on a busy machine in a minute."""
 ON_ITS_WAY = 15
 """Answers of the lost worker that the driver doesn't have: in flight, or logged since the last message."""
 
@@ -76,7 +78,7 @@ def test_what_a_worker_refuses_is_said(cluster: Ray, tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     arguments = of.arguments("http://127.0.0.1:9/v1", "--wait_for_server", "0")
     with running([*arguments, "--ray", cluster.address, "--shards", "2"], cluster.env) as command:
-        done = command.finished(120)
+        done = command.finished(PATIENCE_S)
     assert (done.code, done.is_clean()) == (3, True), done.text
     assert "127.0.0.1:9" in done.err
 
@@ -89,18 +91,18 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
     arguments = of.arguments(server.base_url, "--max_workers", "4", "--config", of.config())
     on_ray = [*arguments, "--ray", cluster.address, "--shards", SHARDS, "--api_key", KEY]
     with running(on_ray, cluster.env) as command:
-        assert wait_until(lambda: logged(of) >= 6 or command.process.poll() is not None, 120)
+        assert wait_until(lambda: logged(of) >= 6 or command.process.poll() is not None, PATIENCE_S)
         command.signal(signal.SIGTERM)
-        stopped = command.finished(120)
+        stopped = command.finished(PATIENCE_S)
     assert (stopped.code, stopped.is_clean()) == (143, True), stopped.text
     assert of.report()["incomplete"]
     before = logged(of)
     assert before == len(server.chats) == len(of.report()["results"])
 
     with running(on_ray, cluster.env) as command:
-        assert wait_until(lambda: logged(of) >= before + 8 or command.process.poll() is not None, 120)
+        assert wait_until(lambda: logged(of) >= before + 8 or command.process.poll() is not None, PATIENCE_S)
         cluster.kill_node()
-        done = command.finished(120)
+        done = command.finished(PATIENCE_S)
     assert (done.code, done.is_clean()) == (0, True), done.text
     assert "is lost" in done.err
     assert "mc clean: 60/60" in done.err
