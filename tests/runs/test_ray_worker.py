@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.fakes.words import answer
 from tests.faults.questions import Questions
 from vqa_client.cli.ray_worker import Asked, Sent, Worker
 from vqa_client.cpus import CPU_COUNT
+from vqa_client.errors import UsageError
 
 LOG, RUN = "0/clean_mc_eval.shard-1-of-2.records.jsonl", "0/clean_mc_eval.shard-1-of-2.run.json"
 
@@ -58,3 +60,20 @@ def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monkey
     of.data_json.unlink()
     last = asked(of, "http://127.0.0.1:9/v1", {}, of.config())[-1]
     assert (last.code, str(of.data_json) in last.message) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ray": "auto"}, "--ray needs --shards"),
+        ({"shards": 4}, "--shards is of --ray"),
+        ({"ray": "auto", "shards": 0}, "--shards is 0"),
+        ({"ray": "auto", "shards": 2, "shard": "1/2"}, "--ray and --shard can't"),
+        ({"ray": "auto", "shards": 2, "processes": "2"}, "--ray and --processes can't"),
+        ({"ray": "ray://10.0.0.1:10001", "shards": 2}, "is a client's address"),
+    ],
+)
+def test_what_ray_takes_is_checked(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        Questions(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given)
+    assert said in str(caught.value)

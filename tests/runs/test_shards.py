@@ -15,7 +15,7 @@ from tests.fakes.words import answer, delay, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
 from vqa_client.cli.tally import Tally
-from vqa_client.cli.turns import in_turns
+from vqa_client.cli.turns import check_locks, in_turns
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
@@ -173,23 +173,6 @@ WRONG = [
 def test_a_shard_that_cannot_be_is_refused(text: str, environment: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_shard(text, environment)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"ray": "auto"}, "--ray needs --shards"),
-        ({"shards": 4}, "--shards is of --ray"),
-        ({"ray": "auto", "shards": 0}, "--shards is 0"),
-        ({"ray": "auto", "shards": 2, "shard": "1/2"}, "--ray and --shard can't"),
-        ({"ray": "auto", "shards": 2, "processes": "2"}, "--ray and --processes can't"),
-        ({"ray": "ray://10.0.0.1:10001", "shards": 2}, "is a client's address"),
-    ],
-)
-def test_what_ray_takes_is_checked(given: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        Sample(tmp_path, 1).settings("http://127.0.0.1:9/v1", **given)
     assert said in str(caught.value)
 
 
@@ -367,6 +350,14 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     assert len(server.chats) == 2 * 17
     for [report] in both:
         assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
+
+
+def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_locks(tmp_path / "new")
+    monkeypatch.setattr("fcntl.flock", lambda file, operation: None)
+    with pytest.raises(UsageError, match="keep no other process away") as caught:
+        check_locks(tmp_path)
+    assert "--shard K/N" in caught.value.hint
 
 
 async def test_a_worker_that_waits_for_others_can_be_stopped(tmp_path: Path, fault_server: StartsServers) -> None:

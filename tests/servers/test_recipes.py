@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.model_config import ServeBlock, parse_model
 from vqa_client.servers import mlx, vllm
+from vqa_client.settings.divided import Shard
+from vqa_client.settings.longbench import NiahSettings
 from vqa_client.shipped import shipped
 
 RECIPES = sorted(shipped("serve").glob("*.md"))
@@ -51,3 +54,12 @@ def test_every_file_that_the_readme_names_is_there() -> None:
 def test_the_slurm_script_is_a_script() -> None:
     checked = subprocess.run(["bash", "-n", str(shipped("serve") / "vllm.sbatch")], capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, b"")
+
+
+def test_the_kubernetes_job_asks_its_own_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "63")
+    args = re.findall(r"^ {12}- (\S+)$", (shipped("serve") / "kubernetes-job.yaml").read_text("utf-8"), re.MULTILINE)
+    assert args[0] == "niah"
+    settings = taken(settings_command("niah", NiahSettings), args[1:])
+    assert settings is not None
+    assert (settings.part, settings.ok_with_failures) == (Shard(64, 64), True)

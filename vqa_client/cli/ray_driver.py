@@ -32,7 +32,7 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.waiting import in_daemon_thread
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import RunSettings, output_option
+from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.shipped import install
 from vqa_client.tables.hub import SCHEME
 from vqa_client.tables.pictures import is_address
@@ -117,7 +117,7 @@ class _Driver:
         for plan in (plan for each in plans for plan in each):
             for number, total in enumerate(_parts_of(plan.loaded.count, of)):
                 self._shown.take(shards[number], Tally().numbers() | {"title": plan.title, "total": total})
-        self._roots = [_root(each) for each in settings]
+        self._roots = [output_folder(each) for each in settings]
         self._paths = [[plan.paths for plan in each] for each in plans]
         self._others = self._ray.put(self._otherwise_divided(of))
         self._workers = max(1, min(of, int(ray.cluster_resources().get("CPU", 1))))
@@ -305,12 +305,6 @@ class _Driver:
 def _parts_of(count: int, of: int) -> list[int]:
     """About how many questions each shard has, until its worker says it."""
     return [count * (number + 1) // of - count * number // of for number in range(of)]
-
-
-def _root(settings: RunSettings) -> Path:
-    """The folder that a run's files are below."""
-    output = Path(getattr(settings, output_option(settings)))
-    return output.parent if output.suffix == ".json" else output
 
 
 def _contents(number: int, root: Path, paths: RunPaths) -> dict[str, bytes]:

@@ -2,10 +2,15 @@
 
 import asyncio
 import dataclasses
+import fcntl
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from zlib import crc32
 
 from vqa_client.cli.tally import Tally
@@ -17,10 +22,12 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, output_folder
 
 POLL_S = 5.0
 """How often is looked whether another worker has left its shard, finished or not."""
+_TAKES_LOCK = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+_WITHOUT_LOCKS = "--shard K/N for each worker and then `vqa-client merge`, or another --output"
 Given = tuple[Sequence[RunSettings], RobustnessRun | None, Tally, asyncio.Event]
 
 
@@ -35,6 +42,8 @@ async def in_turns(
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
+    for each in settings:
+        await in_daemon_thread(partial(check_locks, output_folder(each)))
     given, of = (settings, corrupted, progress, stop), settings[0].turns
     begin = crc32(f"{platform.node()} {os.getpid()}".encode())  # not all workers knock at the same shard first
     left = [Shard((begin + number) % of + 1, of) for number in range(of)]
@@ -53,6 +62,20 @@ async def in_turns(
             return [report for merge in merging for report in await in_daemon_thread(merge)]
         except Busy:  # another worker is merging
             await _wait(stop)
+
+
+def check_locks(folder: Path) -> None:
+    """Raise UsageError where another process gets a lock that is taken: two workers would ask the same shard there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=folder) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            words = [sys.executable, "-I", "-S", "-c", _TAKES_LOCK, file.name]
+            is_refused = subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode
+    except OSError as error:
+        raise UsageError(f"{folder} has no locks: {error.strerror}", hint=_WITHOUT_LOCKS) from None
+    if not is_refused:
+        raise UsageError(f"the locks of {folder} keep no other process away", hint=_WITHOUT_LOCKS)
 
 
 async def _asked(shard: Shard, given: Given, known: list[RunPaths]) -> bool:

@@ -360,6 +360,12 @@ def output_option(settings: RunSettings) -> str:
     return "output" if hasattr(settings, "output") else "results_dir"
 
 
+def output_folder(settings: RunSettings) -> Path:
+    """The folder that a run's files are below; --output may name its report."""
+    output = Path(getattr(settings, output_option(settings)))
+    return output.parent if output.suffix == ".json" else output
+
+
 EVERY_FAILURE = "failed"
 
 

@@ -49,7 +49,7 @@ def cluster() -> Iterator[Ray]:
     installed = next(folder("ray").glob("lib/python*/site-packages"))
     with tempfile.TemporaryDirectory(prefix="ray") as place:
         env = {"PYTHONPATH": f"{ROOT}:{installed}", "RAY_TMPDIR": place, "RAY_USAGE_STATS_ENABLED": "0"}
-        env["RAY_raylet_start_wait_time_s"] = "120"  # a busy machine takes longer than Ray's 30 s
+        env |= {"RAY_raylet_start_wait_time_s": "120", "RAY_worker_niceness": "0"}  # the machine may be busy
         with (Path(place) / "said").open("w") as said:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.servers.real.ray_cluster"],
