@@ -25,7 +25,7 @@ from vqa_client.reports.totals import dollars
 FULL_MARKS = 1.0
 PICTURED = {"of_many": 150, "of_few": 200}
 """The longest sides of small pictures in pixels."""
-LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_200_000, 400, 4_000
+LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
 """Characters of prompts and replies: a thousand flips among two thousand questions fit into 3 MB with 200 pictures."""
 
 
