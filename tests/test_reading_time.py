@@ -20,8 +20,7 @@ from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.published import choice_readers, mathvision, mathvista
 from vqa_client.scoring.published.mmmu import open_right
 from vqa_client.scoring.refusal import refuses
-from vqa_client.scoring.reply import reply_from
-from vqa_client.scoring.runaway import READ_CHARACTERS, read_part
+from vqa_client.scoring.reply import READ_CHARACTERS, read_part, reply_from
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.task import Task

@@ -5,7 +5,7 @@ from typing import Any
 from tests.tasks.declared import task_of
 from vqa_client.reports.run import Run
 from vqa_client.runner import judge
-from vqa_client.scoring.answers import HumanAnswer
+from vqa_client.scoring.vqa_accuracy import HumanAnswer
 from vqa_client.tasks.vqa2.report import Setup
 from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Failure, Question, Record, SentImage

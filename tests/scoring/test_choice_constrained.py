@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choices.constrained import constrained, read_constrained
+from vqa_client.scoring.choices.modes import constrained, read_constrained
 from vqa_client.types import Completion
 
 LABELS = ("A", "B", "C", "D")

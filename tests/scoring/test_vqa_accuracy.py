@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vqa_client
-from vqa_client.scoring.answers import HumanAnswer, majority
-from vqa_client.scoring.vqa_accuracy import MODES, Mode, contains_answer, question_accuracy, unanimous, vqa_accuracy
+from vqa_client.scoring.vqa_accuracy import (
+    MODES,
+    HumanAnswer,
+    Mode,
+    contains_answer,
+    majority,
+    question_accuracy,
+    unanimous,
+    vqa_accuracy,
+)
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "seed004_vqaeval"
 IN_GOLDEN: dict[Mode, str] = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.tasks.declared import task_of, template_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
-from vqa_client.scoring.answers import HumanAnswer
+from vqa_client.scoring.vqa_accuracy import HumanAnswer
 from vqa_client.tasks.vqa2.rows import kind_of
 from vqa_client.types import Completion, Question
 

@@ -19,10 +19,9 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Crew, Line, Prepares, answer_all, answer_one, first_pages
+from vqa_client.runner import GRACE_S, Asks, Crew, Line, Prepares, answer_all, answer_one, first_pages
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.budget import Budget
-from vqa_client.runs.choice_form import asker_of
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
@@ -358,3 +357,27 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
         except UsageError as error:
             progress.note(f"{error}: a power cut may take the last answers")
             return
+
+
+FORM = "choice_form"
+
+
+async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop: asyncio.Event) -> Asks:
+    """The asker of this plan; the form by which servers are asked to choose goes into the run file.
+
+    Raises ServerUnusable where they take none; an interruption is not kept waiting, and nothing is asked after it.
+    """
+    choosing = plan.task.choosing
+    if choosing is None:
+        return session.chat
+    from vqa_client.client.constrained.forms import choosing_client  # draws on the checks, and most runs do without
+
+    chat = session.choosing.get(choosing) or await unless(stop, choosing_client(session.chat, choosing, note))
+    if chat is None:
+        return session.chat
+    session.choosing[choosing] = chat  # a command's plans share their servers
+    before = file.described.get(FORM, chat.form.name)
+    if before != chat.form.name:
+        note(f"{plan.title}: earlier questions were asked by {before}, those now by {chat.form.name}")
+    file.described[FORM] = chat.form.name
+    return chat

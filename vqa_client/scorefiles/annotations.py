@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.not_json import fault
 from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of, lines, opening
-from vqa_client.scoring.answers import HumanAnswer
+from vqa_client.scoring.vqa_accuracy import HumanAnswer
 
 _FORM_HINT = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
 

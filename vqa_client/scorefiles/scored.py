@@ -12,17 +12,21 @@ from vqa_client.scorefiles.annotations import Annotation, Annotations
 from vqa_client.scorefiles.predictions import Prediction, Predictions
 from vqa_client.scorefiles.rows import Id
 from vqa_client.scoring import vqa2
-from vqa_client.scoring.answers import Answers, HumanAnswer, majority, texts, told_apart
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import interval
 from vqa_client.scoring.vqa_accuracy import (
     MODES,
+    Answers,
     Gap,
+    HumanAnswer,
     Mode,
     contains_answer,
     gap_between,
     is_sentence,
+    majority,
     question_accuracy,
+    texts,
+    told_apart,
     unanimous,
 )
 from vqa_client.types import Status

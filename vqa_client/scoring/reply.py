@@ -2,14 +2,13 @@
 
 import html
 import re
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import MARKED, plain
 from vqa_client.scoring.refusal import may_refuse, refuses
-from vqa_client.scoring.runaway import read_part
 from vqa_client.scoring.structured import answer_in_json
 from vqa_client.scoring.thoughts import ends_well, without_thoughts
 from vqa_client.scoring.wrappers import Unwrapped, unwrapped
@@ -141,3 +140,20 @@ def _first_turn(text: str) -> str:
     text = text[role.end() :] if role else text
     further = _NEXT_QUESTION.match(text) if "\n" in text else None
     return further[1] if further else text
+
+
+READ_CHARACTERS: Final = 100_000
+"""Of a longer reply the first and the last half of so many are read."""
+_THOUGHT_ENDS: Final = (
+    *("</think>", "</thinking>", "</thought>", "</thoughts>", "</reasoning>", "</seed:think>", "◁/think▷", "[/THINK]"),
+    *("<|channel|>final<|message|>", "<channel|>", "<|end_of_thought|>", "<|END_THINKING|>", "<unused95>"),
+)
+
+
+def read_part(text: str) -> str:
+    """The ends of a reply, and between them the end of a thought that what is left out has; by calls that are quick."""
+    if len(text) <= READ_CHARACTERS:
+        return text
+    half = READ_CHARACTERS // 2
+    at, end = max((text.rfind(end, half, -half), end) for end in _THOUGHT_ENDS)
+    return "\n".join((text[:half], *([end] if at >= 0 else ()), text[-half:]))

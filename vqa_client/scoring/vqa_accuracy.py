@@ -14,8 +14,19 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
-from vqa_client.scoring.answers import Answers, HumanAnswer, texts
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line, plainest, without_punctuation
+
+
+class HumanAnswer(Struct, frozen=True, kw_only=True, gc=False):
+    """One of the answers to a question; `answer_id` and `answer_confidence` are None where the file has none."""
+
+    answer: str
+    answer_confidence: str | None = None
+    answer_id: int | str | None = None
+
+
+Answers = Sequence[HumanAnswer | str]
+"""The answers to one question; plain texts count as given by different annotators."""
 
 Mode = Literal["normalised", "official", "official-2017", "raw"]
 """What is done to prediction and answers before they are compared.
@@ -200,3 +211,20 @@ def gap_between(normalised: Sequence[float], official: Sequence[float], unanimou
         unanimous_share=len(apart) / n,
         differing=sum(difference != 0 for difference in apart),
     )
+
+
+def texts(answers: Answers) -> list[str]:
+    """The answers without what is known of the annotators."""
+    return [answer if isinstance(answer, str) else answer.answer for answer in answers]
+
+
+def told_apart(answers: Answers) -> Answers:
+    """The texts alone where every annotator has an id of their own: these then say all that scores depend on."""
+    ids = {answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)}
+    return texts(answers) if len(ids) == len(answers) else answers
+
+
+def majority(answers: Answers) -> str:
+    """The answer given most often, normalised; of several the first by alphabet, so that no order decides."""
+    counts = Counter(normalised(text) for text in texts(answers))
+    return min(counts, key=lambda text: (-counts[text], text), default="")

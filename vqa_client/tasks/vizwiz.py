@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Picture, Place, Prompt, Question, Scored
 from vqa_client.benchmark import Submission, short_answer, tables, verbatim
-from vqa_client.scoring.answers import HumanAnswer, texts
+from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
 from vqa_client.scoring.published.evalai import evalai, most_given, soft, vlmevalkit
 
 

@@ -16,7 +16,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
-from vqa_client.scoring.answers import texts, told_apart
+from vqa_client.scoring.vqa_accuracy import texts, told_apart
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vqa_client.scoring.answers import HumanAnswer, texts
+from vqa_client.scoring.vqa_accuracy import HumanAnswer, texts
 
 Kind = Literal["yes/no", "color", "count", "other"]
 Id = int | str
