@@ -9,157 +9,157 @@ ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data"
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     ASK: {
         "ask": (
-            "benchmarks",
+            "commands.benchmarks",
             "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
             "ask questions.csv --images pictures --model my-model",
         ),
         "run": (
-            "benchmarks",
+            "commands.benchmarks",
             "Run a benchmark by its name, or by the path of a file; NAME --help shows its options.",
             "run chartqa --data ChartQA --limit 100",
         ),
-        "list_benchmarks": ("benchmarks", "List the benchmarks that `run` knows.", "list"),
+        "list_benchmarks": ("commands.benchmarks", "List the benchmarks that `run` knows.", "list"),
         "suite": (
-            "benchmarks",
+            "commands.benchmarks",
             "Run several benchmarks one after the other, and put their results into one table.",
             "suite smoke --data sets --model my-model",
         ),
         "mc": (
-            "benchmarks",
+            "commands.benchmarks",
             "Multiple choice on long documents as page images (LongBench-v2's form).",
             "mc --data longbench/data.json --images longbench/clean/images --output results",
         ),
         "niah": (
-            "benchmarks",
+            "commands.benchmarks",
             "Needle in a haystack: secrets hidden in documents that are shown as page images.",
             "niah --input niah --output results",
         ),
         "vqa2": (
-            "benchmarks",
+            "commands.benchmarks",
             "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
             "vqa2 --data vqa2 --sample 500 --output results",
         ),
         "explain": (
-            "benchmarks",
+            "commands.benchmarks",
             "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
             "explain --task vqax --data sets --config llava",
         ),
         "ctl": (
-            "results",
+            "ctl",
             "Show how a run in progress stands; change its workers, pause, resume or stop it.",
             "ctl results --max_workers 64",
         ),
         "demo": (
-            "servers",
+            "commands.servers",
             "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
             "demo",
         ),
         "batch": (
-            "benchmarks",
+            "commands.benchmarks",
             "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
             "or see and cancel what is at the server.",
             "batch write run chartqa --data ChartQA --model my-model",
         ),
         "selftest": (
-            "benchmarks",
+            "commands.benchmarks",
             "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
             "selftest chartqa --data ChartQA",
         ),
     },
     RESULTS: {
         "compare": (
-            "results",
+            "compare",
             "Compare runs: which is better, how certain, on which questions.",
             "compare results/a results/b --output comparison",
         ),
         "leaderboard": (
-            "results",
+            "leaderboard",
             "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
             "leaderboard results",
         ),
         "report": (
-            "results",
+            "report",
             "Make a run's HTML page from its record log, or its tables as CSV, JSON, Parquet and Markdown.",
             "report results --csv --md",
         ),
         "view": (
-            "results",
+            "view",
             "Serve a run's page locally, or an index of the runs in a folder; it follows a running run.",
             "view results",
         ),
         "parse": (
-            "results",
+            "parse",
             "Explain how a reply was parsed.",
             "parse results --explain QUESTION_ID",
         ),
         "judge": (
-            "results",
+            "commands.results",
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
             "judge results --model judge-model",
         ),
         "label": (
-            "results",
+            "commands.results",
             "Label drawn replies of a run by keys, on a page on this machine, to compare judges with people.",
             "label results --name ada",
         ),
-        "rescore": ("results", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
+        "rescore": ("rescore", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
         "merge": (
-            "results",
+            "merge",
             "Join the shards of a folder's runs into one log, run file and report per run.",
             "merge results",
         ),
         "score": (
-            "results",
+            "commands.results",
             "Score answers from a file, against VQA annotations or as a benchmark does; needs no server.",
             "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
         ),
         "score_explanations": (
-            "results",
+            "score_explanations",
             "Score explanations from a file against human ones; needs no server.",
             "score-explanations --task vqax --predictions answers.csv --data sets",
         ),
     },
     DOCUMENTS: {
         "render": (
-            "documents",
+            "render",
             "Render documents to page images: a data file's contexts, or the text files of a folder.",
             "render --data data.json --output pages",
         ),
         "needles": (
-            "documents",
+            "needles",
             "Hide secrets in documents, and write the questions that ask for them.",
             "needles --data data.json --output niah/data.json",
         ),
         "perturb": (
-            "documents",
+            "perturb",
             "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
             "perturb --images pages --output perturbed",
         ),
         "pages_preview": (
-            "documents",
+            "pages_preview",
             "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
             "pages-preview pages perturbed/* --output sheet.png",
         ),
         "legibility": (
-            "documents",
+            "legibility",
             "Count how many of the documents' words an OCR reader finds on their pages.",
             "legibility pages --data data.json",
         ),
     },
     SERVERS: {
         "check": (
-            "servers",
+            "commands.servers",
             "Test a server: does it see images, mix up answers, ignore parameters?",
             "check --base_url http://localhost:8000/v1",
         ),
         "serve": (
-            "servers",
+            "commands.servers",
             "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
             "serve vllm --config qwen3-vl",
         ),
     },
 }
-"""By group: each command's module in cli/commands, its help and an example; only the one that is called is imported."""
+"""By group: each command's module in cli/, its help and an example; only the one that is called is imported."""
 OWN_HELP = ("run", "selftest", "score")
 """Commands that show a benchmark's own options."""
 ROBUSTNESS = {
@@ -206,7 +206,7 @@ robustness = App(
 for _group, _commands in COMMANDS.items():
     for _name, (_module, _help, _words) in _commands.items():
         app.command(
-            f"vqa_client.cli.commands.{_module}:{_name}",
+            f"vqa_client.cli.{_module}:{_name}",
             name="list" if _name == "list_benchmarks" else None,
             group=_GROUPS[_group],
             help=_help,
@@ -216,7 +216,7 @@ for _group, _commands in COMMANDS.items():
 for _name, (_help, _words) in ROBUSTNESS.items():
     _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
     robustness.command(
-        f"vqa_client.cli.commands.robustness:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
+        f"vqa_client.cli.robustness.{_name}:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
     )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")

@@ -11,13 +11,14 @@ from vqa_client.cli.pages_preview import clean_first
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.images.find import PageFolder
-from vqa_client.pages.legibility import Legibility, legibility
+from vqa_client.pages.legibility import Legibility
+from vqa_client.pages.legibility import legibility as legibility_of
 from vqa_client.pages.shown import shown
 from vqa_client.reports.names import percent
 from vqa_client.settings.perturb import LegibilitySettings
 
 
-def show_legibility(settings: LegibilitySettings) -> int:
+def legibility(settings: LegibilitySettings) -> int:
     """Read the pages of every folder and print a line for each."""
     return resumable(lambda: _show(settings))
 
@@ -36,7 +37,7 @@ def measure(
     for folder in folders:
         pages = shown(data_json, folder.path, limit=limit)
         with files_progress(f"reading {folder.name}", pages.page_count, noun="pages") as advance:
-            found[folder.name] = legibility(pages, workers=workers, advance=advance)
+            found[folder.name] = legibility_of(pages, workers=workers, advance=advance)
     return found
 
 

@@ -12,6 +12,7 @@ from vqa_client.settings.validation import check
 _RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
     """Settings of `vqa-client compare`: two or more runs over the same questions."""
@@ -43,6 +44,7 @@ class CompareSettings:
             raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class LeaderboardSettings:
     """Settings of `vqa-client leaderboard`: any finished runs."""
@@ -60,6 +62,7 @@ class LeaderboardSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class ParseSettings:
     """Settings of `vqa-client parse`: why an answer of a run was read as it was."""
@@ -77,6 +80,7 @@ class ParseSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class RescoreSettings:
     """Settings of `vqa-client rescore`: kept replies read and scored as today, without asking."""

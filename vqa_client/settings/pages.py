@@ -23,6 +23,7 @@ MOST_MEGAPIXELS = 150
 """A4 at 1,200 dpi; each process needs 5 bytes for each of them."""
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RenderSettings:
     """Settings of `vqa-client render`: documents drawn as page images."""

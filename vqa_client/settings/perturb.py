@@ -21,6 +21,7 @@ _DRY_RUN = Parameter(negative="", help="Print what would be made; write nothing.
 _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeedlesSettings:
     """Settings of `vqa-client needles`."""
@@ -39,6 +40,7 @@ class NeedlesSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PerturbSettings:
     """Settings of `vqa-client perturb`."""
@@ -69,6 +71,7 @@ class PerturbSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PagesPreviewSettings:
     """Settings of `vqa-client pages-preview`."""
@@ -94,6 +97,7 @@ class PagesPreviewSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LegibilitySettings:
     """Settings of `vqa-client legibility`."""

@@ -13,6 +13,7 @@ FORMS = Group("Forms", help="Without any of these the HTML page is written.", so
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
     """Settings of `vqa-client report`: a run's record log, made into forms for people and programs."""
@@ -54,6 +55,7 @@ class ReportSettings:
             raise UsageError("report needs a run", hint=f"name one: {RUN_HELP}")
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class MergeSettings:
     """Settings of `vqa-client merge`: the shards of runs, joined."""
@@ -75,6 +77,7 @@ class MergeSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class CtlSettings:
     """Settings of `vqa-client ctl`: what a run in progress is to change."""
@@ -97,6 +100,7 @@ class CtlSettings:
             raise UsageError("--pause and --resume can't be combined")
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class ViewSettings:
     """Settings of `vqa-client view`: a run's page, served on this machine alone."""

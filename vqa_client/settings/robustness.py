@@ -13,6 +13,7 @@ Profile = Literal["vqa-vrb", "imagenet-c"]
 FileFormat = Literal["png", "jpeg"]
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateSettings:
     """Settings of `vqa-client robustness generate`: corrupted copies of a folder of images."""

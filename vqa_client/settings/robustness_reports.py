@@ -17,6 +17,7 @@ RUNS_HELP = (
 Runs = Annotated[tuple[Path, ...], Parameter(negative="", help=RUNS_HELP)]
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class EvaluateSettings:
     """Settings of `vqa-client robustness evaluate`: how the models of finished runs bear corruptions."""
@@ -64,6 +65,7 @@ class EvaluateSettings:
             ) from None
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
 class PlotSettings:
     """Settings of `vqa-client robustness plot`: the same as figures, each as PNG and SVG."""

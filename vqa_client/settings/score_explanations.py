@@ -13,6 +13,7 @@ from vqa_client.settings.validation import check
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreExplanationsSettings:
     """Settings of `vqa-client score-explanations`: explanations in a file against those of people in another."""
