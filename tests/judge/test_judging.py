@@ -62,15 +62,40 @@ def test_a_judge_is_asked_once_and_by_the_same_prompt(tmp_path: Path, fault_serv
     assert {"country 7?" in chat.prompt for chat in server.chats[90:]} == {True}
 
 
-def test_a_prompt_has_nothing_of_the_model_of_the_rule_and_of_thoughts(
+def test_a_run_that_is_judged_again_from_the_start_has_the_same_bytes(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    run = Run(tmp_path, [f"<think>hidden thought {n}</think>It is city {n}" for n in range(5)])
+    run, server = Run(tmp_path, RIGHT_AND_WRONG[:6]), fault_server(answer(honest))
+    names = ("capitals.judged-correct.json", "capitals.judge-correct.json")
+    reports = []
+    for more in ([], ["--fresh"]):
+        assert run.judged(server.base_url, *more) == 0
+        reports.append([(run.log.parent / name).read_bytes() for name in names])
+    assert len(server.chats) == 48
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("kind", ["correct", "match", "extract", "grade", "pair"])
+def test_a_prompt_has_nothing_of_the_model_of_the_rule_and_of_thoughts(
+    tmp_path: Path, fault_server: StartsServers, kind: str
+) -> None:
+    run = Run(tmp_path, [], choices=kind == "match")
+    rows = [{"id": f"q{n}", "text": f"What is the capital of land {n}?", "answer": f"city {n}"} for n in range(4)]
+    if kind == "match":
+        rows = [row | {"answer": "ABCD"[n], "options": ["a", "b", "c", "d"]} for n, row in enumerate(rows)]
+    run.lines("rows.jsonl", rows)
+    said = "<think>hidden thought</think>It is city 1, so A"
+    asked = ["run", str(run.root / "capitals.py"), "--data", str(tmp_path), "-o", str(tmp_path / "out"), "--no-html"]
+    model = fault_server(answer(said, reasoning="hidden reasoning"), models=("secret-model",))
+    assert run_command([*asked, "--base_url", model.base_url, "--no_check"]) == 0
     server = fault_server(answer(honest))
-    assert run.judged(server.base_url) == 0
+    other = ["--with", str(run.log)] if kind == "pair" else []
+    assert run.judged(server.base_url, "--kind", kind, *other, check=False) == 0
+    judged = [chat for chat in server.chats if "The answer is " not in chat.prompt]
+    assert len(judged) == (8 if kind == "pair" else 4)
     for chat in server.chats:
-        assert not any(words in chat.prompt for words in ("secret-model", "hidden", "accuracy", "score", "0.0"))
-    assert material(server.chats[-1].prompt)["reply"].startswith("It is city ")
+        assert not any(words in chat.prompt for words in ("secret", "hidden", "accuracy", "score", "0.0", "exact "))
+    assert {material(chat.prompt).get("reply", "It is city 1, so A") for chat in judged} == {"It is city 1, so A"}
 
 
 @pytest.mark.parametrize("kind", ["correct", "match", "extract", "grade", "pair"])

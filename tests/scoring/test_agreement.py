@@ -1,12 +1,17 @@
 """Kappas against values worked out by hand, and against a second way to compute them; the correction of a share."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 from math import sqrt
 from random import Random
 
 import pytest
 
 from vqa_client.scoring.agreement import Rating, cohens_kappa, fleiss_kappa, rogan_gladen
+from vqa_client.scoring.statistics import t_quantile
+
+Of = Callable[[list[Fraction], list[tuple[str, ...]]], Fraction]
 
 
 def ratings(*cells: tuple[str, str, int]) -> list[Rating]:
@@ -49,6 +54,58 @@ def test_cohens_kappa_is_that_of_a_second_implementation(seed: int) -> None:
     assert found is not None
     n = sum(cells.values())
     assert (found.value, found.sd**2 * (n - 1) / n) == pytest.approx(by_fleiss_cohen_everitt(cells), abs=1e-12)
+
+
+def cohens_of(weights: list[Fraction], items: list[tuple[str, ...]]) -> Fraction:
+    """Cohen's kappa by its definition, of weighted items."""
+    total = sum(weights)
+    shares = [weight / total for weight in weights]
+    names = {name for item in items for name in item}
+    sides = [
+        {name: sum(v for v, item in zip(shares, items, strict=True) if item[side] == name) for name in names}
+        for side in (0, 1)
+    ]
+    observed = sum(v for v, (i, j) in zip(shares, items, strict=True) if i == j)
+    chance = sum(sides[0][name] * sides[1][name] for name in names)
+    return Fraction(observed - chance) / (1 - chance)
+
+
+def fleiss_of(weights: list[Fraction], items: list[tuple[str, ...]]) -> Fraction:
+    """Fleiss' kappa by its definition, of weighted items."""
+    total, m = sum(weights), len(items[0])
+    shares = [weight / total for weight in weights]
+    names = {name for item in items for name in item}
+    agreeing = [Fraction(sum(a == b for a, b in permutations(item, 2)), m * (m - 1)) for item in items]
+    observed = sum(v * own for v, own in zip(shares, agreeing, strict=True))
+    held = {name: sum(v * item.count(name) for v, item in zip(shares, items, strict=True)) / m for name in names}
+    chance = sum(share * share for share in held.values())
+    return Fraction(observed - chance) / (1 - chance)
+
+
+@pytest.mark.parametrize(("raters", "of"), [(2, cohens_of), (2, fleiss_of), (4, fleiss_of)])
+def test_kappas_and_their_intervals_are_those_of_exact_derivatives(raters: int, of: Of) -> None:
+    """A second implementation: what kappa does when an item weighs a little more, in fractions, added up by cluster."""
+    draw = Random(raters)
+    items = [tuple(draw.choice("aaabc") for _ in range(raters)) for _ in range(40)]
+    clusters = [f"c{number // 3}" for number in range(40)]
+    weights, little = [Fraction(1, 40)] * 40, Fraction(1, 10**30)
+    value = of(weights, items)
+    by_cluster: dict[str, Fraction] = {}
+    for number, cluster in enumerate(clusters):
+        more = [weight + little * (at == number) for at, weight in enumerate(weights)]
+        step = (of(more, items) - value) / little / 40
+        by_cluster[cluster] = by_cluster.get(cluster, Fraction(0)) + step
+    held = len(by_cluster)
+    sd = sqrt(float(Fraction(held, held - 1) * sum(each * each for each in by_cluster.values())))
+    half = t_quantile(0.95, held - 1) * sd
+    found = (
+        cohens_kappa([(*item, cluster) for item, cluster in zip(items, clusters, strict=True)])
+        if of is cohens_of
+        else fleiss_kappa(zip(items, clusters, strict=True))
+    )
+    assert found is not None
+    wanted = (float(value), sd, float(value) - half, float(value) + half)
+    assert (found.value, found.sd, found.low, found.high) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_items_that_share_a_cluster_count_as_one() -> None:
