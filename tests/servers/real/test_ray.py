@@ -114,5 +114,5 @@ def test_a_run_on_ray_survives_a_lost_node_and_an_interrupt(
     assert asked == Counter(of.ids)
     report = of.report_path().read_bytes()
     of.output = of.root / "whole"
-    assert ran(arguments).code == 0
+    assert ran(of.arguments(server.base_url, "--config", of.config())).code == 0
     assert of.report_path().read_bytes() == report
