@@ -135,9 +135,15 @@ def _forms(benchmark: Benchmark) -> tuple[Form, ...]:
 
 def _kind(form: Form) -> str:
     first = form.files if isinstance(form.files, str) else form.files[0]
-    return {".parquet": "Parquet", ".tsv": "TSV", ".jsonl": "JSON Lines", ".json": "JSON", ".csv": "CSV"}.get(
-        Path(first).suffix, first
-    )
+    kinds = {
+        ".parquet": "Parquet",
+        ".tsv": "TSV",
+        ".jsonl": "JSON Lines",
+        ".json": "JSON",
+        ".csv": "CSV",
+        ".txt": "text",
+    }
+    return kinds.get(Path(first).suffix, first)
 
 
 def _column(column: str | Columns | Beside) -> str:

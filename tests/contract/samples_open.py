@@ -62,6 +62,15 @@ def _vision(number: int) -> dict[str, Any]:
     return {**_VISION[number], "level": number + 1, "subject": "algebra", "solution": None}
 
 
+def _mme_folders(folder: Path) -> None:
+    """A text file beside each image, with a line for each question."""
+    for number, (task, image, answer) in enumerate(_PAIRS):
+        (folder / task).mkdir(exist_ok=True)
+        (folder / task / f"{image}.png").write_bytes(draw(image))
+        with (folder / task / f"{image}.txt").open("a", encoding="utf-8") as file:
+            file.write(f"[[q{number}]] Is it so? Please answer yes or no.\t{answer}\n")
+
+
 SAMPLES: dict[str, Sample] = {
     "gqa": Sample(
         rows=[
@@ -164,7 +173,8 @@ SAMPLES: dict[str, Sample] = {
                 "category": task,
             }
             for number, (task, image, answer) in enumerate(_PAIRS)
-        ]
+        ],
+        write={2: _mme_folders},
     ),
     "mmvet": Sample(
         rows=[

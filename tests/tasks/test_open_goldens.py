@@ -3,16 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
 
+from tests.contract.forms import draw
 from tests.tasks.declared import benchmark_of, task_of
 from tests.tasks.test_declared_goldens import GOLDENS, golden, needs_goldens
 from vqa_client.aggregates import MEAN, Aggregate, Scored, compute
 from vqa_client.runner import judge
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Place
+from vqa_client.task import Source
 from vqa_client.tasks import hallusionbench, mme
 from vqa_client.tasks import mathvista as mathvista_task
 from vqa_client.types import Completion, Question, Record
@@ -177,6 +181,23 @@ def test_mmes_readers_look_at_four_characters(reply: str, published: str | None,
     found = {answer: parts("mme", reply, asked(reference=answer)) for answer in ("yes", "no")}
     for name, wanted in (("published", published), ("lmms_eval", lmms_eval)):
         assert [answer for answer in found if found[answer][name]] == ([wanted] if wanted else [])
+
+
+def test_mmes_own_folders_are_read(tmp_path: Path) -> None:
+    apart, beside = tmp_path / "scene", tmp_path / "code_reasoning"
+    for folder in (apart / "images", apart / "questions_answers_YN", beside):
+        folder.mkdir(parents=True)
+    lines = "Is it a lake? Please answer yes or no.\tYes\nIs it a wood? Please answer yes or no.\tNo\n"
+    for folder, text in ((apart / "images", apart / "questions_answers_YN/1.txt"), (beside, beside / "1.txt")):
+        (folder / "1.png").write_bytes(draw(1))
+        text.write_text(lines)
+    (part,) = benchmark_of("mme").load(Source(settings=BenchmarkSettings(benchmark="mme", data=tmp_path)))
+    found = {(each.id, each.images, each.references) for each in part.loaded.questions}
+    assert found == {
+        (f"{folder.name}/1.png: {text}", (str(pictures / "1.png"),), (answer,))
+        for folder, pictures in ((apart, apart / "images"), (beside, beside))
+        for text, answer in (("Is it a lake?", "yes"), ("Is it a wood?", "no"))
+    }
 
 
 def test_mmes_points_add_up_by_task_and_pair() -> None:

@@ -8,6 +8,9 @@ OF_A_CONFIG = {"prompt_template": "prompt", "system_prompt": "system", "max_comp
 """Keys of a config, or of other programs, by the option that means the same."""
 
 
+_NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
+
+
 def usage_error(error: CycloptsError) -> UsageError:
     """One line, and the way out where there is one to tell."""
     if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument is not None:
@@ -20,4 +23,6 @@ def usage_error(error: CycloptsError) -> UsageError:
         name = option.lstrip("-").replace("-", "_")
         if name in OF_A_CONFIG:
             return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
+        if name in ("shots", "shots_from"):
+            return UsageError(f"unknown option {option}", hint=_NO_SHOTS)
     return UsageError(text)

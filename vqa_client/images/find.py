@@ -144,6 +144,18 @@ def pages_of(document: str, dpi: int = 144) -> tuple[str, ...]:
     return _drawn_before(document) or _in_document(document, dpi)
 
 
+def picture_of(text: str, apart: str) -> tuple[str, str]:
+    """The image of the same name as a text file, and the name of the folder that both are in.
+
+    They are side by side, or the text is in a folder that is called `apart` and the image in `images` beside that.
+    """
+    folder, name = Path(text).parent, Path(text).stem
+    pictures = folder.parent / "images" if folder.name == apart else folder
+    paths = (pictures / f"{name}{suffix}" for suffix in IMAGE_SUFFIXES)
+    image = next((path for path in paths if path.is_file()), pictures / f"{name}.jpg")
+    return str(image), (folder.parent if folder.name == apart else folder).name
+
+
 def _in_document(document: str, dpi: int) -> tuple[str, ...]:
     try:
         count = page_count(document)

@@ -43,21 +43,25 @@ class _Scan(Struct):
 
 
 class DelimitedTable:
-    """The rows of a text file; `is_vlmevalkit` says that it is read as VLMEvalKit does."""
+    """The rows of a text file; `is_vlmevalkit` says that it is read as VLMEvalKit does.
 
-    def __init__(self, path: Path) -> None:
+    `header` names the columns of a file that has no line for them.
+    """
+
+    def __init__(self, path: Path, header: tuple[str, ...] = ()) -> None:
         self.path = path
         self.start = f"{path}#"
         self._delimiter = ","
         self._width = 0
-        header = next(self._records(0))[2]
-        self.header = header
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
+        first = next(self._records(0))[2]
+        self._header_lines = 0 if header else 1
+        self.header = names = list(header) or first
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise DataError(f"{path}: two columns are called {twice!r}", hint="rename one of them")
-        self._width = len(header)
-        self.is_vlmevalkit = self._delimiter == "\t" and "index" in header
-        self._is_local = self.is_vlmevalkit and "image" not in header and "image_path" in header
+        self._width = len(names)
+        self.is_vlmevalkit = self._delimiter == "\t" and "index" in names
+        self._is_local = self.is_vlmevalkit and "image" not in names and "image_path" in names
         self._scanned: _Scan | None = None
         self._rows_of: dict[str, int] | None = None
 
@@ -140,7 +144,7 @@ class DelimitedTable:
 
     def _body(self, at: int = 0, number: int = 0) -> Iterator[tuple[int, list[str]]]:
         """Where each row begins, and its cells: all of them, or from row `number`, which begins at `at`."""
-        for start, line, values in islice(self._records(at), 0 if at else 1, None):
+        for start, line, values in islice(self._records(at), 0 if at else self._header_lines, None):
             if values == [""]:
                 continue
             if len(values) != self._width:

@@ -60,12 +60,13 @@ class LeftOut(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a row is: `file` is the file's name without its suffix, in `folder`; `number` counts from 0."""
+    """Where a row is: `file` is the name of `path` without its suffix, in `folder`; `number` counts from 0."""
 
     file: str
     number: int
     split: str
     folder: str = ""
+    path: str = ""
 
 
 Made = Question | LeftOut | Iterable[Question | LeftOut]
@@ -77,7 +78,7 @@ class Form(Struct, frozen=True):
     `columns` names a field's column where it is called otherwise; `a.b` reaches into an object. `records` is the key of
     a JSON file under which the rows are. `splits` gives what a split is called here: {"val": "validation"}. `row` and
     `question` take the place of the benchmark's own, where a form is another thing altogether. Paths of images begin so
-    many folders `up` from the rows' file.
+    many folders `up` from the rows' file. `header` names the columns of text files without a header line.
     """
 
     files: str | tuple[str, ...]
@@ -89,6 +90,7 @@ class Form(Struct, frozen=True):
     row: type[Struct] | None = None
     question: Callable[[Any, Place], Made] | None = None
     up: int = 0
+    header: tuple[str, ...] = ()
 
     def globs(self, split: str) -> tuple[str, ...]:
         """The globs of a split."""

@@ -37,11 +37,15 @@ _OTHERS = (
 )
 
 
-def open_table(path: Path, records: str = "") -> Table:
-    """Open a data file as its content says, whatever it is called; `records` is the key of a JSON file's rows.
+def open_table(path: Path, records: str = "", header: tuple[str, ...] = ()) -> Table:
+    """Open a data file as its content says, whatever it is called.
+
+    `records` is the key of a JSON file's rows, `header` names the columns of text that has no header line.
 
     Whatever has images inside is opened here: another kind of file is one more line, and a class like `TarTable`.
     """
+    if header:
+        return DelimitedTable(path, header)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)

@@ -55,7 +55,7 @@ class _Walk(Struct, frozen=True, kw_only=True):
             for number, cells in table.rows(needed):
                 try:
                     row = self.filler.row(self._with_joined(cells), f"{table.start}{number}:", base)
-                    made = self.question(row, Place(file, number, self.split, folder))
+                    made = self.question(row, Place(file, number, self.split, folder, str(path)))
                 except ValueError as error:
                     hint = f"its columns are {', '.join(table.header or cells)}"
                     raise DataError(f"{path}: row {number}: {error}", hint=hint) from None
@@ -85,7 +85,7 @@ class Tables(Struct, frozen=True, kw_only=True):
         split = settings.split or self.split
         form, files = self._found(settings.data, split)
         filler = Filler(form.row or self.row, form.columns)
-        tables = tuple(open_table(path, form.records) for path in files)
+        tables = tuple(open_table(path, form.records, form.header) for path in files)
         folder = settings.data if settings.data.is_dir() else settings.data.parent
         walk = _Walk(
             form=form,

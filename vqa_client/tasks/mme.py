@@ -1,9 +1,8 @@
 """MME: fourteen tasks of perception and cognition, two questions about each image, one answered yes and one no.
 
-Data: the hub's Parquet, or VLMEvalKit's MME.tsv. A row:
+Data: the folders of the release, the hub's Parquet, or VLMEvalKit's MME.tsv. A row:
 
-    {"question_id": "code_reasoning/0020.png", "image": ..., "question": "... Please answer yes or no.",
-     "answer": "Yes", "category": "code_reasoning"}
+    {"question_id": "OCR/0020.png", "image": {...}, "question": "Is it a shop?", "answer": "Yes", "category": "OCR"}
 
 Published: for each task the share of right questions plus the share of images with both right, in per cent; added up,
 at most 2,000 points for perception and 800 for cognition (Fu et al., 2023).
@@ -16,13 +15,11 @@ from msgspec import Struct
 from vqa_client.aggregates import Aggregate
 from vqa_client.benchmark import ALL_RIGHT, MEAN, Benchmark, Breakdown, Combined, Form, Home, Metric, Over, Picture
 from vqa_client.benchmark import Place, Prompt, Question, Scored, Total, best_of, mean_over, tables, yes_no, yorn
+from vqa_client.images.find import picture_of
 from vqa_client.scoring.published import mme as rules
 from vqa_client.scoring.short_answers import equal
 
-COGNITION = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
-PERCEPTION = (
-    *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR"),
-)
+MOST = {"perception": 2000, "cognition": 800}
 ENDING = " Please answer yes or no."
 
 
@@ -41,9 +38,14 @@ def question(row: Row, place: Place) -> Question:
         text=text,
         images=(row.image,),
         references=(row.answer.lower().strip(" ."),),
-        groups={"task": row.category, "ability": "cognition" if row.category in COGNITION else "perception"},
+        groups={"task": row.category, "ability": "cognition" if row.category in rules.COGNITION else "perception"},
         cluster=f"{row.category}/{row.question_id}",
     )
+
+
+def of_line(row: rules.Line, place: Place) -> Question:
+    image, task = picture_of(place.path, rules.APART)
+    return question(Row(f"{task}/{image.rpartition('/')[2]}", image, row.question, row.answer, task), place)
 
 
 IMAGES = mean_over(lambda scored: scored.question.cluster, ALL_RIGHT)
@@ -51,8 +53,7 @@ IMAGES = mean_over(lambda scored: scored.question.cluster, ALL_RIGHT)
 
 def points(ability: str = "") -> Aggregate:
     def task(scored: Scored) -> Any:
-        groups = scored.question.groups
-        return groups["task"] if ability in ("", groups["ability"]) else None
+        return scored.question.groups["task"] if ability in ("", scored.question.groups["ability"]) else None
 
     of_task = Combined((MEAN, IMAGES), lambda questions, images: 100 * (questions + images))
     return Over(task, of_task, lambda tasks: sum(tasks.values()))
@@ -64,13 +65,13 @@ BENCHMARK = Benchmark(
         Row,
         Form("data/{split}-*.parquet", home=Home("hf://lmms-lab-encoder/MME", "for research only", megabytes=900)),
         Form("MME.tsv", columns={"question_id": "image_path"}),
+        Form((f"*/{rules.APART}/*.txt", "*/*.txt"), row=rules.Line, question=of_line, header=("question", "answer")),
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
     prompt_forms={
-        "official": Prompt("{question}" + ENDING),
+        **dict.fromkeys(("official", "vlmevalkit"), Prompt("{question}" + ENDING)),
         "lmms_eval": Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=16),
-        "vlmevalkit": Prompt("{question}" + ENDING),
     },
     parse=yes_no,
     metrics=(
@@ -82,9 +83,8 @@ BENCHMARK = Benchmark(
     headline="points",
     totals=(
         Total("points", points(), "accuracy and accuracy+ of each task, added up", most=2800),
-        Total("perception", points("perception"), "the same of ten tasks", most=2000),
-        Total("cognition", points("cognition"), "the same of four tasks", most=800),
+        *(Total(name, points(name), "the same of its tasks", most=most) for name, most in MOST.items()),
         Total("accuracy_plus", IMAGES, "images with both questions right"),
     ),
-    breakdowns=("ability", Breakdown("task", order=(*PERCEPTION, *COGNITION))),
+    breakdowns=("ability", Breakdown("task", order=(*rules.PERCEPTION, *rules.COGNITION))),
 )

@@ -1,7 +1,25 @@
-"""How MME's script and lmms-eval read "yes" or "no": in the first four characters of a reply."""
+"""MME's tasks, and how its script and lmms-eval read "yes" or "no": in the first four characters of a reply."""
+
+from typing import Final
+
+from msgspec import Struct
 
 from vqa_client.scoring.reply import Reply
 from vqa_client.types import Answer, Question
+
+COGNITION: Final = ("commonsense_reasoning", "numerical_calculation", "text_translation", "code_reasoning")
+PERCEPTION: Final = (
+    *("existence", "count", "position", "color", "posters", "celebrity", "scene", "landmark", "artwork", "OCR"),
+)
+APART: Final = "questions_answers_YN"
+"""The folder of the questions where they aren't beside the images."""
+
+
+class Line(Struct):
+    """A line of a text file, which has the name of its image."""
+
+    question: str
+    answer: str
 
 
 def published(reply: Reply, question: Question) -> Answer:
