@@ -144,7 +144,7 @@ async def test_a_cancelled_batch_is_read_and_ends_the_run(of: Batched, fault_ser
     server = fault_server(batches.gate(oracle(of.replies())))
     notes = await of.run(server)
     assert len(of.records()) == 8
-    assert notes.about("without --batch the same command asks them online")
+    assert notes.about("the same command without --batch asks online")
     await of.run(server, batch=False)
     assert len(server.chats) == 2
     assert of.report_path().read_bytes() == await of.online(server)
@@ -195,7 +195,7 @@ async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_serv
     server = fault_server(batches.gate(oracle(of.replies())))
     await of.interrupted(server)
     for changes in ({"batch": False}, {"fresh": True}):
-        with pytest.raises(UsageError, match="10 questions are in batches"):
+        with pytest.raises(UsageError, match="10 questions already in batches"):
             await of.run(server, **changes)
     batches.looks = 1
     await of.run(server)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from vqa_client.batch.lines import Unasked, custom_id, key_in, key_of, read_result, reply_of
+from vqa_client.batch.lines import Unasked, custom_id, key_in, key_of, read_result, reply_of, run_digest
 from vqa_client.client.wire import NotACompletion
 from vqa_client.types import Image, Question, Request
 
@@ -64,7 +64,7 @@ def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:
     question = Question(id="q1", text="What?")
     image = Image(name="a.png", sha256="0" * 64, size_bytes=3, mime="image/png")
     request = Request(content=(image, "What \ud800?"), parameters={"top_k": 2})
-    run = {"model": {"max_tokens": 3, "temperature": 0.0}}
+    run, other = (run_digest({"model": {"temperature": 0.0, "max_tokens": most}}) for most in (3, 4))
     first = custom_id(question, request, run)
     assert (key_in(first), len(first), first.isalnum()) == (key_of(question), 33, True)
     assert custom_id(question, replace(request, document="d"), run) == first
@@ -72,7 +72,7 @@ def test_ids_are_of_the_question_what_it_asks_and_the_run() -> None:
         custom_id(replace(question, variant="blind"), request, run),
         custom_id(question, replace(request, content=(replace(image, sha256="1" * 64), "What \ud800?")), run),
         custom_id(question, replace(request, parameters={"top_k": 3}), run),
-        custom_id(question, request, {"model": {"max_tokens": 4, "temperature": 0.0}}),
+        custom_id(question, request, other),
     ]
     assert len({first, *others}) == 5
     assert [key_in(each) == key_in(first) for each in others] == [False, True, True, True]

@@ -66,7 +66,7 @@ def test_results_of_other_settings_match_nothing_and_are_kept(of: Stepwise, caps
     of.step("write", "--max_tokens", "8")
     of.answer()
     assert of.step("read", "--max_tokens", "9") == 3
-    assert "9 results match no question as it is asked now" in capsys.readouterr().err
+    assert "9 results without a question that is asked so now" in capsys.readouterr().err
     assert len((of.output / "clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 9
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,21 +22,21 @@ AHEAD = 8
 
 
 class Form(Struct, frozen=True, kw_only=True):
-    """How a run's questions become lines; `identity` is the run's.
+    """How a run's questions become lines; `run` is the digest of its identity.
 
     `choosing` makes an asker one that has each request choose among labels, where the run wants that. With `file_urls`
     images that are sent unchanged go by their addresses. `redacted` takes a key out of a server's words.
     """
 
     template: RequestTemplate
-    identity: dict[str, Any]
+    run: str
     choosing: Callable[[Asks], Asks] = lambda asks: asks
     file_urls: bool = False
     redacted: Callable[[str], str] = lambda text: text
 
     def custom_id(self, question: Question, request: Request) -> str:
         """What a result is found by."""
-        return custom_id(question, request, self.identity)
+        return custom_id(question, request, self.run)
 
     def body(self, request: Request) -> Body:
         """As it is sent online."""

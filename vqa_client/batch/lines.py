@@ -34,10 +34,14 @@ def key_in(custom_id: str) -> str:
     return custom_id[:_KEY_CHARACTERS]
 
 
-def custom_id(question: Question, request: Request, identity: dict[str, Any]) -> str:
+def run_digest(identity: dict[str, Any]) -> str:
+    """What `custom_id` needs of a run's identity."""
+    return _digest(msgspec.json.encode(identity, order="sorted"))
+
+
+def custom_id(question: Question, request: Request, run: str) -> str:
     """The same for the same question, request and run, wherever it is made: 33 characters of [a-z0-9]."""
     asked = {name: value for name, value in msgspec.structs.asdict(request).items() if name != "document"}
-    run = msgspec.json.encode(identity, order="sorted")
     return key_of(question) + _digest((run, _told(asked)))
 
 

@@ -15,6 +15,7 @@ from vqa_client.client.body import Body
 from vqa_client.errors import UNDECODABLE, QuestionFailed, UsageError
 from vqa_client.files import BUFFER_BYTES, replacing, unwritable
 from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.reports.names import count
 
 State = Literal["written", "uploading", "uploaded", "creating", "open", "read"]
 _INPUT = re.compile(r"part-[0-9]{4,}\.jsonl")
@@ -113,7 +114,7 @@ class Parts:
                     file.writelines(found)
             except OSError as error:
                 raise unwritable(path, error) from error
-            note(f"{len(found):,} results match no question as it is asked now: kept in {path.name}")
+            note(f"{count(len(found), 'result')} without a question that is asked so now: kept in {path.name}")
 
     def foreign_results(self) -> list[Path]:
         """Files of results that somebody has put here."""
@@ -136,7 +137,7 @@ def refuse_open(log: Path) -> None:
     parts = Parts(log)
     if waiting := sum(len(part.ids) for part in parts.all() if part.state != "read"):
         hint = "the same command with --batch collects them; `vqa-client batch cancel` ends them"
-        raise UsageError(f"{waiting:,} questions are in batches ({parts.folder})", hint=hint)
+        raise UsageError(f"{count(waiting, 'question')} already in batches ({parts.folder})", hint=hint)
 
 
 class PartWriter:

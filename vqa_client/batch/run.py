@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -13,8 +13,9 @@ from vqa_client.batch.asking import Form, read_results, requests_of
 from vqa_client.batch.lines import key_in, key_of
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, keys_of
 from vqa_client.batch.results import Results
-from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, Refused, Service, Unreachable
+from vqa_client.batch.service import ENDED, TOKEN_LIMIT, WINDOW_HOURS, Batch, Refused, Service, Unreachable
 from vqa_client.errors import DataError, QuestionFailed, ServerUnusable
+from vqa_client.reports.names import count
 from vqa_client.runner import Line
 from vqa_client.types import Question, Record, Request
 
@@ -85,8 +86,8 @@ class BatchRun:
                 return
             if self._cancelled or round >= ROUNDS:
                 break
-            self._told.note(f"{left:,} questions were not answered: they are asked again ({round + 1} of {ROUNDS})")
-        self._told.note(f"{left:,} questions were not answered: without --batch the same command asks them online")
+            self._told.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {ROUNDS})")
+        self._told.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
 
     async def _round(self, round: int) -> int:
         """How many questions have no record after it."""
@@ -150,9 +151,9 @@ class BatchRun:
             await self._forget(part)
             raise
         self._open[part.number] = part
-        until = datetime.now().astimezone().strftime("%a %H:%M")
-        size = f"{part.size_bytes / 1e6:,.1f} MB"
-        self._told.note(f"batch {part.batch_id}: {len(part.ids):,} questions, {size}, within 24 h of {until}")
+        until = (datetime.now().astimezone() + timedelta(hours=WINDOW_HOURS)).strftime("%a %H:%M")
+        size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
+        self._told.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
 
     async def _step(self, part: Part) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 WINDOW: Final = "24h"
+WINDOW_HOURS = 24
 EXPIRY_S, RETRIES = 7 * 86_400, 4
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 TOKEN_LIMIT = "token_limit_exceeded"

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from vqa_client.batch.service import WINDOW_HOURS
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.text import count, duration, safe
@@ -16,7 +17,6 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6
-WINDOW_HOURS = 24
 MILLION = 1e6
 SHOWN = 10
 """Ids that a terminal shows; --json has all."""

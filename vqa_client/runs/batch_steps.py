@@ -15,6 +15,7 @@ from vqa_client.errors import Busy, QuestionFailed, UsageError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
+from vqa_client.reports.names import count
 from vqa_client.runner import Line
 from vqa_client.runs.batched import form_alone
 from vqa_client.runs.dry_run import answered_before
@@ -101,7 +102,7 @@ async def show_batches(
             ):
                 for part in found:
                     how = await _of_part(part, service, cancel=cancel)
-                    said.append(f"{plan.title}: part {part.number}, {len(part.ids):,} questions: {how}")
+                    said.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {how}")
             if cancel:
                 _forget(plan.paths.log, [part for part in found if part.state not in ("creating", "open")])
     return said

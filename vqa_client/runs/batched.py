@@ -1,10 +1,10 @@
 """A plan that is asked by batches, or whose results somebody else has fetched."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vqa_client.batch.asking import Form, Stops, read_results
-from vqa_client.batch.lines import key_of
+from vqa_client.batch.lines import key_of, run_digest
 from vqa_client.batch.parts import Limits, Parts
 from vqa_client.batch.results import Results
 from vqa_client.batch.run import BatchRun, Told
@@ -14,6 +14,7 @@ from vqa_client.client.session import Session
 from vqa_client.errors import DataError, UsageError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
+from vqa_client.reports.names import count
 from vqa_client.runner import Asks, Line
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.run_file import RunFile
@@ -28,9 +29,9 @@ Waiting = Callable[[], Iterator[Question]]
 """Walks the questions without an answer that holds."""
 
 
-def _identity_of(file: RunFile) -> dict[str, Any]:
-    """What of a run's identity is known without its server."""
-    return {name: value for name, value in file.identity.items() if name != "server"}
+def _run_of(file: RunFile) -> str:
+    """The digest of what is known of a run without its server."""
+    return run_digest({name: value for name, value in file.identity.items() if name != "server"})
 
 
 def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting: Waiting, file: RunFile) -> "Ask":
@@ -38,7 +39,7 @@ def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting
     settings = stage.settings
     form = Form(
         template=session.chat.template,
-        identity=_identity_of(file),
+        run=_run_of(file),
         choosing=_choosing(plan, line.chat),
         file_urls=settings.file_urls,
         redacted=session.endpoint.redacted,
@@ -61,6 +62,9 @@ def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await unless(stage.stop, run(keep))
+        if left := [part.batch_id for part in Parts(plan.paths.log).all() if part.state == "open"]:
+            way_out = "the same command collects them, `vqa-client batch cancel` ends them"
+            stage.progress.note(f"{plan.title}: {', '.join(left)} at the server: {way_out}")
 
     return ask
 
@@ -96,7 +100,7 @@ def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: Ru
             f"--choice_mode {plan.task.choosing.mode} needs a server, which shows how it is asked", hint="--batch"
         )
     template = RequestTemplate(model, Dialect(), encoded_pieces)
-    return Form(template=template, identity=_identity_of(file), file_urls=settings.file_urls)
+    return Form(template=template, run=_run_of(file), file_urls=settings.file_urls)
 
 
 def by_results(plan: Plan, stage: "Stage", waiting: Waiting, file: RunFile) -> "Ask":
@@ -116,7 +120,7 @@ def by_results(plan: Plan, stage: "Stage", waiting: Waiting, file: RunFile) -> "
             left = await read_results(results, waiting(), line, form, lambda _, record: told.keep(record))
             known = {key for question in plan.loaded.questions if (key := key_of(question)) in results}
             if left:
-                told.note(f"no answers for {left.total():,} questions: {', '.join(left)}")
+                told.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
             parts.set_aside(results.left_over(known - waits), told.note)
 
     async def ask(keep: Callable[[Record], None]) -> None:
