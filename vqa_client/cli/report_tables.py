@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from vqa_client.aggregates import Figure, Totals
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.varied_tables import BODIES
-from vqa_client.cli.vqa2_table import vqa2
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.names import count, cut, interval_text, percent
 from vqa_client.reports.overview import in_order
@@ -18,9 +17,10 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
 from vqa_client.reports.varied import VariedSummary
 from vqa_client.tasks.report import DeclaredSummary
-from vqa_client.tasks.vqa2.figures import Vqa2Summary
-from vqa_client.tasks.vqa2.report import submission_path
 from vqa_client.types import Status
+
+if TYPE_CHECKING:
+    from vqa_client.tasks.vqa2.figures import Vqa2Summary
 
 EXAMPLE_CHARACTERS = 200
 MASS_LOW = 0.5
@@ -78,8 +78,12 @@ def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
             yield _closing([report], report.variant or report.model)
         return
     reports.sort(key=lambda report: -(getattr(report.summary, "vqa_accuracy", None) or 0.0))
-    summaries = [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
-    yield from vqa2(summaries, verbose=verbose) if summaries else _together(reports)
+    if summaries := _of_vqa2(reports):
+        from vqa_client.cli.vqa2_table import vqa2
+
+        yield from vqa2(summaries, verbose=verbose)
+    else:
+        yield from _together(reports)
     yield _closing(reports)
     for report in reports:
         if (judged := getattr(report.summary, "explanations", None)) is not None:
@@ -98,9 +102,21 @@ def _closing(reports: Sequence[Report], name: str = "") -> Section:
 
 def _files(report: Report) -> list[Path]:
     """The report, which a run without an answer has not, and the file to hand in where nobody knows the answers."""
-    summary = report.summary
     files = [report.path] if report.path.exists() else []
-    return [*files, submission_path(report.path)] if isinstance(summary, Vqa2Summary) and not summary.scored else files
+    if any(not summary.scored for summary in _of_vqa2([report])):
+        from vqa_client.tasks.vqa2.report import submission_path
+
+        return [*files, submission_path(report.path)]
+    return files
+
+
+def _of_vqa2(reports: Sequence[Report]) -> "list[Vqa2Summary]":
+    """The summaries of vqa2's runs; only these need its modules."""
+    if reports[0].task != "vqa2":
+        return []
+    from vqa_client.tasks.vqa2.figures import Vqa2Summary
+
+    return [each.summary for each in reports if isinstance(each.summary, Vqa2Summary)]
 
 
 def _together(reports: Sequence[Report]) -> Iterator[Section]:
