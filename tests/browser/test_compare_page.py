@@ -1,11 +1,15 @@
 """The page of a comparison in a real browser: hostile records do nothing, and 20,000 questions are there at once."""
 
+import re
 from pathlib import Path
 from typing import Any
 
-from tests.compare.logged import many, put
+from tests.browser.conftest import Opened, serving
+from tests.compare.logged import many, put, record
 from tests.compare.test_files import HOSTILE, hostile
-from vqa_client.compare.write import compare_runs, write_comparison
+from tests.html.test_shown_images import put as sent_image
+from vqa_client.compare.write import compare_runs, comparison_page, write_comparison
+from vqa_client.html.viewer import Viewer
 from vqa_client.types import Record
 
 FIRST_PAINT_MS = 2_000
@@ -63,3 +67,19 @@ def test_twenty_thousand_questions_are_painted_at_once(chromium: Any, tmp_path: 
     assert all(moment < FIRST_PAINT_MS for moment in painted)
     assert page.locator("#count").inner_text() == "20,000 questions"
     page.close()
+
+
+def test_ticked_runs_of_the_index_are_compared_with_their_images(opened: Opened, tmp_path: Path) -> None:
+    image = sent_image(tmp_path / "pages" / "p.png")
+    for number, name in enumerate("ab"):
+        records = [record("q", score=float(number), images=(image,))]
+        put(tmp_path / name, records, model=name, described={"settings": {"images_dir": str(tmp_path / "pages")}})
+    with serving(opened, Viewer(tmp_path, comparison_page)) as address:
+        opened.page.goto(address)
+        for box in opened.page.locator("tbody input").all():
+            box.check()
+        opened.page.get_by_text("Compare 2 runs").click()
+        opened.page.locator(".beside").wait_for()
+        with opened.page.expect_response(re.compile("/0/image/0$")) as reply:
+            opened.page.locator("#detail .pictures img").click()
+        assert reply.value.ok
