@@ -38,6 +38,7 @@ ELSEWHERE = {
     "batch write ": "the same",
     "batch read ": "the same",
     "view ": "serves until it is stopped; tests/html/test_viewer.py",
+    "label ": "serves until it is stopped; tests/browser/test_label_page.py",
     "judge ": "needs a server that judges; tests/judge",
     "hf://": "fetches from the network; tests/tables/test_hub.py",
     "--ray": "needs a cluster; tests/servers/real",
