@@ -120,7 +120,8 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     """One judge's log as it is on disk."""
     run = read_run(path)
     name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
-    said: dict[Key, list[tuple[str, Record]]] = {}
+    said: dict[Key, list[tuple[float | None, str]]] = {}
+    failed = 0
     controls: dict[str, tuple[int, int]] = {}
     prompt = completion = 0
     for record in run.records:
@@ -129,22 +130,23 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
             passed, n = controls.get(sort, (0, 0))
             controls[sort] = passed + control_in_record(record), n + 1
             continue
-        variant, _, order = record.variant.rpartition("/") if kind == "pair" else (record.variant, "", "")
-        said.setdefault((record.question_id, variant), []).append((order, _slim(record)))
+        variant = record.variant.rpartition("/")[0] if kind == "pair" else record.variant
+        value = record.parts.get("judged")
+        said.setdefault((record.question_id, variant), []).append((value, "" if value is not None else _why(record)))
+        failed += record.status in FAILED
     scores: dict[Key, float | None] = {}
     undecided: Counter[str] = Counter()
     turned = 0
-    for key, records in said.items():
-        values = [record.parts.get("judged") for _, record in records]
-        if kind == "pair" and len(records) == len(ORDERS) and None not in values:
+    for key, found in said.items():
+        values = [value for value, _ in found]
+        if kind == "pair" and len(values) == len(ORDERS) and None not in values:
             first, second = (value for value in values if value is not None)
             turned += first != second
             scores[key] = first if first == second else 0.5
         else:
             scores[key] = values[0] if kind != "pair" else None
         if scores[key] is None:
-            without = (_why(record) for _, record in records if record.parts.get("judged") is None)
-            undecided[next(without, "asked in one order")] += 1
+            undecided[next((why for value, why in found if value is None), "asked in one order")] += 1
     price = prices.get(name)
     return Judge(
         name=name,
@@ -152,17 +154,12 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         scores=scores,
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda one: ("right", "wrong", "injected").index(one[0]))),
-        failed=sum(record.status in FAILED for records in said.values() for _, record in records),
+        failed=failed,
         order_decided=turned,
         prompt_tokens=prompt,
         completion_tokens=completion,
         dollars=(prompt * price.input + completion * price.output) / 1e6 if price else None,
     )
-
-
-def _slim(record: Record) -> Record:
-    """What figures need of a record, without its texts."""
-    return Record(question_id="", status=record.status, answer=record.answer, rule=record.rule, parts=record.parts)
 
 
 def _why(record: Record) -> str:
