@@ -95,12 +95,13 @@ class Control:
             return
         try:
             path = folder / "socket"
-            server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES)
-            path.chmod(0o600)
-            place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
-            with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(msgspec.json.encode(place))
+            server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES, start_serving=False)
             try:
+                path.chmod(0o600)
+                await server.start_serving()  # a run may end right here
+                place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
+                with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                    file.write(msgspec.json.encode(place))
                 while True:
                     self._marks.append((time.monotonic(), self._numbers()["done"]))
                     await asyncio.sleep(1)
