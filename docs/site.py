@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -117,10 +118,11 @@ def _python() -> Iterator[str]:
         if not callable(thing):
             continue
         yield f"\n## {name}\n"
-        about, _, fields = (inspect.getdoc(thing) or "").partition("\n  ")
-        yield about.strip()
+        about = inspect.getdoc(thing) or ""
+        fields = re.findall(r"^ *(\w+): (.*)$", about, re.MULTILINE) if is_dataclass(thing) else []
+        yield about.partition("\n\n")[0] if fields else about
         if fields:
-            yield from ("", *(f"* `{field}`: {text}" for field, text in re.findall(r"^ *(\w+): (.*)$", fields, re.M)))
+            yield from ("", *(f"* `{field}`: {text}" for field, text in fields))
         else:
             yield f"\n```python\n{_signature(name, thing)}\n```"
         if inspect.isclass(thing) and not fields:

@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,12 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\((?!http|#|mailto)([^)#\s]+)", text)
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_readme_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = set(re.findall(r"[a-z]+", (ROOT / "README.md").read_text(encoding="utf-8").partition("## Install")[2]))
+    assert extras.keys() - named == {"dev"}
 
 
 def test_the_readme_is_short() -> None:
