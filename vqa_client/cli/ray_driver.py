@@ -8,6 +8,7 @@ import asyncio
 import dataclasses
 import os
 import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,6 +41,7 @@ from vqa_client.version import __version__
 
 LOSSES = 3
 """A shard whose worker is lost so often is given up; so is a cluster that starts none of so many workers in a row."""
+REACHED_S = 10.0
 MOST_WAITING = 8
 """Messages of a worker that the driver hasn't taken yet; the worker waits then."""
 
@@ -83,9 +85,12 @@ def _connected(address: str) -> Iterator[Any]:
         signal.signal(signal.SIGTERM, on_sigterm)  # ray sets its own, which would end this process at once
     dashboard = {"include_dashboard": False} if address == "local" else {}
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", **dashboard}
+    host, colon, port = address.rpartition(":")
     try:
+        if colon:  # ray itself would try for minutes, and hear no signal meanwhile
+            socket.create_connection((host.strip("[]"), int(port)), REACHED_S).close()
         ray.init(address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise ServerUnusable(
             f"the Ray cluster at {address} can't be reached: {str(error).splitlines()[0]}",
             hint="`ray start` on this machine makes it a node; --ray local starts a cluster here",
