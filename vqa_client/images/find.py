@@ -53,7 +53,7 @@ def page_folders(root: Path) -> list[PageFolder]:
             found[name] = PageFolder(name=name, path=path)
     if not found:
         raise DataError(
-            f"{root}: no image in it, in its `images` folder or in its folders",
+            f"{url_of(root)}: no image in it, in its `images` folder or in its folders",
             hint="give the folder with images/ID_page_001.png, or a folder of such folders",
         )
     return list(found.values())
