@@ -26,7 +26,7 @@ from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
 from vqa_client.task import Task
 from vqa_client.types import Completion, Question
 
-LENGTH: Final = 40_000
+LENGTH: Final = 20_000
 RATIO: Final = 3.0
 QUICK_S: Final = 0.02
 """Less than this is not measured again: a double of it is no proof of anything."""

@@ -66,3 +66,12 @@ async def test_a_reply_without_a_length_is_not_read_twice_where_its_connection_e
     connection.end()
     connection.connection_lost(None)
     assert not replies
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nContent-Ty", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200", b""])
+async def test_a_connection_that_ends_inside_the_head_has_no_reply(head: bytes) -> None:
+    connection, _ = connected()
+    connection.data_received(head)
+    connection.connection_lost(None)
+    with pytest.raises(httpx2.ReadError, match="closed the connection"):
+        await connection.reply

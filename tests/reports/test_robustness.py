@@ -129,6 +129,22 @@ def test_result_files_have_the_documented_form(tmp_path: Path) -> None:
     assert (content["data"][3]["correct"], content["data"][3]["predicted"]) == (False, None)
 
 
+@pytest.mark.parametrize(
+    ("changes", "predicted"),
+    [
+        ({"answer": "red", "output": "Red."}, "red"),
+        ({"answer": None, "output": "I can't see it.", "status": "unparsed"}, "I can't see it."),
+        ({"answer": None, "output": None, "status": "empty"}, ""),
+        ({"answer": None, "output": None, "status": "timeout"}, None),
+    ],
+)
+def test_a_reply_without_an_answer_is_what_was_predicted(
+    changes: dict[str, Any], predicted: str | None, tmp_path: Path
+) -> None:
+    (path,) = write_results(tmp_path, run_of(), lambda: [pair(0, right=False, **changes)])
+    assert json.loads(path.read_text())["data"][0]["predicted"] == predicted
+
+
 def test_their_accuracy_is_rounded_to_five_places(tmp_path: Path) -> None:
     paths = write_results(tmp_path, run_of(), lambda: SMALL[:3])
     assert json.loads(paths[0].read_text())["accuracy"] == 0.66667
