@@ -12,7 +12,7 @@ from tests.tasks.declared import task_of
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
 from vqa_client.runner import judge
-from vqa_client.scoring import numbers, runaway
+from vqa_client.scoring import numbers, reply
 from vqa_client.scoring.explanation_metrics.corpus import simple_tokens
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
@@ -175,7 +175,7 @@ def test_twice_the_text_takes_less_than_three_times_as_long(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_twice_the_reply_takes_less_than_three_times_as_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runaway, "READ_CHARACTERS", 10 * LENGTH)  # without the limit on what is read
+    monkeypatch.setattr(reply, "READ_CHARACTERS", 10 * LENGTH)  # without the limit on what is read
     slow = {unit: ratio for unit in UNITS if (ratio := grows(judging(name), unit)) >= RATIO}
     assert not slow
 
