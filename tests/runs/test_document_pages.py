@@ -150,7 +150,7 @@ def test_several_forms_show_whether_reading_or_finding_fails(
     assert asked(data, server.base_url, "--pages", "evidence,all,retrieved:2") == 0
     assert len(server.chats) == 9
     out = capsys.readouterr().out
-    assert "all - evidence: 0.0 points" in out
+    assert "all - evidence: 0.0 (-96.7 to +96.7) points, p = 1" in out
     report = json.loads((data.parent / "out/mmlongbench-doc_pages.json").read_text())
     assert {form: of["accuracy"] for form, of in report["by_pages"].items()} == {
         "all": 100.0,
