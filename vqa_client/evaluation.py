@@ -30,7 +30,8 @@ from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
-from vqa_client.runs.run_plan import Stage, run_plan
+from vqa_client.runs.run_plan import run_plan
+from vqa_client.runs.stage import Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings

@@ -1,7 +1,6 @@
 """A plan that is asked by batches, or whose results somebody else has fetched."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from vqa_client.batch.asking import Form, Stops, read_results
 from vqa_client.batch.lines import key_of, run_digest
@@ -18,12 +17,10 @@ from vqa_client.reports.names import count
 from vqa_client.runner import Asks, Line
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.run_file import RunFile
+from vqa_client.runs.stage import Ask, Stage
 from vqa_client.runs.waiting import unless
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question, Record
-
-if TYPE_CHECKING:
-    from vqa_client.runs.run_plan import Ask, Stage
 
 Waiting = Callable[[], Iterator[Question]]
 """Walks the questions without an answer that holds."""
@@ -34,7 +31,7 @@ def _run_of(file: RunFile) -> str:
     return run_digest({name: value for name, value in file.identity.items() if name != "server"})
 
 
-def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting: Waiting, file: RunFile) -> "Ask":
+def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: Waiting, file: RunFile) -> Ask:
     """Asks by batches of the session's server, until interrupted; the run file's last start lists them."""
     settings = stage.settings
     form = Form(
@@ -69,7 +66,7 @@ def by_batches(plan: Plan, stage: "Stage", session: Session, line: Line, waiting
     return ask
 
 
-def _told(plan: Plan, stage: "Stage", keep: Callable[[Record], None]) -> Told:
+def _told(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Told:
     def kept(record: Record) -> None:
         stage.progress.asking()
         stage.budget.asking()
@@ -103,7 +100,7 @@ def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: Ru
     return Form(template=template, run=_run_of(file), file_urls=settings.file_urls)
 
 
-def by_results(plan: Plan, stage: "Stage", waiting: Waiting, file: RunFile) -> "Ask":
+def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
     """Takes over the results that are in the run's folder of batches; raises DataError without any."""
     parts, settings = Parts(plan.paths.log), stage.settings
     paths = parts.foreign_results()

@@ -1,17 +1,15 @@
 """One plan from what is on disk to its report: resume, ask, keep, report."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from msgspec import Struct
 
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import identity_of
-from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
@@ -19,49 +17,22 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Asks, Crew, Line, Prepares, answer_all, answer_one, first_pages
+from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages
 from vqa_client.runs.adaptive import Adaptive
-from vqa_client.runs.budget import Budget
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.servers_of_start import ServersOfStart
+from vqa_client.runs.stage import Ask, Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
-from vqa_client.settings.run import RunSettings
 from vqa_client.types import FAILED, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
-"""Goes on until it is cancelled."""
-Ask = Callable[[Callable[[Record], None]], Awaitable[None]]
-"""Asks what is waiting, and hands over each record as it ends."""
+"""Runs until it is cancelled."""
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
-
-
-class Stage(Struct, frozen=True, kw_only=True):
-    """What all plans of one command share; `model` is None where the server has to say what it serves.
-
-    `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
-    prepares the images of a variant.
-    """
-
-    settings: RunSettings
-    model: ModelSettings | None
-    connect: Callable[[], Awaitable[Session]]
-    images_for: Callable[[str], Prepares]
-    progress: Progress
-    stop: asyncio.Event
-    breaker: Breaker
-    budget: Budget
-    crew: Crew
-
-    def named(self, step: str) -> ModelSettings:
-        """The model of a step that asks no server; raises UsageError where it isn't named."""
-        if self.model is None:
-            raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
-        return self.model
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:

@@ -1,0 +1,43 @@
+"""What all plans of one command share while they are asked."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from vqa_client.client.limits import Breaker
+from vqa_client.client.session import Session
+from vqa_client.errors import UsageError
+from vqa_client.model_config import ModelSettings
+from vqa_client.progress import Progress
+from vqa_client.runner import Crew, Prepares
+from vqa_client.runs.budget import Budget
+from vqa_client.settings.run import RunSettings
+from vqa_client.types import Record
+
+Ask = Callable[[Callable[[Record], None]], Awaitable[None]]
+"""Asks what is waiting, and hands over each record as it ends."""
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """What all plans of one command share; `model` is None where the server has to say what it serves.
+
+    `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
+    prepares the images of a variant.
+    """
+
+    settings: RunSettings
+    model: ModelSettings | None
+    connect: Callable[[], Awaitable[Session]]
+    images_for: Callable[[str], Prepares]
+    progress: Progress
+    stop: asyncio.Event
+    breaker: Breaker
+    budget: Budget
+    crew: Crew
+
+    def named(self, step: str) -> ModelSettings:
+        """The model of a step that asks no server; raises UsageError where it isn't named."""
+        if self.model is None:
+            raise UsageError(f"{step} asks no server: name the model", hint=self.settings.name_option)
+        return self.model
