@@ -12,6 +12,7 @@ from tests.fakes.words import (
     error,
     oracle,
 )
+from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.errors import IdentityError, UsageError
 
@@ -160,3 +161,24 @@ async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
     server = fault_server(oracle(of.replies()))
     (report,) = await vqa_client.arun(of.settings(server.base_url))
     assert report.summary.overall.correct == 3
+
+
+@pytest.mark.parametrize("dies_in", ["score_again", "_still_to_ask"])
+async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores_them(
+    dies_in: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = sample(tmp_path, 8)
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url, shard="1/2"))
+
+    def dies(*given: object) -> None:
+        raise SystemExit(137)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"vqa_client.runs.run_plan.{dies_in}", dies)
+        with pytest.raises(SystemExit):
+            await vqa_client.arun(of.settings(server.base_url))
+    notes = Notes()
+    await vqa_client.arun(of.settings(server.base_url), progress=notes)
+    assert len(server.chats) == 8
+    assert bool(notes.about("scored again")) == (dies_in == "score_again")

@@ -4,13 +4,13 @@ import glob
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import sha256_of, stamp, state_of
@@ -91,19 +91,22 @@ def move_aside(paths: RunPaths) -> None:
                 path.rename(_old(path, number))
 
 
-def adopt(log: RecordLog, paths: RunPaths, identity: Mapping[str, Any], questions: Iterable[Question]) -> int:
+def adopt(log: RecordLog, paths: RunPaths, file: RunFile, questions: Iterable[Question]) -> int:
     """Take over answers that the same run has under another division, undivided included; gives how many.
 
-    Raises IdentityError for a log of another run.
+    Before the first one the run file is written, as of no scorer: a start that is killed right after leaves a log of a
+    known run, and the next one scores its answers again. Raises IdentityError for a log of another run.
     """
     others = [other.log for other in paths.otherwise_divided()]
     wanted = {key for each in questions if not log.is_done(key := (each.id, each.variant))} if others else set()
     before = len(wanted)
     for other in others if wanted else ():
         found = LogReader(other)
-        check_run(other, found.run, identity)
+        check_run(other, found.run, file.identity)
         for record in found.of_keys(wanted):
             if is_settled(record):
+                if len(wanted) == before:
+                    replace(file, scoring={}).write(paths.run)
                 log.append(record)
                 wanted.discard((record.question_id, record.variant))
     return before - len(wanted)

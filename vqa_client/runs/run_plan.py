@@ -50,9 +50,10 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             stage.progress.note(log.repaired)
         adopted = 0
         if not stage.settings.fresh:
-            adopted = adopt(log, paths, file.identity, plan.loaded.questions)
+            adopted = adopt(log, paths, file, plan.loaded.questions)
         if adopted:
             score_again(log, plan.loaded.questions, plan.task)
+            file.write(paths.run)
             stage.progress.note(f"{plan.title}: {adopted} answers are taken over from the run's other division")
         elif before is not None and _judged_otherwise(before, file):
             score_again(log, plan.loaded.questions, plan.task)
@@ -175,7 +176,7 @@ async def _go_on(
     control = _control(plan, stage, log, figures)
     watch_pace = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
     watches: list[Watch] = [watch_pace, servers.watch, control.watch]
-    if stage.settings.max_workers == "auto":
+    if stage.settings.max_workers == "auto" and not stage.settings.batch:
         figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
         watches.append(figures.adaptive.watch)
     chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
