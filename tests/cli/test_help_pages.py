@@ -10,9 +10,9 @@ import pytest
 from vqa_client.cli.help_pages import page_of
 
 
-def helped(cache: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+def helped(cache: Path, *words: str, version: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
     environment = os.environ | {"XDG_CACHE_HOME": str(cache), **variables}
-    code = (
+    code = f"import vqa_client.version as of\nof.__version__ = {version!r} or of.__version__\n" + (
         "import sys\nsys.argv[0] = 'vqa-client'\nfrom vqa_client.__main__ import entry\n"
         "try:\n    entry()\nfinally:\n    print('cyclopts' in sys.modules, file=sys.stderr)"
     )
@@ -25,6 +25,7 @@ def test_a_page_is_made_once_and_again_where_it_looks_otherwise_or_its_sources_c
     assert b"Usage: vqa-client serve" in first.stdout
     assert [each.stderr.split() for each in (first, again, narrow)] == [[b"True"], [b"False"], [b"True"]]
     assert narrow.stdout != first.stdout
+    assert helped(tmp_path, "serve", "--help", version="9.9", COLUMNS="80").stderr.split() == [b"True"]
     for page in tmp_path.rglob("help-*"):
         page.write_bytes(b"older sources\nan older page\n")
     assert helped(tmp_path, "serve", "--help", COLUMNS="80").stdout == first.stdout

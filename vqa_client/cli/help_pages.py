@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from vqa_client.version import cache_folder
+from vqa_client.version import __version__, cache_folder
 
 _FLAGS = ("--help", "-h")
 _LOOKS = ("COLUMNS", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "PYTHONIOENCODING", "LC_ALL", "LC_CTYPE", "LANG")
@@ -92,14 +92,20 @@ def _columns() -> int:
 
 
 def _sources() -> bytes:
-    """A digest of when the program's files, and the library that makes the pages, were last changed."""
-    made_by = find_spec("cyclopts")
-    found = [f"{made_by.origin} {os.stat(made_by.origin).st_mtime_ns}"] if made_by and made_by.origin else []
+    """A digest of the version, and of when the program's files, and the library that makes pages, were last changed."""
+    made_by, found = find_spec("cyclopts"), [__version__]
+    if made_by and made_by.origin:
+        found.append(_stamp(made_by.origin, os.stat(made_by.origin)))
     folders = [os.fspath(_PACKAGE)]
     for folder in folders:
         for entry in os.scandir(folder):
             if entry.name.endswith(".py"):
-                found.append(f"{entry.path} {entry.stat().st_mtime_ns}")
+                found.append(_stamp(entry.path, entry.stat()))
             elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                 folders.append(entry.path)
     return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogateescape")).hexdigest().encode()
+
+
+def _stamp(path: str, stat: os.stat_result) -> str:
+    """Some installers give all files one time: the size tells most of their versions apart."""
+    return f"{path} {stat.st_mtime_ns} {stat.st_size}"
