@@ -20,25 +20,25 @@ class Results:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._files: list[IO[bytes]] = []
-        self._stack = ExitStack()
         self._places: dict[str, tuple[int, int]] = {}
         self._keys: set[str] = set()
         self.total = 0
 
     def __enter__(self) -> "Results":
         answered: set[str] = set()
-        for number, path in enumerate(self._paths):
-            file = self._stack.enter_context(path.open("rb"))
-            self._files.append(file)
-            place = 0
-            for at, line in enumerate(file, 1):
-                if line.strip():
-                    found = self._decoded(line, path, at)
-                    if found.custom_id not in answered:
-                        self._places[found.custom_id] = number, place
-                    if found.answered:
-                        answered.add(found.custom_id)
-                place += len(line)
+        with ExitStack() as stack:
+            self._files = [stack.enter_context(path.open("rb")) for path in self._paths]
+            for number, (path, file) in enumerate(zip(self._paths, self._files, strict=True)):
+                place = 0
+                for at, line in enumerate(file, 1):
+                    if line.strip():
+                        found = self._decoded(line, path, at)
+                        if found.custom_id not in answered:
+                            self._places[found.custom_id] = number, place
+                        if found.answered:
+                            answered.add(found.custom_id)
+                    place += len(line)
+            self._stack = stack.pop_all()
         self.total, self._keys = len(self._places), set(map(key_in, self._places))
         return self
 

@@ -1,6 +1,5 @@
 """A server's Files and Batches API, through the openai SDK."""
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
@@ -16,6 +15,7 @@ from vqa_client.client.failures import CODES, error_message, excerpt
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.settings.run import RunSettings
+from vqa_client.shipped import install
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -177,8 +177,7 @@ async def open_service(endpoint: Endpoint, settings: RunSettings) -> AsyncIterat
     try:
         import openai
     except ImportError:
-        hint = f"{sys.executable} -m pip install 'vqa-client[openai]'"
-        raise UsageError("--batch needs the openai package", hint=hint) from None
+        raise UsageError("--batch needs the openai package", hint=install("openai")) from None
     own = {name: value for name, value in endpoint.headers.items() if name not in ("Host", "Accept", "Accept-Encoding")}
     verified = endpoint.base.scheme == "https" and tls_context(settings.ca_bundle, insecure=settings.insecure)
     async with openai.AsyncOpenAI(

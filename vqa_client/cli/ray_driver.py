@@ -9,6 +9,7 @@ import dataclasses
 import os
 import signal
 import socket
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -201,7 +202,7 @@ class _Driver:
             if about["vqa_client"] != __version__:
                 raise UsageError(
                     f"node {about['node']} has vqa-client {about['vqa_client']}, this one {__version__}",
-                    hint=f"pip install vqa-client=={__version__} on every node",
+                    hint=f"{sys.executable} -m pip install vqa-client=={__version__}, on every node",
                 )
             if self._stop.is_set():
                 actor.stop.remote()

@@ -5,7 +5,6 @@ Each store's own environment variables have its credentials, which only obstore 
 
 import errno
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.shipped import install
 from vqa_client.tables.pictures import url_of
+from vqa_client.version import cache_folder
 
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
@@ -128,8 +128,7 @@ def _checked(address: Path) -> str:
 def _folder(url: str, metas: Sequence[Any]) -> Path:
     """Where copies of objects in this state are kept."""
     state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "vqa-client" / "objects" / hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16]
+    folder = cache_folder() / "objects" / hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16]
     _copies[folder] = url
     return folder
 
