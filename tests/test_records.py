@@ -159,6 +159,12 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
         with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be written: Input/output error"):
             ask()
     monkeypatch.undo()
+    for call, content, said in (("pread", b"", "read"), ("write", b"\n", "written")):
+        path.write_bytes(path.read_bytes().removesuffix(content))
+        monkeypatch.setattr(os, call, fails)
+        with pytest.raises(UsageError, match=rf"run\.records\.jsonl can't be {said}: Input/output error"):
+            RecordLog(path)
+        monkeypatch.undo()
     with RecordLog(path) as log:
         monkeypatch.setattr(log, "_file", types.SimpleNamespace(seek=fails, closed=False, close=log._file.close))
         with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be read: Input/output error"):

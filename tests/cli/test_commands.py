@@ -83,7 +83,7 @@ def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process
     done = command(*sample.arguments(server.base_url))
     assert done.returncode == 3
     assert "0.0" not in done.stdout
-    assert "error: no question got a reply: 8 rejected" in done.stderr
+    assert "error: no question got a reply: 8 rejected\n" in done.stderr
 
 
 @pytest.mark.parametrize(

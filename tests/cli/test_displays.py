@@ -78,6 +78,18 @@ def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
     assert tally.line() == "70/100 · 10.0 q/s · 3 s left · accuracy 100.0 % · 100 tokens/s"
 
 
+def test_the_pace_is_that_of_the_last_seconds(clock: Clock) -> None:
+    tally = Tally()
+    tally.begin("mc clean", 1000)
+    for pace in [20] * 15 + [2] * 15:
+        for _ in range(pace):
+            tally.asking()
+            tally.finished(record())
+        clock.now_s += 1
+        line = tally.line()
+    assert " · 2.0 q/s · " in line
+
+
 def test_a_pause_is_told_with_what_is_left_of_it(clock: Clock) -> None:
     tally = Tally()
     tally.begin("mc clean", 100)

@@ -10,7 +10,7 @@ import pytest
 
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.limits import Outage
+from vqa_client.client.limits import Outage, Pause
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
@@ -157,6 +157,19 @@ async def test_a_wished_wait_is_kept_by_everyone(header: str, wait_s: float) -> 
 async def test_a_rate_limit_that_names_a_time_costs_no_retry() -> None:
     server = Server(first(10, lambda: httpx2.Response(429, headers={"retry-after-ms": "1"})))
     assert (await server.client(max_retries=1).complete(Request(content=("?",)))).attempts == 11
+
+
+def test_each_wait_that_a_server_names_is_noted_and_another_kind_once() -> None:
+    server = Server(first(0))
+    client = server.client()
+    (route,) = client.routes.all
+    for why in ("named", "named", "rate_limited", "rate_limited"):
+        client.pause(route, 60, why)
+        route.pause = Pause()
+    assert server.notes == [
+        *["the server asks for a pause of 60 s; all its workers wait"] * 2,
+        "the server limits the rate of requests; all its workers slow down",
+    ]
 
 
 async def test_a_rate_limit_costs_no_retry_while_others_are_answered() -> None:

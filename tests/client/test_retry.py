@@ -56,6 +56,10 @@ ROWS: dict[str, tuple[Tried, Outcome, Step, Tried]] = {
         Tried(spent_s=10), Unconnected("slow", 45),
         Fail(status="connection", message="slow, though the server answers others"), Tried(unconnected=1, spent_s=60),
     ),
+    "as often as a connection may be lost": (
+        Tried(unconnected=LOST_CONNECTIONS - 1), Unconnected("refused"), Again(),
+        Tried(unconnected=LOST_CONNECTIONS, spent_s=5),
+    ),
     "no connection too often": (
         Tried(unconnected=LOST_CONNECTIONS), Unconnected("refused"),
         Fail(status="connection", message="no connection to the server: refused"),

@@ -210,6 +210,15 @@ async def test_servers_that_differ_are_refused(
     assert not [received for server in servers for received in asked(server)]
 
 
+async def test_a_server_of_another_kind_is_noted_with_and_without_a_version(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = sample(tmp_path, 2), Notes()
+    first, other = servers = [fault_server(knowing(of)), fault_server(knowing(of), kind="plain")]
+    await run(of, servers, notes)
+    assert notes.about("vllm") == [f"{other.base_url} is unknown, {first.base_url} is vllm 0.32.0"]
+
+
 async def test_a_server_that_comes_back_as_another_one_gets_nothing(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:

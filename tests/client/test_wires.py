@@ -44,6 +44,7 @@ from tests.fakes.words import (
 )
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.direct import DirectTransport
+from vqa_client.client.messages import Target
 from vqa_client.client.pool import PoolTransport
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.session import open_session
@@ -301,6 +302,17 @@ async def test_cancelled_questions_take_nothing_from_the_pool(fault_server: Star
             asyncio.gather(*(chat.complete(Request(content=("?",))) for _ in range(40))), 5
         )
     assert {completion.text for completion in completions} == {"B"}
+
+
+async def test_a_close_while_a_connection_is_made_leaves_no_task_behind(fault_server: StartsServers) -> None:
+    transport, others = DirectTransport(), asyncio.all_tasks()
+    target = Target("GET", httpx2.URL(fault_server("B").base_url), [])
+    asking = asyncio.create_task(transport.send(target, None, 5.0))
+    while not transport._connecting:
+        await asyncio.sleep(0)
+    asking.cancel()
+    await transport.aclose()
+    assert asyncio.all_tasks() <= others | {asking}
 
 
 @both
