@@ -38,6 +38,12 @@ def test_every_record_has_a_row_in_order(tmp_path: Path) -> None:
     assert all(len(row) == len(block["columns"]) for row in block["rows"])
 
 
+def test_a_score_has_four_decimals(tmp_path: Path) -> None:
+    _, block = block_of(tmp_path, [record(score=1 / 3, parts={"robust": 1 / 3})])
+    (row,) = block["rows"]
+    assert row[block["columns"].index("score")] == 0.3333
+
+
 def test_texts_come_back_letter_by_letter(tmp_path: Path) -> None:
     records = hostile()
     raw, block = block_of(tmp_path, records)

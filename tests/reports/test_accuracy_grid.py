@@ -106,6 +106,13 @@ def test_columns_and_rows_of_others_survive_where_they_are(tmp_path: Path) -> No
     assert others[0]["llava_val"] == "0.250 (20)"
 
 
+def test_spaces_around_a_task_that_was_written_by_hand_give_it_no_second_row(tmp_path: Path) -> None:
+    (tmp_path / "accuracy_grid.csv").write_text("task,llava_val\n VQA-X ,0.100 (2)\n", encoding="utf-8")
+    update(tmp_path, entry(0.25, 20))
+    assert [row["task"] for row in rows(tmp_path / "accuracy_grid.csv")] == [" VQA-X ", "ACT-X", "ESNLI-VE", "VCR"]
+    assert cell(tmp_path, task=" VQA-X ") == "0.250 (20)"
+
+
 def test_cells_beyond_the_header_and_columns_without_a_name_survive(tmp_path: Path) -> None:
     (tmp_path / "accuracy_grid.csv").write_text('task,,llava_val,\nVQA-X,x,,y,"z\r"\n', encoding="utf-8", newline="")
     update(tmp_path, entry(0.25, 20))

@@ -25,6 +25,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "97 % of a core (the whole client 120 %",
     ),
     (start(at_server=31, client={"loop_late_s": 0.09}), "client CPU", "90 ms late on average and used but 10 %"),
+    (start(at_server=31, client={"loop_late_s": 2.5}), "client CPU", "came 2500 ms late"),
     (start(preparing=20, at_server=12), "preparing images", "20.0 of 32 workers waited for their images"),
     (start(paused=20, at_server=12), "rate limit", "20.0 of 32 workers waited for a rate limit"),
     (start(sending=20, at_server=12), "upload", "20.0 of 32 requests were still on their way, 2.0 MB/s"),

@@ -157,6 +157,7 @@ def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
         "A. red bus\nB. blue",
         "A. red bus",
         "It is a blue car",
+        "Answer: not given, as the",
         "**B",
         "Looking at option by option, the red bus",
         "I'm sorry, but I can't",
@@ -166,7 +167,7 @@ def test_a_reply_that_says_nothing_is_empty(text: str) -> None:
 )
 def test_a_reply_cut_off_before_its_answer_is_truncated(text: str, finish_reason: str) -> None:
     answer = read(text, finish_reason)
-    assert (answer.text, answer.status) == ("B", "ok") if text == "**B" else (None, "truncated")
+    assert (answer.text, answer.status) == (("B", "ok") if text == "**B" else (None, "truncated"))
 
 
 @pytest.mark.parametrize("text", ["B", "(B)", "The answer is B because the", "Answer: B\n\nThe car", "\\boxed{B} is"])

@@ -33,6 +33,14 @@ def test_each_metric_follows_its_formula_or_has_a_reason(errors, first, spread, 
     assert {name for name, value in values.items() if value is None} == reasons.keys()
 
 
+@pytest.mark.parametrize(
+    ("errors", "why"), [([], "no level was run"), ([0.3], "a level above 0 is needed")], ids=["none", "level 0 alone"]
+)
+def test_a_series_that_is_too_short_says_what_it_lacks(errors, why):
+    assert why in metrics_of(errors)[1].values()
+    assert metrics_of(errors)[1]["error_rate"] == "a level above 0 is needed"
+
+
 def test_a_level_that_was_not_run_leaves_null_what_needs_it():
     values, reasons = metrics_of([0.2, 0.3, None, 0.4])
     assert values["first_drop"] == pytest.approx(0.5)

@@ -35,8 +35,8 @@ def published_ids() -> list[tuple[int, int]]:
 
 
 def test_a_question_carries_what_its_score_and_report_need(tmp_path: Path) -> None:
-    given = ("red", "red", "maroon") + ("red",) * 7
-    write_split(tmp_path, [question(42_001)], [annotation(42_001, *given)])
+    given = ("maroon",) * 6 + ("red",) * 4
+    write_split(tmp_path, [question(42_001)], [annotation(42_001, *given, multiple_choice_answer="red")])
     (asked,) = load(tmp_path).questions
     assert asked == Question(
         id="42001",

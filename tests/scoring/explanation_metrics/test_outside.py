@@ -150,6 +150,14 @@ def test_without_java_the_reason_names_it(java: str, metric: str) -> None:
     assert "'no-such-java'" in scored.reason
 
 
+@pytest.mark.parametrize("metric", ["meteor", "spice"])
+def test_a_java_that_can_not_be_started_is_null_with_the_metrics_name(java: str, metric: str) -> None:
+    Path(java).write_text("#!/no/such/interpreter\n")
+    (scored,) = _scores(java, metric).unfiltered.metrics.values()
+    assert scored.value is None
+    assert f"{metric.upper()} can't be started: No such file or directory" in scored.reason
+
+
 def test_an_interrupted_run_leaves_no_program_behind(java: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         _interrupted(java)

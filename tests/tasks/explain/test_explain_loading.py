@@ -1,3 +1,4 @@
+import errno
 import hashlib
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,17 @@ def test_a_broken_file_is_named_with_its_record(tmp_path: Path, content: bytes, 
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
         explain.load(explain.dataset_of("vqax"), "val", tmp_path)
+
+
+def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = vqax_root(tmp_path)
+
+    def fails(path: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "read_bytes", fails)
+    with pytest.raises(DataError, match=r"can't read .*vqaX_val\.json: Input/output error"):
+        explain.load(explain.dataset_of("vqax"), "val", root)
 
 
 def test_a_missing_file_is_named_with_the_layout(tmp_path: Path) -> None:

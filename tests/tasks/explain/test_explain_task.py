@@ -81,6 +81,7 @@ def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_p
         ("kettle", "ok", None),
         ("", "empty", None),
         ("because it steams", "unparsed", "it steams"),
+        ("because it steams\nAnswer: kettle", "unparsed", "it steams answer: kettle"),
     ],
 )
 def test_a_published_reading_without_an_answer_has_a_status(

@@ -131,6 +131,12 @@ def test_a_few_records_without_choices_are_left_out_and_named(tmp_path: Path) ->
     assert loaded.left_out == {"no_choices": ("b",), "no_answer": ("c",)}
 
 
+def test_spaces_around_a_spoken_text_are_not_part_of_it(tmp_path: Path) -> None:
+    record = vcr_evil(sent=" Why? ", answer_choices=["A dog", " A cat\n"])
+    question = question_of(put(tmp_path, "vcr", "val", [record], file=EVIL, images=IMAGES), "q2a")
+    assert (question.text, question.choices) == ("Why?", {"A": "A dog", "B": "A cat"})
+
+
 def test_each_mode_takes_the_file_that_has_what_it_needs(tmp_path: Path) -> None:
     put(tmp_path, "vcr", "val", {"0": vcr_nlx()}, images=IMAGES)
     put(tmp_path, "vcr", "val", [vcr_evil()], file="VCR_original/vcr_dev_split.json")
