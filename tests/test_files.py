@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vqa_client import files
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError
 from vqa_client.files import replacing, write_json
 
 TEXTS = ["a\u2028b\x85c\x0bd", "答案 ✓", "=1+1", 'line1\nline2 "q" \r \x00']
@@ -61,14 +61,14 @@ def test_a_place_that_can_not_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "file" / "report.json", tmp_path / "folder", Path("/proc/nowhere/report.json")):
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises(OutputError) as caught:
             write_json(path, {})
         assert str(path) in str(caught.value)
         assert caught.value.hint
 
 
 def test_a_device_is_never_replaced_by_a_file() -> None:
-    with pytest.raises(UsageError, match="/dev/null"):
+    with pytest.raises(OutputError, match="/dev/null"):
         write_json("/dev/null", {})
     assert not Path("/dev/null").is_file()
 

@@ -11,7 +11,7 @@ import pytest
 from tests.soak.disk import small_disk
 from tests.test_files import TEXTS, strict
 from vqa_client import files, json_stream
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError
 from vqa_client.files import write_json
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
 
@@ -51,13 +51,13 @@ def test_an_error_half_way_leaves_the_old_report_and_nothing_else(tmp_path: Path
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
     program = (
         "import resource, signal, sys\n"
-        "from vqa_client.errors import UsageError\n"
+        "from vqa_client.errors import OutputError\n"
         "from vqa_client.json_stream import write_json_list\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))\n"
         "try:\n"
         "    write_json_list(sys.argv[1], {}, 'results', ({'x': 'y' * 1000} for _ in range(5000)))\n"
-        "except UsageError as error:\n"
+        "except OutputError as error:\n"
         "    print(error)\n"
     )
     path = tmp_path / "report.json"
@@ -138,7 +138,7 @@ def test_nothing_is_left_of_a_process_that_was_killed(tmp_path: Path) -> None:
 def test_a_disk_that_fills_up_while_it_waits_names_the_report(tmp_path: Path) -> None:
     program = (
         "import pathlib, resource, signal, sys\n"
-        "from vqa_client.errors import UsageError\n"
+        "from vqa_client.errors import OutputError\n"
         "from vqa_client.json_stream import SpooledList\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))\n"
@@ -146,7 +146,7 @@ def test_a_disk_that_fills_up_while_it_waits_names_the_report(tmp_path: Path) ->
         "    with SpooledList(pathlib.Path(sys.argv[1])) as spooled:\n"
         "        for _ in range(5000):\n"
         "            spooled.append('y' * 1000)\n"
-        "except UsageError as error:\n"
+        "except OutputError as error:\n"
         "    print(error)\n"
     )
     path = tmp_path / "report.json"
@@ -166,7 +166,7 @@ def test_a_disk_with_room_for_one_of_the_two_keeps_the_old_report(tmp_path: Path
         with SpooledList(path) as spooled:
             for _ in range(2000):
                 spooled.append("y" * 1000)
-            with pytest.raises(UsageError, match=r"can't write .*report\.json: No space"):
+            with pytest.raises(OutputError, match=r"can't write .*report\.json: No space"):
                 write_json_list(path, {}, "results", spooled)
         assert strict(path) == {"n": 1}
         assert os.listdir(disk.folder) == ["report.json"]
@@ -174,5 +174,5 @@ def test_a_disk_with_room_for_one_of_the_two_keeps_the_old_report(tmp_path: Path
 
 def test_a_folder_that_is_a_file_names_the_report(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(UsageError, match=r"can't write .*taken/report\.json"):
+    with pytest.raises(OutputError, match=r"can't write .*taken/report\.json"):
         SpooledList(tmp_path / "taken" / "report.json")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client import records
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError, UsageError
 from vqa_client.records import RecordLog
 from vqa_client.types import FAILED, Record, Status
 
@@ -156,7 +156,7 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
     for call in ("fsync", "write", "ftruncate"):
         monkeypatch.setattr(os, call, fails)
     for ask in (log.sync, lambda: log.append(record("3")), log.close):
-        with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be written: Input/output error"):
+        with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be written: Input/output error"):
             ask()
     monkeypatch.undo()
     for call, content, said in (("pread", b"", "read"), ("write", b"\n", "written")):
@@ -167,7 +167,7 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
         monkeypatch.undo()
     with RecordLog(path) as log:
         monkeypatch.setattr(log, "_file", types.SimpleNamespace(seek=fails, closed=False, close=log._file.close))
-        with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be read: Input/output error"):
+        with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be read: Input/output error"):
             log.read(("1", ""))
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk_leaves_whole_records_and_a_clear_error(path: Path, monkeypa
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(os, "write", short)
-        with pytest.raises(UsageError, match="No space left"):
+        with pytest.raises(OutputError, match="No space left"):
             log.append(record("2"))
         monkeypatch.undo()
         log.append(record("3"))
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_whole_records_and_a_clear_error(path: Path, monkeypa
 
 def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"file/log\.jsonl"):
+    with pytest.raises(OutputError, match=r"file/log\.jsonl"):
         RecordLog(tmp_path / "file" / "log.jsonl")
 
 

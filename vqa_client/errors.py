@@ -26,7 +26,11 @@ class Busy(UsageError):
     """A record log that another run is writing."""
 
 
-class NotOurs(UsageError):
+class OutputError(VqaClientError):
+    """A file of a run that can't be written or read again: a full disk, missing rights, a folder in its place."""
+
+
+class NotOurs(OutputError):
     """A file that stays as it is, since this program has not made it."""
 
 

@@ -18,7 +18,7 @@ from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, affordable_workers, model_of, named_model, open_session
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
@@ -221,7 +221,7 @@ def move_all_aside(plans: Sequence[Plan]) -> None:
     for plan in plans:
         move_aside(plan.paths)
         for other in plan.paths.otherwise_divided():  # which this run would take answers from
-            with suppress(UsageError):  # another shard is moving it
+            with suppress(UsageError, OutputError):  # another shard is moving it
                 move_aside(other)
 
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import NotOurs, UsageError
+from vqa_client.errors import NotOurs, OutputError
 
 _DIGITS = re.compile(r"([0-9]{1,18})")
 FileState = tuple[int, int, int, int]
@@ -40,14 +40,14 @@ def replacing(path: str | os.PathLike[str], ours: bytes | None = None) -> Iterat
     """Open a new file that takes the place of `path` when the block ends well and vanishes when it doesn't.
 
     `ours` is how each file begins, as a regular expression, that may be replaced: NotOurs for any other and for a link.
-    Makes missing folders, and removes what killed processes left in them. Raises UsageError that names the path when
+    Makes missing folders, and removes what killed processes left in them. Raises OutputError that names the path when
     the disk or the folder can't take it.
     """
     unfinished: Path | None = None
     try:
         target = Path(os.path.realpath(path)) if ours is None else _own(Path(path), ours)
         if target.exists() and not target.is_file():
-            raise UsageError(f"can't write {os.fspath(path)}: it is not a file", hint="name a replaceable file")
+            raise OutputError(f"can't write {os.fspath(path)}: it is not a file", hint="name a replaceable file")
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _swept:
             _swept.add(target.parent)
@@ -141,9 +141,9 @@ def stamp(state: FileState, place: str = "") -> str:
     return f"{zlib.crc32(place.encode('utf-8', 'replace'), zlib.crc32(b'%d %d %d %d' % state)):08x}"
 
 
-def unwritable(path: str | os.PathLike[str], error: OSError) -> UsageError:
+def unwritable(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say that a report can't be written, and the way out."""
-    return UsageError(f"can't write {os.fspath(path)}: {error.strerror or error}", hint=_HINT)
+    return OutputError(f"can't write {os.fspath(path)}: {error.strerror or error}", hint=_HINT)
 
 
 def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = None) -> None:

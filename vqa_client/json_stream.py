@@ -116,7 +116,7 @@ def _write_stream(file: IO[bytes], items: _Spool | Iterable[Any], line: bytes) -
 
 
 def write_entries(path: Path, entries: Iterable[Mapping[str, Any]], *, as_list: bool = True) -> None:
-    """Write a JSON list with an entry per line, or JSON Lines; raises UsageError where the path can't be written."""
+    """Write a JSON list with an entry per line, or JSON Lines; raises OutputError where the path can't be written."""
     begin, between, end = (b"[\n", b",\n", b"\n]\n") if as_list else (b"", b"\n", b"\n")
     with replacing(path) as file:
         before = begin

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vqa_client.errors import UNDECODABLE, Busy, UsageError
+from vqa_client.errors import UNDECODABLE, Busy, OutputError, UsageError
 from vqa_client.files import replacing
 from vqa_client.log_lines import Error, Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.numbering import Numbering
@@ -67,7 +67,7 @@ class RecordLog:
     what was in flight. The last record of a question counts. `repaired` says what was wrong with the file on opening;
     what of it is not a record lies beside it then (`damaged_beside`). `identity` is that of the run, which the first
     line names: IdentityError where that is another one. Some 20 bytes are kept of a record, where it stands among them;
-    all else is read from the file again. Raises UsageError where the disk fails.
+    all else is read from the file again. Raises OutputError where the disk fails.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any] | None = None) -> None:
@@ -118,7 +118,7 @@ class RecordLog:
         return _holds(state) and _status(state) not in again
 
     def append(self, record: Record) -> None:
-        """Write one record; a full disk leaves the file as it was and raises UsageError."""
+        """Write one record; a full disk leaves the file as it was and raises OutputError."""
         place = self._end
         line = line_of(record) if place else line_of(record, self._named())
         try:
@@ -148,7 +148,7 @@ class RecordLog:
         self.rewrite(record for record in self if (record.question_id, record.variant) not in keys)
 
     def sync(self) -> None:
-        """Make what was appended safe against a power cut; raises UsageError."""
+        """Make what was appended safe against a power cut; raises OutputError."""
         try:
             os.fsync(self._fd)
         except OSError as error:
@@ -375,15 +375,15 @@ def _reading(path: Path) -> Iterator[None]:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
+def _unreadable(path: Path, error: OSError) -> OutputError:
+    return OutputError(
         f"{path} can't be read: {error.strerror or error}",
         hint="check the disk; the log stays as it is, and the same command resumes once it can be read",
     )
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
+def _unwritable(path: Path, error: OSError) -> OutputError:
+    return OutputError(
         f"{path} can't be written: {error.strerror or error}",
         hint="make room or choose another --output, then run the same command again",
     )

@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.pages.sheets_of_paper import clean_folder, paper
 from vqa_client import files
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.pages.folders import PageFiles
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import parse_all
@@ -194,7 +194,7 @@ def test_a_full_disk_is_an_error_and_leaves_no_partial_file(tmp_path: Path, monk
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(UsageError, match="No space left on device"):
+    with pytest.raises(OutputError, match="No space left on device"):
         perturb(clean, tmp_path / "out", "blur")
     assert contents(tmp_path / "out") == {}
 
@@ -216,7 +216,7 @@ def test_a_folder_that_cant_be_written_is_named(closed_folder: Path, tmp_path: P
 
 def test_an_output_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
-    with pytest.raises(UsageError, match="out"):
+    with pytest.raises(OutputError, match="out"):
         perturb(clean_folder(tmp_path), tmp_path / "out", "blur")
 
 

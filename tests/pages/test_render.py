@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.pages.typefaces import SMALL, images, metadata, render
 from vqa_client import files
-from vqa_client.errors import DataError, IdentityError, UsageError
+from vqa_client.errors import DataError, IdentityError, OutputError, UsageError
 from vqa_client.images.find import PageIndex
 from vqa_client.pages import fonts, raster
 from vqa_client.pages import render as rendering
@@ -195,7 +195,7 @@ def test_no_page_gets_its_name_before_it_is_whole(tmp_path: Path, monkeypatch: p
 
     render(tmp_path, {"d2": "one line"})
     monkeypatch.setattr(files.os, "fsync", full)
-    with pytest.raises(UsageError, match="No space left"):
+    with pytest.raises(OutputError, match="No space left"):
         render(tmp_path, TEXTS)
     assert set(images(tmp_path)) == {"d2_page_001.png"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.reports.robustness_records import FOURTEEN, curves, on_disk, pairs_of
 from vqa_client.cli.main import run_command
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.plots import CONTACT_SHEET, FIGURES, contact_sheet, draw
 from vqa_client.plots.accuracy import accuracy_by_level
 from vqa_client.plots.drops import relative_drop
@@ -143,7 +143,7 @@ def test_without_matplotlib_the_extra_is_named(
 
 def test_figures_are_not_half_written(tmp_path: Path) -> None:
     (tmp_path / "accuracy_by_level.svg").mkdir()
-    with pytest.raises(UsageError, match=r"accuracy_by_level\.svg"):
+    with pytest.raises(OutputError, match=r"accuracy_by_level\.svg"):
         draw(pool("one"), tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.reports.explained_records import asked, lost, replied, run_of
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError, UsageError
 from vqa_client.reports.run import Sample
 from vqa_client.reports.summary import summarise
 from vqa_client.tasks.explain import accuracy_grid
@@ -307,5 +307,5 @@ def test_an_empty_file_is_an_empty_grid(tmp_path: Path) -> None:
 
 def test_a_folder_that_cant_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="file"):
+    with pytest.raises(OutputError, match="file"):
         update(tmp_path / "file", entry(0.5, 10))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.explained_records import asked, lost, replied
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError
 from vqa_client.tasks.explain.explain_csv import csv_path, write
 from vqa_client.types import Question, Record
 
@@ -165,7 +165,7 @@ def test_lines_end_alike_and_the_file_is_replaced_whole(tmp_path: Path) -> None:
 
 def test_a_path_that_cant_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file/r\.csv"):
+    with pytest.raises(OutputError, match=r"file/r\.csv"):
         write(tmp_path / "file" / "r.csv", "vqax", lambda: [])
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any, TextIO
 
 from vqa_client.cli.text import safe
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError
 from vqa_client.files import indented
 from vqa_client.unseen import unseen
 
@@ -55,7 +55,7 @@ def emit(text: str) -> None:
         _lead_nowhere(sys.stdout)
     except OSError as error:
         _lead_nowhere(sys.stdout)
-        raise UsageError(
+        raise OutputError(
             f"standard output can't be written: {error.strerror}", hint="the report files are complete all the same"
         ) from None
 

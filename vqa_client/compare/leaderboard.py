@@ -200,7 +200,7 @@ def _paired(a: Side, b: Side) -> Iterable[tuple[float, float, str]]:
 
 
 def write_board_page(path: Path, board: Leaderboard, title: str) -> None:
-    """Replace the page; raises UsageError where it can't be written, or where Jinja isn't installed."""
+    """Replace the page; raises OutputError where it can't be written, or where Jinja isn't installed."""
     pages = {
         cell.log: os.path.relpath(page, path.parent)
         for column in board.columns

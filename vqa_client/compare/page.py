@@ -38,7 +38,7 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_images: int) -> None:
-    """Write the page; raises UsageError where the path can't be written, NotOurs where another file is there."""
+    """Write the page; raises OutputError where the path can't be written, NotOurs where another file is there."""
     flips = {pair.key for of, matched in compared for pair in of.own(matched) if pair.changed}
     shown = chosen(
         (record for run in sides[0].runs for record in run.records),

@@ -49,7 +49,7 @@ _UNSEEN = unseen(lines=False)
 def write_page(path: Path, run: LoggedRun, found: Overview, *, html_images: str = "thumbs") -> None:
     """Replace the page of a run; `html_images` is a key of KEPT.
 
-    Raises UsageError where it can't be written, NotOurs where another file or a link is in its place.
+    Raises OutputError where it can't be written, NotOurs where another file or a link is in its place.
     """
     with replacing(path, OURS) as file:
         show = EmbeddedImages([run], path.parent, chosen(run.records, KEPT[html_images]))
@@ -123,13 +123,13 @@ def environment() -> Any:
     made = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
+        finalize=lambda value: value if hasattr(value, "__html__") else shown(value),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
     made.filters |= {
-        "shown": shown,
         "link": link,
         "words": words,
         "heat": figures.heat,

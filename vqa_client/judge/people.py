@@ -65,7 +65,7 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
 def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) -> int:
     """Draw replies in equal parts from what judge and rule call right and wrong; gives how many there are.
 
-    Weights say how many replies of the run each one stands for. Raises UsageError where the file can't be written,
+    Weights say how many replies of the run each one stands for. Raises OutputError where the file can't be written,
     DataError where there is nothing to label.
     """
     cells: dict[tuple[bool | None, bool], list[Key]] = {}

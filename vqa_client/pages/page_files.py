@@ -34,7 +34,7 @@ def stamp(made_sha256: str, text_sha256: str, number: int) -> str:
 
 
 def write_page(path: Path, image: "Image", dpi: int, stamped: str) -> int:
-    """Write a PNG with its stamp and give its size in bytes; raises UsageError where it can't be written."""
+    """Write a PNG with its stamp and give its size in bytes; raises OutputError where it can't be written."""
     from PIL.PngImagePlugin import PngInfo
 
     about = PngInfo()

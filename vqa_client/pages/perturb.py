@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.files import write_json
 from vqa_client.pages.folders import IMAGES, METADATA, PageFiles, beside, image_names, read_metadata
 from vqa_client.pages.perturb_page import RULES, Form, Recipe, make_page, page_name
@@ -55,7 +55,7 @@ def perturb_pages(
 ) -> list[Perturbed]:
     """Make what is missing of `output/{adv_x}/images/*.png`, then `output/{adv_x}/metadata.json`.
 
-    `advance` hears of finished files. Raises UsageError for an output that can't be written or that something else
+    `advance` hears of finished files. Raises OutputError for an output that can't be written or that something else
     has written, DataError for a page that can't be read.
     """
     _check(source, output, perturbations)
@@ -109,7 +109,7 @@ class _Tally:
         try:
             (folder / METADATA).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(f"can't write in {folder}: {error.strerror}", hint="choose another --output") from None
+            raise OutputError(f"can't write in {folder}: {error.strerror}", hint="choose another --output") from None
 
     def add(self, source_sha256: bytes, form: Form) -> None:
         self.sources.update(source_sha256)

@@ -133,7 +133,7 @@ def render_documents(
 
     Whole pages of the same text, style, fonts and versions are not made again. `about` stands first in the metadata;
     `line_bbox` also writes `output/line_bbox.jsonl`. The same documents give the same bytes however many `workers`.
-    Raises DataError for a document that can't be drawn, UsageError where something can't be written, IdentityError
+    Raises DataError for a document that can't be drawn, OutputError where something can't be written, IdentityError
     where the folder has pages of another style.
     """
     run = _Run(output, style, about)

@@ -33,7 +33,7 @@ FIGURES: dict[str, Callable[[Evaluation], "Figure"]] = {
 def draw(found: Evaluation, folder: Path) -> tuple[list[Path], list[str]]:
     """Draw all that can be drawn; give the files, and why a figure is missing.
 
-    Raises UsageError where a file can't be written or matplotlib is not installed.
+    Raises OutputError where a file can't be written or matplotlib is not installed.
     """
     paths: list[Path] = []
     missing: list[str] = []

@@ -26,7 +26,8 @@ def contact_sheet(image: Path, folder: Path, *, profile: Profile, seed: int) -> 
     """Draw the sheet; give its files.
 
     Corrupted at full size and shrunk for the sheet alone. Raises DataError where the file can't be read,
-    QuestionFailed where it is no image, UsageError where a package is missing or a file can't be written.
+    QuestionFailed where it is no image, UsageError where a package is missing, OutputError where a file can't
+    be written.
     """
     try:
         with open_image(str(image)) as file:

@@ -102,7 +102,7 @@ def figure(width_in: float, height_in: float) -> "Figure":
 
 
 def save(drawn: "Figure", folder: Path, name: str, *, dpi: int = PNG_DPI) -> list[Path]:
-    """Write NAME.png and NAME.svg, the same bytes each time; raises UsageError where one can't be written."""
+    """Write NAME.png and NAME.svg, the same bytes each time; raises OutputError where one can't be written."""
     paths = [folder / f"{name}.png", folder / f"{name}.svg"]
     metadata: list[dict[str, str | None]] = [{"Software": None}, {"Date": None, "Creator": "vqa-client"}]
     for path, said in zip(paths, metadata, strict=True):

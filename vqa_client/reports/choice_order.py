@@ -39,7 +39,7 @@ def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., S
 
 
 def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
-    """Write what all rotations say; raises UsageError where `path` can't be written."""
+    """Write what all rotations say; raises OutputError where `path` can't be written."""
     scores = CircularScores()
     for question, records in by_question(pairs):
         letters = [one.answer for one in records]

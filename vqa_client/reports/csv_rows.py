@@ -35,7 +35,7 @@ def harmless(row: Iterable[Any]) -> list[Any]:
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[Any]], ours: bytes | None = None) -> None:
-    """Replace a file by these rows, in UTF-8; `ours` as in `replacing`. Raises UsageError where it can't be written.
+    """Replace a file by these rows, in UTF-8; `ours` as in `replacing`. Raises OutputError where it can't be written.
 
     What is no character (half a surrogate pair) becomes "?".
     """

@@ -48,4 +48,4 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 Write = Callable[[Path, Run, Pairs], Summary]
-"""Writes a report and gives what it sums up; raises UsageError where the path can't be written."""
+"""Writes a report and gives what it sums up; raises OutputError where the path can't be written."""

@@ -63,7 +63,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return (replace(self, loaded=loaded, write=write, shown="controls", gate=None),)
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
-        """Write the report of the records there are; raises UsageError where it can't be written."""
+        """Write the report of the records there are; raises OutputError where it can't be written."""
         examples = Examples()
         path = self.paths.dated(file.started)
         run = self._run(file)

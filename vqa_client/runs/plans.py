@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
-from vqa_client.errors import DataError, UsageError
+from vqa_client.errors import DataError, OutputError, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import count, safe_name
 from vqa_client.reports.report import Report
@@ -223,17 +223,17 @@ def _looked_for(name: str, folder: Path) -> str:
 
 
 def _check_place(report: Path) -> None:
-    """Raise UsageError where the report could not be written, before hours are spent on it."""
+    """Raise OutputError where the report could not be written, before hours are spent on it."""
     place = report.parent
     if place.suffix == ".json" and not place.is_dir():
         raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
     there = next((path for path in (place, *place.absolute().parents) if path.exists()), Path())
     if not there.is_dir():
-        raise UsageError(f"{report} can't be written: {there} is a file, not a folder", hint="choose another --output")
+        raise OutputError(f"{report} can't be written: {there} is a file, not a folder", hint="choose another --output")
     try:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError:  # the system's own words would be those of a file that is missing
-        raise UsageError(
+        raise OutputError(
             f"{report} can't be written: {there} is not writable", hint="choose another --output"
         ) from None

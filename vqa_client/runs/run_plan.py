@@ -11,7 +11,7 @@ import anyio.to_thread
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import identity_of
 from vqa_client.client.session import Session
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import OutputError, ServerUnusable
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
@@ -326,7 +326,7 @@ async def _sync_now_and_then(log: RecordLog, progress: Progress) -> None:
         await asyncio.sleep(SYNC_S)
         try:
             await anyio.to_thread.run_sync(log.sync)
-        except UsageError as error:
+        except OutputError as error:
             progress.note(f"{error}: a power cut may take the last answers")
             return
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError, UsageError
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
 from vqa_client.reports.robustness.results import FoundRun
@@ -36,7 +36,7 @@ def _sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path]
     profile = next((name for name in PROFILES if name == facts.get("profile")), PROFILES[0])
     try:
         return contact_sheet(image, settings.output, profile=profile, seed=facts.get("corruption_seed") or 0), []
-    except UsageError as error:
+    except (UsageError, OutputError) as error:
         if settings.image:
             raise
         return [], [f"no {CONTACT_SHEET}: {error}; {error.hint}"]

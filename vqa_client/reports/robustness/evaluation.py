@@ -32,7 +32,7 @@ _LEVEL_HEAD = (
 def write_evaluation(
     folder: Path, found: Evaluation, runs: Sequence[FoundRun], notes: Sequence[str], *, csv_safe: bool = False
 ) -> tuple[Path, ...]:
-    """Write the three files and name them; raises UsageError where one can't be written.
+    """Write the three files and name them; raises OutputError where one can't be written.
 
     With `csv_safe` no cell of the CSV files is a formula.
     """

@@ -43,7 +43,7 @@ class _File:
 
 
 def write_results(folder: Path, run: Run, pairs: Pairs) -> list[Path]:
-    """Write the files of all variants on one walk, and name them; raises UsageError where one can't be written."""
+    """Write the files of all variants on one walk, and name them; raises OutputError where one can't be written."""
     files: dict[str, _File] = {}
     paths: list[Path] = []
     with ExitStack() as open_files:

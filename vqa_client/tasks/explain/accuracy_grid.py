@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError, UsageError
 from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
 from vqa_client.tasks.explain.grid_table import Table
@@ -227,7 +227,7 @@ def _locked(results_dir: Path) -> Iterator[None]:
         results_dir.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(results_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise UsageError(f"can't write in {results_dir}: {error.strerror}", hint=_HINT) from None
+        raise OutputError(f"can't write in {results_dir}: {error.strerror}", hint=_HINT) from None
     try:
         _wait_for(descriptor, results_dir / _LOCK)
         yield

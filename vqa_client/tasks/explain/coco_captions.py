@@ -47,7 +47,7 @@ def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known:
     """Write the four files beside each other, as STEM_annot_exp.json and so on; give their paths.
 
     Without `answers_known` there are only the two of the explanations. Raises DataError for an id that is there
-    twice, UsageError where a path can't be written.
+    twice, OutputError where a path can't be written.
     """
     ids = _image_ids([question.id for question in questions])
     written = []

@@ -38,7 +38,7 @@ def csv_path(results_dir: Path, *, model: str, task: str, split: str, conditions
 
 
 def write(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = False) -> Summary:
-    """Write the table and give what it sums up; raises UsageError where the path can't be written.
+    """Write the table and give what it sums up; raises OutputError where the path can't be written.
 
     With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" before it, and no longer reads back
     as it was.

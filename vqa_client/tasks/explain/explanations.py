@@ -33,7 +33,7 @@ def judge_explanations(pairs: Iterable[tuple[Question, Record]]) -> Judged:
 
 
 def write_scores(path: Path, run: Run, judged: Judged) -> None:
-    """Write the scores as JSON; raises UsageError where the path can't be written."""
+    """Write the scores as JSON; raises OutputError where the path can't be written."""
     facts = {"model": run.model, "config": run.config, "data_path": run.data_path, "scoring": dict(run.scoring)}
     write_json(path, facts | described(judged))
 

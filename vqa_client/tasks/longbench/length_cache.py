@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.errors import OutputError, UNDECODABLE
 from vqa_client.files import replacing
 from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.longbench.context_length import BUCKETS, TokenCounter, bucket
@@ -76,5 +76,5 @@ def _read(cache: Path) -> dict[int, str]:
 
 def _write(cache: Path, known: Mapping[int, str]) -> None:
     """Replace the cache in one step; a cache that can't be written costs time later and nothing now."""
-    with contextlib.suppress(UsageError), replacing(cache) as file:
+    with contextlib.suppress(OutputError), replacing(cache) as file:
         file.write(msgspec.json.encode(dict(sorted(known.items()))))

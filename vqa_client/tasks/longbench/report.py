@@ -35,7 +35,7 @@ RESULTS = "results"
 
 
 def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | None = None) -> Summary:
-    """Write the multiple-choice report and give what it sums up; raises UsageError where `path` can't be written.
+    """Write the multiple-choice report and give what it sums up; raises OutputError where `path` can't be written.
 
     `added` is what a run says besides, of its choices' order for instance.
     """
