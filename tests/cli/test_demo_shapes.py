@@ -126,7 +126,7 @@ def test_a_model_that_knows_its_shapes_gets_everything_right(
             ("vqax", 24),
         ]
         assert {report.summary.overall.accuracy for report in reports} == {1.0}
-        demo._show(reports)
+        demo.show(reports)
         return 0
 
     assert not local.missing()

@@ -107,9 +107,12 @@ def show(reports: Sequence[Report], settings: RunSettings | None = None, *, as_j
         emit(as_tables(reports, verbose=getattr(settings, "verbose", False)))
 
 
-def exit_code(reports: Sequence[Report]) -> int:
-    """3 when no question at all was answered, 1 when some failed or got no answer in time, else 0."""
-    if any(report.failed or report.incomplete for report in reports):
+def exit_code(reports: Sequence[Report], *, partial: bool = False) -> int:
+    """3 when no question at all was answered, 1 when some failed or got no answer in time, else 0.
+
+    Questions that were not asked yet count only where all were to be asked, which `partial` denies.
+    """
+    if any(report.failed or (report.incomplete and not partial) for report in reports):
         answered = sum(report.summary.overall.answered for report in reports)
         return EXIT_FAILED_QUESTIONS if answered else EXIT_SERVER
     return EXIT_OK

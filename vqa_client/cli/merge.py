@@ -16,4 +16,4 @@ def merge(settings: MergeSettings) -> int:
             show(each.reports, each.settings)
     if settings.json:
         show(reports, as_json=True)
-    return exit_code(reports)
+    return exit_code(reports, partial=settings.partial)
