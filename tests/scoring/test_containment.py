@@ -220,7 +220,6 @@ def test_a_number_is_counted_once_and_digits_in_words_never(reply: str, expected
 
 MISREAD = [
     "Gizli şehir Oslo'dur.",  # an ending after an apostrophe
-    "| Page | Secret |\n|---|---|\n| 3 | 3847 |",
     "violin cello oboe",
     "¬violin",
     "1183 and 9920 are not secret. 3847 is.",  # a negation that two subjects share
@@ -235,7 +234,6 @@ MISREAD = [
     'To answer "heron" would be to guess.',
     "The sticker says 4410, underneath it says 5926; the secret is the one underneath.",
     "Not all of the pages say 5926, but most do.",
-    "It looks a lot like 8250, only with the middle digits swapped.",
     "Page 5 contradicts page 4, which says 8250.",
     "eighty-two fifty",
     "{'secret': null, 'other': 8250}",
@@ -340,7 +338,19 @@ def test_a_word_is_found_alone_and_never_inside_a_longer_one(word: str) -> None:
             "if ",
             "不",
         ),
-        *("- 7421\n", "7421?", "would be 7421 if ", "maybe gold or ", "no ", "wait, ", "3.847.", "the first one ", "é"),
+        *(
+            "- 7421\n",
+            "7421?",
+            "would be 7421 if ",
+            "maybe gold or ",
+            "no ",
+            "wait, ",
+            "3.847.",
+            "the first one ",
+            "é",
+            "| ",
+            "|a|\n|-|\n",
+        ),
     ],
 )
 def test_time_is_linear_in_the_length_of_a_reply(part: str) -> None:

@@ -71,7 +71,7 @@ _NEGATORS: Final = {
     "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
     "Greek": "δεν όχι μη μην ποτέ πουθενά ούτε",
     "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
-    "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست نمی نہیں",
+    "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست ندارد ندارند نشده نشد نبود نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
 NEGATORS: Final = frozenset(_folded(" ".join(_NEGATORS.values())).split())
@@ -123,6 +123,7 @@ HARMLESS: Final = lazily(
     \bnot (?:to mention|an? (?:coincidence|accident))\b
     \b(?:nobody|no one) (?:must|may|should|can|could|would) \w[^,;]{{1,30}}(?= (?:is|was) *$)
     \b(?:that|which|who)(?: is| are| was| does| do| did| has)?(?: not|n't)\b[^,;]{{1,40}}(?= (?:is|was) *$)
+    \bno (?:documento|texto|contexto|arquivo|relatorio|trecho|paragrafo|capitulo|final|inicio|meio|\w+o paragrafo)\b
     不仅|不僅|不只|不但|不过|不過|无论|無論|不管|毫无疑问|毫無疑問|无疑|無疑|没错|沒錯|不错|非常
     だけでなく|(?:間)?違いない|(?:間)?違いありません|間違いなく|疑いなく|ほかならない|他ならない|しかない
     틀림없|의심의 여지가? 없|뿐만 아니라|밖에 없|निस्संदेह|ไม่ต้องสงสัย
@@ -154,6 +155,11 @@ _INSTEAD = r"""
 REVERSERS: Final = lazily(rf"\b(?:{_DENYING}|{_lines(_INSTEAD)})\b|错误|錯誤|错(?!过)|間違い|間違っ|틀린|틀렸")
 """Words that deny by their meaning; a second one, or a negator, takes that back ("no doubt", "none other than")."""
 
+_OTHER_PEOPLE = r"""you|(?:the|your) (?:question|user|prompt|message)
+    every(?:one|body)(?: \w+){0,3}
+    (?:some|many|people|others|one)(?: readers)?(?: (?:may|might|could|would|will|people))?"""
+_OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|believed|suggest|suggests|suggested|assumes?
+    mention|mentions|mentioned|expect|guess|thinking of"""
 _VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should|seems?"
 DENIES_BEFORE: Final = lazily(
     _begun(rf"""
@@ -162,6 +168,7 @@ DENIES_BEFORE: Final = lazily(
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
     out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
     (?:only|just|merely) (?:mentioned|named|cited)\b|(?:is|was|are|were) (?:only|just|merely) an?\b
+    (?:is|was) what {_words(_OTHER_PEOPLE)} {_words(_OPINIONS)}
     was my (?:guess|thought|assumption|idea)\b|(?:is|was) out\b
     was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
     (?:only|just|merely) my guess\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
@@ -173,7 +180,7 @@ DENIES_BEFORE: Final = lazily(
     + "|"
     + _lines(r"""
     ^ ?[:=-] ?(?:no|not|nein|non|false)\b|^ ?(?:->|=>|[>→⇒➔➜➡]) ?\w|^ ?until\b|^ never\b|n't\b|^ ?[❌✗✘✖🚫]
-    ^ (?:reversed|backwards|minus|plus|my foot|and counting)\b
+    ^ (?:reversed|backwards|minus|plus|(?:divided|multiplied) by|squared|doubled|halved|my foot|and counting)\b
     ^ or (?:a similar|something|thereabouts|so|nothing|more|less|higher|above)\b
     ^ (?:is|was) (?:half|twice|double|one|more|less|\w+er)\b
     ^只是|错误|错(?!过)|間違|違い|틀렸|틀립
@@ -183,6 +190,7 @@ DENIES_BEFORE: Final = lazily(
 
 CONTRASTS: Final = _words("""
     but|however|though|although|whereas|while|yet|instead|despite|in spite of|therefore|thus|hence|because|aber|sondern
+    (?:and|und|et|y|e|en|och|og|i|и) (?:not|nicht|non|pas|no|nao|niet|inte|ikke|nie|не)
     doch|mais|sino|pero|mas|ma|bensi|maar|utan|men|uden|vaan|mutta|hanem|ci|dar|lecz|ale|nybrz|tylko|а|но|але|αλλα|بل|لكن
     ولكن|אלא|melainkan|tetapi
     """)
@@ -191,7 +199,8 @@ UNSPACED_CONTRASTS: Final = _lines("बल्कि|लेकिन|বরং|�
 SUPPOSES: Final = lazily(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
-    (?:numbers?|codes?|secrets?|words?|things?|something) like|could (?:say|guess|answer|name)
+    (?:(?:number|code|secret|word|thing|sentence|line|statement|phrase)s?|something) like
+    could (?:say|guess|answer|name)
     (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо
     αν|إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
@@ -212,11 +221,6 @@ DEPENDS: Final = (
 )
 """What depends on a condition has one of each in its sentence."""
 
-_OTHER_PEOPLE = r"""you|the (?:question|user|prompt)
-    every(?:one|body)(?: \w+){0,3}
-    (?:some|many|people|others|one)(?: readers)?(?: (?:may|might|could|would|will|people))?"""
-_OPINIONS = """say|says|said|claim|claims|claimed|thinks?|thought|believes?|believed|suggest|suggests|suggested|assumes?
-    mention|mentions|mentioned|expect|guess|thinking of"""
 LENT: Final = lazily(
     rf"{_words(_OTHER_PEOPLE)}(?: (?:have|had|be|may|might|could))? {_words(_OPINIONS)}|"
     + _words(r"""
@@ -236,11 +240,12 @@ LENT_NEXT: Final = lazily(
     considered|(?:look|search|check|scann?)\w*(?: \w+)? for|(?:asked|wondered) about|thought (?:of|about)|tried
     (?:changed|corrected|updated|revised|renamed)(?: \w+)? from|old|former|previous|earlier|outdated|obsolete
     (?:chosen|picked|selected|preferred|favou?red) (?:over|to|above)|beats?|defeated|replace[sd]?|overtook
-    half(?: of)?|twice|double|triple|at (?:least|most)|up to|away from|not far from|resembl\w+|rhymes? with|similar to
+    half(?: of)?|twice|double|triple|at (?:least|most)|up to|away from|minus|negative
+    not far from|resembl\w+|rhymes? with|similar to
     (?:sum|square|half|digits?|anagram|synonym|behalf|successor|predecessor|north|south|east|west|outside) of
     (?:number|code|word|name|one|letter|line|page) (?:before|after|following|preceding|above|below|beside|next to)
     (?:is|was|lies) (?:(?:the|an?) )?(?:[\w']+ ){1,4}(?:from|beyond)|an? \w+ of|close to|nearly|almost
-    twinned with|same \w+ as|as likely \w+ as|that looks? like|near
+    twinned with|same \w+ as|as likely \w+ as|that looks? like|an? \w+(?: \w+)? like|near
     """)
     + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were) $"
 )
@@ -252,7 +257,9 @@ _SUBJECT = (
 )
 _WRONG = _lines(r"""
     (?:wrong|incorrect|false|untrue|mistaken|just kidding
-    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it))\b
+    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it)
+    my (?:mistake|bad|error)\b|oops\b
+    i (?:confused|misread|misspoke|mixed|was (?:wrong|mistaken)|stand corrected)(?!.{0,60} (?:at first|earlier)\b))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? the (?:case|secret|answer|correct|right)\b
     (?:c'est|das ist|es|det ar|det er|dat is|to|это)? ?(?:faux|falsch|fals[oa]|fel|feil|forkert|fout|yanlis|неверно)\b
@@ -282,11 +289,14 @@ ABSENT_AS_SUCH: Final = lazily(
 OTHERS: Final = lazily(_words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional"))
 
 FINDS_NONE: Final = lazily(
-    r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:only|other|another))"
+    r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:any )?(?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
     r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
     r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
     r" (?:isn't|is not|is never|is nowhere) (?:(?:in|on) (?:the|this|any)|to be|given|stated|mentioned|named|found)\b)"
+    r"|\b(?:aucune?|kein\w*|ningun[oa]?|nessun[oa]?|nenhuma?|geen|ingen|inget|intet|zadn\w+|никак\w+|нет|немае)\b"
+    r"[^.!?\n,;:]{0,40}\b(?:secre|segre|geheim|hemlig|hemmelig|tajn|секрет|тайн)"
+    r"|(?:^|\n)(?:found: false|(?:answer|value|result|(?:the_)?secret\w*): (?:null|none|n/a|unknown|not found))\b"
 )
 """The reply has no answer; what it mentions without a statement is something else."""
 

@@ -15,6 +15,7 @@ from vqa_client.scoring.patterns import lazily
 _ASIDE = lazily(
     r", as (?:one|you|some|many|i|we|it|the)\b[^,.;\n]{1,40},"
     r"|,? ?(?:(?:is|was|does)n't (?:it|that)|right|correct|nicht wahr|n'est-ce pas|verdad|vero|nao e|toch|да|так)\?"
+    r"|(?: -|[,;.]) (?:(?:does|is) (?:that|this)|do you|would you|shall i|can i|anything else)\b[^?.\n]{0,60}\?"
 )
 """What others might think, and a question only in form, which asks for agreement."""
 _REACH: Final = 160
@@ -58,18 +59,20 @@ _TOPIC = lazily(
 """What replies call the thing that was asked for; such a word stands for all its forms."""
 _POINTS = lazily(
     r"\b(?:it|that|this|these|one|ones|which|so|therefore|thus|hence|namely|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это"
-    r"|called|named|known|says?|reads?|states?|gives?|i|we|my)\b|[これそ这它是이그]"
+    r"|called|named|known|says?|reads?|states?|gives?|names?|i|we|he|she|they|my)\b|[これそ这它是이그]"
 )
 """What points from a sentence to what another one asks for."""
 _FEW: Final = 3
-_COPULAS = "is|was|are|were|be|equals?|answer|says?|reads?|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
+_COPULAS = (
+    "is|was|are|were|be|equals?|answer|says?|reads?|names|gives|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
+)
 _BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
 _SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
 _STATED = lazily(
     rf"(?:(?<!there )\b(?:{_COPULAS})|(?<!there)'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
     rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
     r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
-    r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently)(?: it says)? *$"
+    r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently|so|thus|hence|therefore)(?: it says)? *$"
 )
 _SUBJECT = lazily(
     r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
@@ -136,7 +139,7 @@ class Clauses:
         before = self._before(start)
         if _BESIDE.search(before):
             return False
-        return bool(_STATED.search(before) or _SUBJECT.match(self._lower, end) or self._alone(start, end))
+        return bool(_STATED.search(before) or self.is_subject(start, end) or self._labelled(start))
 
     def is_subject(self, start: int, end: int) -> bool:
         """Whether [start, end) is alone in its line, or what the sentence calls the answer: "Oslo is the secret"."""
@@ -227,9 +230,16 @@ class Clauses:
             at = self._stop(at + 1)
         return False
 
+    def _labelled(self, start: int) -> bool:
+        """Whether a colon right before `start` ends words that speak of what was asked for."""
+        label = self._lower[max(self.sentence(start), start - _REACH) : start].rstrip(_ENCLOSING)
+        return label.endswith(":") and _TOPIC.search(label) is not None
+
     def _alone(self, start: int, end: int) -> bool:
         before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]
         after = self._lower[end : end + _REACH].partition("\n")[0]
+        if not self.sentence(start) and self._ends:
+            after = after[: self._ends[0] - end]
         return not any(map(str.isalnum, before + after))
 
 
@@ -260,7 +270,8 @@ def _denies_before(after: str, stated: bool) -> bool:
     if denials.UNSPACED.search(said):
         return True
     if stated:
-        return denials.DENIES_BEFORE.match(said.lstrip(" \"')*_")) is not None
+        said = said.lstrip(" \"')*_")
+        return any(denials.DENIES_BEFORE.match(at_once) for at_once in (said, f" {said}"))
     negated = denials.DENIES_BEFORE.search(said) or denials.PHRASES.search(said)
     return negated is not None or not denials.FOLLOWING.isdisjoint(_WORD.findall(said))
 

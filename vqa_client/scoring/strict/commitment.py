@@ -38,8 +38,8 @@ _ANSWER_WORDS = (
 )
 _ANSWER_LINE = lazily(
     r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
-    rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?:{_ANSWER_WORDS})(?: finale?)?[*_\"']{{0,3}} ?"
-    r"(?:[:=]|\n|(?<=final answer) is\b)[ \n*_]*",
+    rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?P<label>{_ANSWER_WORDS})(?: finale?)?"
+    r"[*_\"']{0,3} ?(?::|\n|(?<=final answer) is\b)[ \n*_]*",
     re.IGNORECASE,
 )
 _AND = (
@@ -80,6 +80,13 @@ _AROUND: Final = tuple(
     for before, after in (
         (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
         (r"\w, (?:the |an? )?$", r", and \w"),
+        (r"\b(?:possible \w+|answers|candidates|options|possibilities): (?:\w+, )*$", r", \w"),
+        (r"\b(?:possible \w+|answers|candidates|options|possibilities): (?:\w+, )+$", r""),
+        (
+            r"(?:\ban?|\b(?:is|was)(?: the)?|'s) $",
+            r" (?!(?:then|too|here|there|indeed|instead|now|again|today|though|only|alone|itself|\w+(?:ly|ed|ing))\b)"
+            r"[a-z]+(?:[.,;!?\n]|$)",
+        ),
         (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
         (
             r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bfrom )$",
@@ -109,8 +116,8 @@ _OTHER_WORDS = lazily(
 )
 
 
-def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> bool:
-    """Whether `text`, in which `numbers` stand, gives the number `gold` and no other."""
+def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, declines: bool) -> bool:
+    """Whether `text`, in which `numbers` stand, gives only the number `gold`; one that `declines` has to state it."""
     every = _ends([number for number in numbers if not number.compound or number.answers(gold)])
     if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
         return True
@@ -120,25 +127,26 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number) -> boo
         every = inside
     clauses = Clauses(text)
     answers = answering(text, every)
-    if not answers and denials.FINDS_NONE.search(text.lower()):
+    none = declines or denials.FINDS_NONE.search(text.lower()) is not None
+    if none and not answers:
         return False
     given = _given(clauses, answers or every)
     kinds = {number.kind for number in given if number.answers(gold)}
     given = [number for number in given if number.kind in kinds]
-    given = [number for number in given if clauses.answers(number.start, number.end)] or given
+    given = [number for number in given if clauses.answers(number.start, number.end)] or given * (not none)
     if chosen := _chosen(text, given):
         return chosen.answers(gold)
     listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
     if stated := _stated(clauses, [number for number in given if number.start not in listed]):
         return all(number.answers(gold) for number in stated)
-    if not given or listed or denials.FINDS_NONE.search(text.lower()):
+    if none or listed or not given:
         return False
     asides = [aside.span() for aside in _ASIDE.finditer(text)]
     return all(number.answers(gold) or within(number, asides) for number in given)
 
 
-def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
-    """Whether `text` gives the words that are at `spans`, and nothing beside them."""
+def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) -> bool:
+    """Whether `text` gives the words that are at `spans`, and nothing else; one that `declines` has to state them."""
     every = spans = _ends(spans)
     if len(spans) == 1 and says_plainly(text, *spans[0]):
         return True
@@ -152,7 +160,7 @@ def commits_to_text(text: str, spans: list[tuple[int, int]]) -> bool:
         for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
         if clauses.answers(*span) and clauses.stands_by(*span, until) and not _one_of_several(text, *span)
     ]
-    return bool(given) and not _declares_others(clauses, given, every)
+    return bool(given) and not _declares_others(clauses, given, every, declines=declines)
 
 
 def lists_lines(reply: str) -> bool:
@@ -173,12 +181,13 @@ def _untils(text: str, starts: list[int]) -> list[int]:
 
 
 def _answer_line(text: str) -> tuple[int, int]:
-    """Where the last line is that is labelled as the answer; empty where none is."""
-    line = (0, 0)
+    """Where the last line labelled as the answer is; empty where none is, or one for each of several secrets."""
+    labels, line = set(), (0, 0)
     for found in _ANSWER_LINE.finditer(text):
+        labels.add(found["label"].lower())
         end = text.find("\n", found.end())
         line = (found.end(), end if end >= 0 else len(text))
-    return line
+    return (0, 0) if len(labels) > 1 and all(" " in label for label in labels) else line
 
 
 def _says_enough(line: str) -> bool:
@@ -237,12 +246,14 @@ def _one_of_several(text: str, start: int, end: int) -> bool:
     return any(right.match(after) and left.search(before) for left, right in _AROUND)
 
 
-def _declares_others(clauses: Clauses, given: list[tuple[int, int]], every: list[tuple[int, int]]) -> bool:
+def _declares_others(
+    clauses: Clauses, given: list[tuple[int, int]], every: list[tuple[int, int]], *, declines: bool
+) -> bool:
     """Whether the text names something else as what was looked for than the words that are at `every`."""
     text = clauses.text
     stated = any(clauses.states(*span) for span in given)
     named = any(clauses.is_subject(*span) for span in given)
-    declared = not stated and denials.FINDS_NONE.search(text.lower()) is not None
+    declared = not stated and (declines or denials.FINDS_NONE.search(text.lower()) is not None)
     for found in _DECLARES.finditer(text):
         phrase = _PHRASE.match(text, found.end(), found.end() + _FAR)
         end = phrase.end() if phrase else found.end()
@@ -252,7 +263,7 @@ def _declares_others(clauses: Clauses, given: list[tuple[int, int]], every: list
             for start, _ in every
         ):
             declared, stated, named = False, True, True
-        elif not denies(text[found.start() : end].lower()) and _OTHER_WORDS.match(
+        elif not denies(text[found.end() if found["corrects"] else found.start() : end].lower()) and _OTHER_WORDS.match(
             text, found.end(), found.end() + _READ
         ):
             after = found["corrects"] is not None and found.start() > given[-1][0]

@@ -23,6 +23,8 @@ from typing import Any, Final
 from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.containment import folded
 from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.plain import plain
+from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import said_in
 from vqa_client.scoring.strict.commitment import commits_to_number, commits_to_text, lists_lines
 from vqa_client.scoring.strict.number_words import value_of, with_digits
@@ -70,14 +72,17 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
         return False
     said = _meant(said_in(reply) if any(sign in reply for sign in _SETS_OFF) else reply)
     text = read(_without_markers(said), case_sensitive=case_sensitive)
+    declines = may_refuse(said) and refuses(plain(said))
     if asked:
         text = with_digits(text, asked.value)
         numbers = list(numbers_in(text))
-        return any(number.answers(asked) for number in numbers) and commits_to_number(text, numbers, asked)
+        return any(number.answers(asked) for number in numbers) and commits_to_number(
+            text, numbers, asked, declines=declines
+        )
     if not any(map(str.isalnum, wanted)):
         return wanted in text
     spans = list(_places(text, wanted))
-    return bool(spans) and not lists_lines(said) and commits_to_text(text, spans)
+    return bool(spans) and not lists_lines(said) and commits_to_text(text, spans, declines=declines)
 
 
 def count_numbers(reply: str) -> int:
@@ -134,6 +139,8 @@ def _meant(reply: str) -> str:
     """The reply without markup and what is struck out; JSON as one line per value."""
     if len(reply) > LONGEST:
         reply = f"{reply[: LONGEST // 2]}\n{reply[-LONGEST // 2 :]}"
+    if "|" in reply:
+        reply = _TABLE.sub(_without_bars, reply)
     if "~~" in reply or "<" in reply or "```" in reply:
         reply = _TAKEN_OFF.sub(" ", reply)
     opened = reply.lstrip()
@@ -145,6 +152,23 @@ def _meant(reply: str) -> str:
         else:
             reply = "\n".join((*_lines(value), opened[end:]))
     return _EMPHASIS.sub("", reply) if "*" in reply or "#" in reply or ">" in reply else reply
+
+
+_TABLE = lazily(
+    r"^[ \t]*\|(?P<head>[^\n]+)\|[ \t]*\n[ \t]*\|[-|: \t]+\|[ \t]*(?P<rows>(?:\n[ \t]*\|[^\n]+\|[ \t]*)+)", re.MULTILINE
+)
+_NAMES_ANSWER = lazily(r"\b(?:secret|hidden|answer)\b(?! ?\?)", re.IGNORECASE)
+
+
+def _without_bars(table: re.Match[str]) -> str:
+    """A table as lines: "column: cell" where a column is the answer's or a place, "cell: cell" in all others."""
+    head, *rows = (
+        [cell.strip(" *`_") for cell in row.strip().strip("|").split("|")]
+        for row in (table["head"], *table["rows"].split("\n")[1:])
+    )
+    if _NAMES_ANSWER.search(table["head"]) or follows_place(f"{head[0]}:"):
+        return "\n".join(f"{column}: {cell}" for row in rows for column, cell in zip(head, row, strict=False))
+    return "\n".join(": ".join(row) for row in rows)
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str)

@@ -20,10 +20,10 @@ _UNITS: Final = (
 )
 """Written against a number, these leave it one; "5m" and "5k", which may mean millions and thousands, do not."""
 _THOUSANDS = lazily(
-    r"(?<![\d.,])(?:\d{1,3}(?:(?:,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
+    r"(?<![\d.,])(?:\d{1,3}(?:(?:\\?,|\{,\}|')\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d'{]|,\d)", re.IGNORECASE
 )
 _POINTS_GROUP = lazily(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
-_SEPARATOR = lazily(r"[,{}']")
+_SEPARATOR = lazily(r"[\\,{}']")
 _UNIT = lazily(rf"\d(?=(?:{_UNITS})(?!{JOINER}))", re.IGNORECASE)
 _MEASURED = lazily(
     rf" ({_UNITS}|met(?:er|re)s?|miles|feet|inch(?:es)?|minutes|seconds|hours|days|years|euros|dollars)(?!{JOINER})"
@@ -139,6 +139,7 @@ _DATED = (
 )
 _DATE_BEFORE = lazily(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
+    r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))?(?: an?)? \d{1,2}$"
     r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$|\b(?:start|begin|end)s? (?:with|in) \d+$"
 )
 _DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
@@ -158,7 +159,9 @@ _OTHER_THINGS = (
 )
 _OTHER_THING = lazily(
     r",? (?:is|was|being) (?:only |just |merely |simply )?(?:the|an?|its|their|my|your|his|her) (?:[\w']+ ){0,2}?"
-    rf"(?:{_OTHER_THINGS})\b",
+    rf"(?:{_OTHER_THINGS})\b"
+    r"|,? (?:is|was) (?:only |just |merely |simply )?an? (?!(?:\w+-digit )?(?:number|code|value|figure)\b)"
+    r"(?![^.,;\n]{0,60}\b(?:secret|hidden|answer))\w",
     re.IGNORECASE,
 )
 _TUPLE = lazily(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]|\((?:1[5-9]|20)\d\d\)")
