@@ -1,6 +1,7 @@
 """The record log: what is written stays, what is torn is mended, and one process writes."""
 
 import errno
+import fcntl
 import json
 import os
 import tracemalloc
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from vqa_client import records
 from vqa_client.errors import OutputError, UsageError
-from vqa_client.records import RecordLog
+from vqa_client.records import RecordLog, damaged_beside, locked
 from vqa_client.types import FAILED, Record, Status
 
 
@@ -162,13 +163,29 @@ def test_a_disk_that_fails_is_one_message_whatever_it_was_asked(path: Path, monk
     for call, content, said in (("pread", b"", "read"), ("write", b"\n", "written")):
         path.write_bytes(path.read_bytes().removesuffix(content))
         monkeypatch.setattr(os, call, fails)
-        with pytest.raises(UsageError, match=rf"run\.records\.jsonl can't be {said}: Input/output error"):
+        with pytest.raises(OutputError, match=rf"run\.records\.jsonl can't be {said}: Input/output error"):
             RecordLog(path)
         monkeypatch.undo()
     with RecordLog(path) as log:
         monkeypatch.setattr(log, "_file", types.SimpleNamespace(seek=fails, closed=False, close=log._file.close))
         with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be read: Input/output error"):
             log.read(("1", ""))
+
+
+def test_what_keeps_a_log_from_being_locked_or_mended_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OutputError, match=r"run\.records\.jsonl can't be written: No such file"), locked(path):
+        raise AssertionError("nothing is locked")
+    path.write_bytes(b"{}\n")
+    damaged_beside(path).mkdir()
+    with pytest.raises(OutputError, match=r"run\.records\.damaged\.txt can't be written: Is a directory"):
+        RecordLog(path)
+
+    def fails(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+    with pytest.raises(UsageError, match=r"run\.records\.jsonl can't be locked: No locks available"):
+        RecordLog(path)
 
 
 def test_two_writers_are_refused(path: Path) -> None:

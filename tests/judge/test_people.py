@@ -75,6 +75,7 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
 @pytest.mark.parametrize(
     ("sheet", "told"),
     [
+        (None, "labels.csv can't be read: [Errno 2]"),
         ("a,b\n1,2\n", "has no columns question_id and label"),
         ("question_id,label\nq9999,correct\n", "row 1: the run has no question 'q9999'"),
         ("question_id,label\nq1,good\n", "label 'good' is unknown"),
@@ -83,11 +84,12 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
     ],
 )
 def test_a_sheet_that_can_not_be_read_says_where(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], sheet: str, told: str
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], sheet: str | None, told: str
 ) -> None:
     run = Run(tmp_path, ["city 0", "city 1"])
     assert run.judged(fault_server(on_judgements("VERDICT: correct")).base_url) == 0
     path = run.root / "labels.csv"
-    path.write_text(sheet)
+    if sheet is not None:
+        path.write_text(sheet)
     assert run_command(["judge", str(run.log), "--labels", str(path)]) == 2
     assert told in capsys.readouterr().err

@@ -331,6 +331,21 @@ def test_a_fault_is_named_before_anything_is_asked(data: str | bytes, said: str,
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tar"])
+def test_a_file_that_goes_before_its_rows_are_read_is_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name == "rows.tar":
+        with tarfile.open(path, "w") as file:
+            file.addfile(tarfile.TarInfo("a.json"))
+    else:
+        path.write_text("a,b\n1,2\n")
+    table = open_table(path)
+    path.unlink()
+    for read in (lambda: list(table.rows()), lambda: open_table(path)):
+        with pytest.raises(DataError, match=rf"can't read .*{name}: No such file or directory"):
+            read()
+
+
 def test_no_python_in_the_data_is_run(tmp_path: Path) -> None:
     text = "[__import__('os').system('touch ran')]"
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": 1, "text": "t", "answer": "a", "image": [], "more": text}))

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from tests.tasks.declared import task_of
-from vqa_client.errors import UsageError
+from vqa_client.errors import OutputError
 from vqa_client.runner import judge
 from vqa_client.tasks.vqa2 import benchmark as vqa2
 from vqa_client.tasks.vqa2.drawings import SCENES
@@ -108,7 +108,7 @@ def test_a_second_making_touches_nothing_and_mends_what_is_damaged(tmp_path: Pat
 
 def test_a_place_that_can_t_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="file"):
+    with pytest.raises(OutputError, match="file"):
         make_sample(tmp_path / "file")
 
 
