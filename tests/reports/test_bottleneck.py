@@ -65,6 +65,13 @@ def test_a_limit_is_named_with_its_figures_and_a_way_out(session: dict[str, Any]
     assert said in sentence
 
 
+def test_who_gave_no_number_of_workers_is_not_asked_to_raise_it() -> None:
+    auto = {"last": 32, "most": 32, "why": ""}
+    first, settled = limits_of(start(at_server=31, servers=[served(28, 0)], auto_workers=auto))
+    assert first.endswith("With more questions, auto finds out how many it takes.")
+    assert settled.startswith("--max_workers auto: 32 workers at the end")
+
+
 def test_every_limit_has_a_case_and_words() -> None:
     assert set(LIMITS) == set(WORDS) == {limit for _, limit, _ in CASES}
 

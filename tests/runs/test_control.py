@@ -78,6 +78,8 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
         assert (code, "stopping" in said) == (0, True)
     assert [bool(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [True] * 3
     assert (records(of), socket.parent.exists()) == ([], False)
+    workers = of.run_file()["sessions"][-1].get("workers", {})
+    assert workers.get("paused", 0) == 0, "what a person pauses is not held up"
     assert 0 < len(of.records()) < 400
 
 

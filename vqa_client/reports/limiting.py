@@ -123,6 +123,12 @@ def _more_servers(start: Start) -> str:
     return "Another server (--endpoint), or a larger --max-num-seqs if the GPU has room; more workers won't help"
 
 
+def _more_workers(start: Start) -> str:
+    return (
+        "Raise --max_workers" if start.auto_workers is None else "With more questions, auto finds out how many it takes"
+    )
+
+
 def _always(text: str) -> Callable[[Start], str]:
     return lambda start: text
 
@@ -181,7 +187,7 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
     ),
     "GPU queue": (_inside, _more_servers),
     "KV cache": (_inside, _more_servers),
-    "too few workers": (_inside, _always("Raise --max_workers")),
+    "too few workers": (_inside, _more_workers),
     "too few questions": (
         lambda start, found: f"all {start.questions:,} questions were sent at once",
         _always("The time is that of the slowest replies"),

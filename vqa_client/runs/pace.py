@@ -49,7 +49,8 @@ class Pace:
             self._late_s += late_s
             self._ticks += 1
             if self._ticks % TICKS_A_LOOK == 0:
-                self._look(routes, crew)
+                if not crew.on_break:  # what a person pauses is held up by nothing
+                    self._look(routes, crew)
                 pulse(min((route.pause.left_s for route in routes.all if not route.lost), default=0.0))
 
     def _look(self, routes: Routes, crew: Crew) -> None:
@@ -59,7 +60,7 @@ class Pace:
         self._unknown |= unsent is None
         sending = min(at_server, unsent or 0)
         self._workers += max(crew.useful, self.in_flight)
-        self._states["paused" if crew.on_break else "idle"] += max(0, crew.useful - self.in_flight)
+        self._states["idle"] += max(0, crew.useful - self.in_flight)
         elsewhere = self.in_flight - at_server
         repeating = min(elsewhere, routes.repeating)
         limited = min(elsewhere - repeating, routes.allowance.waiting)
