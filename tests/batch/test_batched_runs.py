@@ -209,7 +209,7 @@ async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fau
     of.change("q3", question="[[q3]] Which one is it now?")
     batches.looks = 1
     notes = await of.run(server)
-    assert notes.about("batch_1", "1 changed")
+    assert notes.about("batch_1", "1 asked otherwise now")
     assert "now?" in of.outcomes()["q3"]["prompt"]
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2, 1]
 

@@ -19,6 +19,7 @@ MISTAKES = [
     (json.dumps([RECORD]), [], "a_page_001.png is not in pages, which has b_page_001.png and 1 more"),
     (json.dumps([RECORD | {"_id": "b"}]), ["-o", "t.json"], "--output t.json is a file's name"),
     (json.dumps([RECORD]), ["--retry", "timeouts"], "did you mean timeout?"),
+    (json.dumps([RECORD]), ["--max_workers", "many"], '"many" into a whole number or auto'),
     (json.dumps([RECORD]), ["--config", "bad.json"], "unknown key 'max_token'\nhint: did you mean max_tokens?"),
     (json.dumps([RECORD]), ["--images", "~/pages"], "/pages: No such file or directory"),
 ]

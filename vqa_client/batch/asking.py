@@ -101,7 +101,7 @@ class _Reads:
     async def complete(self, request: Request) -> Completion:
         found = self._results.take(self._form.custom_id(self._question, request))
         if found is None:
-            raise Unasked("changed")
+            raise Unasked("asked otherwise now")
         size_bytes = self._form.body(request).size_bytes
         try:
             completion = reply_of(found, size_bytes)

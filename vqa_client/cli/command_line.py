@@ -25,4 +25,4 @@ def usage_error(error: CycloptsError) -> UsageError:
             return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
         if name in ("shots", "shots_from"):
             return UsageError(f"unknown option {option}", hint=_NO_SHOTS)
-    return UsageError(text)
+    return UsageError(text.replace("into int|Literal[auto]", "into a whole number or auto"))

@@ -46,7 +46,9 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
         return EXIT_OK
     if code == EXIT_SERVER:
-        say(f"error: no question got a reply: {_statuses(reports)}")
+        say(
+            f"error: no question got a reply: {_statuses(reports) or 'none was asked, or its result is of another run'}"
+        )
     return code
 
 
