@@ -250,6 +250,8 @@ MISREAD = [
     "The year 2093 is when the story takes place.",
     "Among 33 lockers, the one marked secret has the number 70415.",
     "The ZIP code is 90213. I don't see a PIN.",
+    "Note that 9053 isn't the page number (that's 6) but the secret number.",
+    "One reader wrote in the margin that the secret tree is the walnut, but that note is crossed out.",
     "I wrote basil above; please read nutmeg.",
     "It was 31878 in the draft; the final version has 31877 as the secret number.",
 ]

@@ -286,12 +286,15 @@ ABSENT_AS_SUCH: Final = lazily(
     r"|\bno such\b|n't\W*$"
 )
 """Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
-OTHERS: Final = lazily(_words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional"))
+OTHERS: Final = lazily(
+    _words(r"else\w*|others?|another|again|why|how|where|who|when|page \d|more|further|additional")
+    + "|其他|其它|另外|别的|다른|他の|ほか"
+)
 
 FINDS_NONE: Final = lazily(
     r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:any )?(?:only|other|another))"
     r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
-    r"[^.!?\n,;:]{0,40}\b(?:secret|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
+    r"[^.!?\n,;:]{0,40}\b(?:secrets?|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
     r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
     r" (?:isn't|is not|is never|is nowhere) (?:(?:in|on) (?:the|this|any)|to be|given|stated|mentioned|named|found)\b)"
     r"|\b(?:aucune?|kein\w*|ningun[oa]?|nessun[oa]?|nenhuma?|geen|ingen|inget|intet|zadn\w+|никак\w+|нет|немае)\b"

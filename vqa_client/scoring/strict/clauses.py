@@ -222,7 +222,10 @@ class Clauses:
             if denials.WITHDRAWS.match(clause) or denials.AS_LIKELY.search(clause):
                 return True
             same = bisect_right(self._ends, at) == sentence
-            if same and (_VERB_FIRST.match(clause) or (_TOPIC.search(clause) and denies(clause))):
+            if same and (
+                _VERB_FIRST.match(clause)
+                or (_TOPIC.search(clause) and denies(clause) and not denials.OTHERS.search(clause))
+            ):
                 return True
             absent = denials.ABSENT_AS_SUCH if stated else denials.ABSENT
             if absent.search(clause) and denies(clause) and not denials.OTHERS.search(clause):

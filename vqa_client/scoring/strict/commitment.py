@@ -84,8 +84,8 @@ _AROUND: Final = tuple(
         (r"\b(?:possible \w+|answers|candidates|options|possibilities): (?:\w+, )+$", r""),
         (
             r"(?:\ban?|\b(?:is|was)(?: the)?|'s) $",
-            r" (?!(?:then|too|here|there|indeed|instead|now|again|today|though|only|alone|itself|\w+(?:ly|ed|ing))\b)"
-            r"[a-z]+(?:[.,;!?\n]|$)",
+            r" (?!(?:then|too|here|there|indeed|instead|now|again|today|though|only|alone|itself)\b"
+            r"|\w+(?:ly|ed)\b|\w{3,}ing\b)[a-z]+(?:[.,;!?\n]|$)",
         ),
         (r"\b(?:from|left|leaving|as(?: \w+){1,2} as)(?: the)? $", r" (?:(?:in)?to|for|as) \w"),
         (
