@@ -358,6 +358,7 @@ def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(
         (["--repeat", "2"], "judge doesn't take --repeat: a judge is asked once for each reply"),
         (["--shard", "1/2"], "judge doesn't take --shard: its log must be one"),
         (["--processes", "2"], "judge doesn't take --processes: its log has one writer"),
+        (["--ray", "local", "--shards", "2"], "judge doesn't take --ray: its log has one writer"),
         (["--choice_mode", "logprob"], "judge doesn't take --choice_mode: a judge compares before"),
         (["--rubric", "nowhere.txt"], "nowhere.txt"),
         (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),

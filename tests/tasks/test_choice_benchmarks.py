@@ -279,7 +279,7 @@ def test_a_server_that_chooses_is_asked_no_open_question(name: str, choices: int
 def test_data_with_rotations_refuses_to_be_rotated_again(tmp_path: Path) -> None:
     write_sample("mmbench", tmp_path)
     settings = BenchmarkSettings(benchmark="mmbench", data=tmp_path)
-    with pytest.raises(DataError, match="row 1: rotations are rows of this file: leave --circular away"):
+    with pytest.raises(DataError, match="row 1: rotations are rows of this file: leave --circular out"):
         benchmark_of("mmbench", circular=True).load(Source(settings=settings))
 
 

@@ -176,4 +176,4 @@ def _text_layers(path: str) -> list[str]:
     try:
         return page_texts(path)
     except ValueError as error:
-        raise DataError(f"{path}: {error}", hint="leave --pages retrieved away") from None
+        raise DataError(f"{path}: {error}", hint="leave --pages retrieved out") from None

@@ -190,7 +190,7 @@ def _declared_plans(
 def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:
     wanted = isinstance(settings, BenchmarkSettings) and settings.submission
     if wanted and benchmark.submission is None:
-        raise UsageError(f"{benchmark.name} has no test server to submit to", hint="leave --submission away")
+        raise UsageError(f"{benchmark.name} has no test server to submit to", hint="leave --submission out")
     return wanted
 
 

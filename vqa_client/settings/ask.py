@@ -9,7 +9,6 @@ from cyclopts import Group, Parameter
 from vqa_client.settings.declared import ChoiceSettings
 
 COLUMNS = Group("Columns", sort_key=1)
-SCORES = ("choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

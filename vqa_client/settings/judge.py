@@ -30,13 +30,13 @@ _REFUSED: Final = {
         "its log must be one, beside the run's",
         "join a sharded run by vqa-client merge; for more speed give --max_workers, or several servers by --endpoint",
     ),
-    "--processes": (
-        "its log has one writer",
-        "for more speed give --max_workers, or several servers by --endpoint",
+    **dict.fromkeys(
+        ("--processes", "--ray"),
+        ("its log has one writer", "for more speed give --max_workers, or several servers by --endpoint"),
     ),
     "--choice_mode": (
         "a judge compares before it gives its verdict, which is the last line of its reply",
-        "leave it away; --kind match reads choices",
+        "leave it out; --kind match reads choices",
     ),
 }
 """Options of a run that a judge doesn't take, why, and the way out."""
@@ -123,6 +123,7 @@ class JudgeSettings(RunSettings):
             **dict.fromkeys(self.variations, True),
             "--shard": bool(self.shard),
             "--processes": self.processes != "1",
+            "--ray": bool(self.ray),
             "--choice_mode": self.choice_mode != "text",
         }
         for option, (why, way_out) in _REFUSED.items():

@@ -104,7 +104,7 @@ def benchmark(options: McSettings) -> Benchmark:
     """Raises UsageError for a parser beside a mode that has no free text to read."""
     mode = options.choice_mode
     if mode != "text" and options.parser != "robust":
-        raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser away")
+        raise UsageError(f"--parser reads free text, and --choice_mode {mode} has none", hint="leave --parser out")
     return Benchmark(
         name="mc",
         load=Documents(

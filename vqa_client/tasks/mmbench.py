@@ -38,7 +38,7 @@ class Row(ChoiceRow):
 
 def question(row: Row, place: Place, *, circular: bool = False) -> Question:
     if circular and row.index >= ROTATION:
-        raise ValueError("rotations are rows of this file: leave --circular away")
+        raise ValueError("rotations are rows of this file: leave --circular out")
     return Question(
         id=str(row.index),
         text=row.asked(),

@@ -39,7 +39,7 @@ NO_FORM = (
 NO_LOGPROBS = "start mlx-vlm with --top-logprobs-k 20; a service may report none: then leave --choice_mode out"
 THINKS = (
     'it has to answer at once: switch its thinking off ("extra_body": {"chat_template_kwargs": {"enable_thinking": '
-    "false}} in the config), start the server without its --reasoning-parser, or leave --choice_mode away"
+    "false}} in the config), start the server without its --reasoning-parser, or leave --choice_mode out"
 )
 
 

@@ -104,7 +104,7 @@ class _Look:
             if said := difference(self._first, nature, self._model.model_name):
                 raise ServerUnusable(
                     f"{route.address} is not like {first.address}: {said}",
-                    hint="serve the same model with the same settings everywhere, or leave one --endpoint away",
+                    hint="serve the same model with the same settings everywhere, or leave one --endpoint out",
                 )
             if nature.version != self._first.version:
                 self._note(f"{route.address} is {nature.version}, {first.address} is {self._first.version}")

@@ -59,7 +59,7 @@ TRIES = 2
 """A busy server may word the same thing in two ways; an image that it didn't see differs each time."""
 HINT = (
     "start the server with --allowed-local-media-path DIR (llama.cpp: --media-path), DIR being a folder above the "
-    "images, on the machine that has them; or leave --file_urls away"
+    "images, on the machine that has them; or leave --file_urls out"
 )
 _NOT_ALLOWED = re.compile(
     r"allowed-local-media-path|file:// URLs are not allowed|--media-path|cannot load local files", re.IGNORECASE
