@@ -252,6 +252,8 @@ MISREAD = [
     "The ZIP code is 90213. I don't see a PIN.",
     "Note that 9053 isn't the page number (that's 6) but the secret number.",
     "One reader wrote in the margin that the secret tree is the walnut, but that note is crossed out.",
+    "Violin - sorry, that's the caption. The text has cello.",
+    "My daughter plays the cello, the letter says; the secret instrument is named elsewhere: the oboe.",
     "I wrote basil above; please read nutmeg.",
     "It was 31878 in the draft; the final version has 31877 as the secret number.",
 ]

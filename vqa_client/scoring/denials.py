@@ -305,7 +305,7 @@ FINDS_NONE: Final = lazily(
 
 CORRECTS: Final = lazily(
     _words("""
-    wait|actually|correct(?:ion|s (?:it|this|that) to)|sorry|scratch that|strike that|i mean|i meant|make that|no
+    wait|actually|correct(?:ion|s (?:it|this|that) to)|sorry|scratch that|strike that|i meant?|make that|or rather|no
     on second (?:look|thought|glance)|on (?:closer|further) (?:look|inspection|reading)
     """)
     + "|不对|不對|いや|아니,"

@@ -60,6 +60,7 @@ _POINTS_BACK = lazily(
 _OR = "or|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch"
 _ITEM = r"(?:(?:the|a|an) )?\w+"
 _OTHERS = lazily(
+    r"[ ,-]*\bor(?:,| rather\b)|"
     rf",? \(?(?:{_OR}|nor"
     rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
     rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
@@ -110,7 +111,7 @@ _DECLARES = lazily(
 )
 _OTHER_WORDS = lazily(
     r"[\s:]*\"?(?:(?:the|an?) )?"
-    r"(?!(?:in|on|at|by|the|not|it|hidden|mentioned|given|found|stated|shown|clear|hard|difficult|\w+ly)\b)"
+    r"(?!(?:in|on|at|by|the|not|it|that|that's|hidden|mentioned|given|found|stated|shown|clear|hard|difficult|\w+ly)\b)"
     r"\w[\w'-]*(?: \w[\w'-]*)?\W{0,2}(?:$|[.\n!,;])",
     re.IGNORECASE,
 )

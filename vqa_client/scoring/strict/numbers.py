@@ -115,7 +115,8 @@ def _number(text: str, at: int, end: int) -> Number:
 
 _READ: Final = 80
 _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec. § chapter chapters ch. paragraph
-    paragraphs para. seite pagina sida side strona страница 第"""
+    paragraphs para. seite pagina sida side strona stronie страница странице страницы
+    сторінці sidan siden sayfa halaman trang oldal oldalon 第"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
 _LABEL_WORDS = """confidence probability certainty score accuracy index rank timestamp date year isbn id tokens x y w h
@@ -140,7 +141,8 @@ _DATED = (
 _DATE_BEFORE = lazily(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
     r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))?(?: an?)? \d{1,2}$"
-    r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b[.: #]{0,3}\d+$|\b(?:start|begin|end)s? (?:with|in) \d+$"
+    r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b(?: number)?(?: is| was)?[.: #]{0,3}\d+$"
+    r"|\b(?:start|begin|end)s? (?:with|in) \d+$"
 )
 _DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _AMOUNTS = (
