@@ -105,6 +105,14 @@ FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
 }
 
 
+async def test_a_part_that_alone_reaches_the_token_limit_is_said_to_be_too_large(
+    of: Batched, fault_server: StartsServers
+) -> None:
+    options, _ = FATES["too many tokens at once"]
+    notes = await of.run(fault_server(Batches(**options).gate(oracle(of.replies()))))
+    assert notes.about("part 1", "it is sent later", "fewer --batch_lines")
+
+
 @pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
 async def test_whatever_happens_each_question_is_answered_once(
     options: dict[str, Any], sizes: list[int], of: Batched, fault_server: StartsServers

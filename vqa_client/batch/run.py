@@ -177,7 +177,10 @@ class BatchRun:
         self._parts.save(part, batch_id="", state="uploaded")
         self._pending.append(part)
         self._most_open = max(1, len(self._open))
-        self._told.note(f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later")
+        said = f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later"
+        if not self._open:
+            said += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
+        self._told.note(said)
 
     async def _look(self, part: Part) -> Counter[str]:
         """Ask how far a batch is, and read one that has ended; gives what it leaves without a record."""
