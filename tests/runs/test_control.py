@@ -104,6 +104,8 @@ async def test_a_killed_runs_record_is_removed_and_no_run_is_named(
     code, said = await ctl(capsys, str(tmp_path))
     assert (code, record.exists(), folder.exists()) == (2, False, False)
     assert f"error: no run is asking questions in {tmp_path} now" in said
+    code, said = await ctl(capsys, str(tmp_path / "reslts"))
+    assert (code, f"error: {tmp_path / 'reslts'} does not exist" in said) == (2, True)
 
 
 @pytest.mark.parametrize(

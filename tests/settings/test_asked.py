@@ -77,6 +77,7 @@ def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) ->
         ({"timeout": float("inf")}, "above 0 seconds"),
         ({"wait_for_server": float("nan")}, "a number of at least 0"),
         ({"max_workers": 2.5}, "a whole number of at least 1"),
+        ({"rpm": 0.0}, "--rpm is 0.0; it must be a number above 0"),
         ({"max_workers": True}, "a whole number of at least 1"),
         ({"max_retries": float("inf")}, "a whole number of at least 0"),
         ({"image_quality": 101, "image_format": "jpeg"}, "a whole number from 1 to 100"),

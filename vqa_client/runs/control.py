@@ -187,9 +187,8 @@ def order_all(run: Path, order: Order) -> list[Standing]:
         shares = [msgspec.structs.replace(order, max_workers=size) for size in sizes]
     found = [told for record, share in zip(records, shares, strict=True) if (told := _ordered(record, share))]
     if not found:
-        raise UsageError(
-            f"no run is asking questions in {run} now", hint="RUN is a folder of runs, or a log, run file or report"
-        )
+        said = f"no run is asking questions in {run} now" if run.exists() else f"{run} does not exist"
+        raise UsageError(said, hint="RUN is a folder of runs, or a log, run file or report")
     return found
 
 

@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from vqa_client.errors import UsageError
 
+TINY = 1e-9
+"""Stands for anything above 0."""
 AT_LEAST = {
     "max_workers": 1,
     "temperature": 0,
@@ -22,19 +24,19 @@ AT_LEAST = {
     "for_people": 1,
     "number": 1,
     "port": 0,
-    "rate": 1e-9,
+    "rate": TINY,
     "context_length": 1,
     "num_secrets": 1,
-    "rpm": 1e-9,
-    "tpm": 1e-9,
-    "max_cost": 1e-9,
+    "rpm": TINY,
+    "tpm": TINY,
+    "max_cost": TINY,
     "batch_mb": 1e-3,
     "batch_lines": 1,
-    "max_minutes": 1e-9,
+    "max_minutes": TINY,
     "max_retries": 0,
     "breaker_after": 0,
     "max_pixels": 1,
-    "white_value": 1e-9,
+    "white_value": TINY,
     "image_quality": 1,
     "quality": 1,
     "max_pages": 1,
@@ -102,6 +104,6 @@ def _check_range(name: str, value: Any, rule: _Rule) -> None:
     if number and least <= value <= most and value < inf:
         return
     kind = "a whole number" if rule.whole else "a number"
-    within = f"of at least {least}" if most == inf else f"from {least} to {most}"
+    within = "above 0" if least == TINY else f"of at least {least}" if most == inf else f"from {least} to {most}"
     words = "".join(f", or {word}" for word in rule.words)
     raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}{words}")
