@@ -157,16 +157,17 @@ def _meant(reply: str) -> str:
 _TABLE = lazily(
     r"^[ \t]*\|(?P<head>[^\n]+)\|[ \t]*\n[ \t]*\|[-|: \t]+\|[ \t]*(?P<rows>(?:\n[ \t]*\|[^\n]+\|[ \t]*)+)", re.MULTILINE
 )
-_NAMES_ANSWER = lazily(r"\b(?:secret|hidden|answer)\b(?! ?\?)", re.IGNORECASE)
+_NAMES_SECRET = lazily(r"\b(?:secret|hidden)\b(?! ?\?)", re.IGNORECASE)
 
 
 def _without_bars(table: re.Match[str]) -> str:
-    """A table as lines: "column: cell" where a column is the answer's or a place, "cell: cell" in all others."""
+    """A table as lines: "column: cell" where a column is the secret's or a place, "cell: cell" in all others."""
     head, *rows = (
         [cell.strip(" *`_") for cell in row.strip().strip("|").split("|")]
         for row in (table["head"], *table["rows"].split("\n")[1:])
     )
-    if _NAMES_ANSWER.search(table["head"]) or follows_place(f"{head[0]}:"):
+    keys_first = head[-1].lower() in ("value", "answer")
+    if follows_place(f"{head[0]}:") or (_NAMES_SECRET.search(table["head"]) and not keys_first):
         return "\n".join(f"{column}: {cell}" for row in rows for column, cell in zip(head, row, strict=False))
     return "\n".join(": ".join(row) for row in rows)
 
