@@ -78,6 +78,7 @@ def test_models_are_ranked_and_what_is_not_comparable_is_named(
     assert "third is not comparable with good" in said
     made = board(tmp_path / "out")
     assert made["models"][:1] == ["good"]
+    assert ["benchmark", *made["models"]] in [line.split() for line in said.splitlines()]
     chartqa, pope = made["columns"]
     assert (chartqa["title"], pope["title"]) == ("chartqa", "pope")
     assert chartqa["cells"]["third"]["apart"]

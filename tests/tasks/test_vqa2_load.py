@@ -160,11 +160,12 @@ def test_answers_without_ids_and_unusual_numbers_of_them_are_told(tmp_path: Path
         annotation(2, *["red"] * 10, ids=False),
         annotation(3, *["red"] * 12),
         annotation(4, "red", "red", "blue"),
+        annotation(5, *["red"] * 4),
     ]
-    write_split(tmp_path, [question(n) for n in (1, 2, 3, 4)], annotations)
+    write_split(tmp_path, [question(n) for n in (1, 2, 3, 4, 5)], annotations)
     loaded = load(tmp_path, notes)
-    assert loaded.count == 4
-    assert [note.split(" questions ")[0] for note in notes] == ["1 of 4", "2 of 4", "1 of 4"]
+    assert loaded.count == 5
+    assert [note.split(" questions ")[0] for note in notes] == ["1 of 5", "3 of 5", "1 of 5"]
     assert ["answer_id" in notes[0], "10 answers" in notes[1], "fewer than 4" in notes[2]] == [True] * 3
 
 
