@@ -1,7 +1,9 @@
 """Runs through a batch API: every question has one record, no line is sent twice, the report is the online run's."""
 
 import asyncio
+import errno
 import itertools
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,9 +21,10 @@ from tests.faults.questions import Notes, Questions
 from vqa_client.batch import run, service
 from vqa_client.batch.parts import Parts
 from vqa_client.batch.service import Service
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batch_steps import show_batches
+from vqa_client.runs.control import Order, order_all
 
 
 @pytest.fixture(autouse=True)
@@ -220,6 +223,42 @@ async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fau
     assert notes.about("batch_1", "1 asked otherwise now")
     assert "now?" in of.outcomes()["q3"]["prompt"]
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2, 1]
+
+
+async def test_a_disk_without_room_for_results_is_one_message_and_nothing_is_lost(
+    of: Batched, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = Batches()
+    server = fault_server(batches.gate(oracle(of.replies())))
+
+    async def full(response: Any, path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("openai._response.AsyncStreamedBinaryAPIResponse.stream_to_file", full)
+        with pytest.raises(OutputError, match="No space left on device"):
+            await of.run(server)
+    await of.run(server)
+    assert (len(batches.batches), len(of.records()), of.unfinished) == (3, COUNT, False)
+
+
+async def test_ctl_stops_a_wait_for_batches_and_says_that_there_are_no_workers_to_change(
+    of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(looks=10_000)
+    server = fault_server(batches.gate(oracle(of.replies())))
+    settings = of.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
+    waiting = asyncio.create_task(arun(settings, progress=Notes()))
+    async with asyncio.timeout(20):
+        while not (len(batches.batches) == 3 and list(of.output.glob("*.ctl"))):
+            await asyncio.sleep(0.01)
+    for order in (Order(max_workers=3), Order(paused=True)):
+        [standing] = await asyncio.to_thread(order_all, of.output, order)
+        assert "no workers" in standing.refused
+    [standing] = await asyncio.to_thread(order_all, of.output, Order(stop=True))
+    assert (standing.refused, standing.stopping) == ("", True)
+    with pytest.raises(Interrupted):
+        await waiting
 
 
 async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: StartsServers) -> None:

@@ -14,6 +14,7 @@ from vqa_client.client.endpoint import Endpoint, tls_context
 from vqa_client.client.failures import CODES, error_message, excerpt
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.files import unwritable
 from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import install
 
@@ -119,10 +120,13 @@ class Service:
             return self._described(await self._patient.batches.cancel(batch_id))
 
     async def fetch(self, file_id: str, path: Path) -> None:
-        """Put a file's content on the disk."""
+        """Put a file's content on the disk; raises OutputError where it has no room."""
         with self._calling(f"file {file_id}"):
             async with self._patient.files.with_streaming_response.content(file_id) as response:
-                await response.stream_to_file(path)
+                try:
+                    await response.stream_to_file(path)
+                except OSError as error:
+                    raise unwritable(path, error) from error
 
     async def delete(self, file_id: str) -> None:
         """Delete a file; one that is gone is no error."""

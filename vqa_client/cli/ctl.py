@@ -3,6 +3,7 @@
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import safe
+from vqa_client.errors import UsageError
 from vqa_client.runs.control import Order, Standing, order_all
 from vqa_client.settings.reports import CtlSettings
 
@@ -11,7 +12,11 @@ def ctl(settings: CtlSettings) -> int:
     """Pass the order on, and print how each run stands after it."""
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
-    emit("".join(f"{safe(_line(each))}\n" for each in order_all(settings.run, order)))
+    found = order_all(settings.run, order)
+    emit("".join(f"{safe(_line(each))}\n" for each in found))
+    for each in found:
+        if each.refused:
+            raise UsageError(f"{each.title}: {each.refused}", hint="--stop ends the wait; the same command resumes it")
     return EXIT_OK
 
 

@@ -44,7 +44,7 @@ class Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How a run stands."""
+    """How a run stands; `refused` says why it did not follow an order."""
 
     title: str
     total: int
@@ -55,6 +55,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     paused: bool
     stopping: bool
     pace: float
+    refused: str = ""
 
 
 class _Place(Struct, frozen=True, kw_only=True):
@@ -74,6 +75,7 @@ class Control:
         title: str,
         *,
         crew: Crew,
+        by_batches: bool,
         stop: asyncio.Event,
         numbers: Callable[[], Mapping[str, int]],
         fixed: Callable[[], None],
@@ -81,6 +83,7 @@ class Control:
     ) -> None:
         self._record = log.with_name(log.name.removesuffix(LOG_ENDING) + ENDING)
         self._title, self._crew, self._stop, self._numbers = title, crew, stop, numbers
+        self._by_batches = by_batches
         self._fixed, self._note = fixed, note
         self._connected: set[asyncio.StreamWriter] = set()
         self._marks: deque[tuple[float, int]] = deque(maxlen=WINDOW + 1)
@@ -120,13 +123,16 @@ class Control:
         with suppress(OSError, ValueError):  # who asked has gone, or sends what is no order
             async with asyncio.timeout(REPLY_S):
                 line = await reader.readline()
-            self._follow(msgspec.json.decode(line, type=Order))
-            writer.write(msgspec.json.encode(self._standing()) + b"\n")
+            refused = self._follow(msgspec.json.decode(line, type=Order))
+            writer.write(msgspec.json.encode(self._standing(refused)) + b"\n")
             await writer.drain()
         self._connected.discard(writer)
         writer.close()
 
-    def _follow(self, order: Order) -> None:
+    def _follow(self, order: Order) -> str:
+        """Do as told; gives why not, if it can't be done."""
+        if self._by_batches and (order.max_workers is not None or order.paused is not None):
+            return "it asks by batches, which have no workers to change or to pause"
         if order.max_workers is not None:
             self._fixed()
             self._crew.size = affordable_workers(max(1, order.max_workers), self._note)
@@ -137,8 +143,9 @@ class Control:
         if order.stop and not self._stop.is_set():
             self._note("ctl: stopping; waiting a moment for running requests")
             self._stop.set()
+        return ""
 
-    def _standing(self) -> Standing:
+    def _standing(self, refused: str) -> Standing:
         numbers = self._numbers()
         since_s, done = self._marks[0]
         return Standing(
@@ -147,6 +154,7 @@ class Control:
             paused=self._crew.on_break,
             stopping=self._stop.is_set(),
             pace=(numbers["done"] - done) / max(time.monotonic() - since_s, 1e-3),
+            refused=refused,
             **numbers,
         )
 

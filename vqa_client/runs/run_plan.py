@@ -215,6 +215,7 @@ def _control(plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) 
     return Control(
         *(plan.paths.log, plan.title),
         crew=stage.crew,
+        by_batches=stage.settings.batch,
         stop=stage.stop,
         numbers=numbers,
         fixed=fixed,
