@@ -21,7 +21,7 @@ from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blackli
 from vqa_client.types import Answer, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
-SCORING_VERSION = "3"
+SCORING_VERSION = "4"
 LABELS = ("A", "B", "C", "D")
 
 _EMPTY_CELLS = frozenset({"nan", "<na>", "nat", "#n/a"})

@@ -23,7 +23,7 @@ from vqa_client.tasks.longbench.report import write_niah
 from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
 from vqa_client.types import UNKNOWN, Answer, Question
 
-SCORING_VERSION = "4"
+SCORING_VERSION = "5"
 
 _HINT = "a record needs _id, questions and answers, lists of one length; a file with `choice_A` is one for mc"
 
