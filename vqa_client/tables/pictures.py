@@ -60,7 +60,7 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
 
 def is_address(name: str | Path) -> bool:
     """Whether a name is an address: http(s), or an object in a store. A path has one slash in place of its two."""
-    return _ADDRESS.match(str(name)) is not None
+    return ":/" in (said := str(name)) and _ADDRESS.match(said) is not None
 
 
 def is_object(name: str | Path) -> bool:

@@ -67,9 +67,9 @@ class Column(Struct):
             if not isinstance(value, str | int | float) or len(self.values) > MOST_GROUPS:
                 self.values = None
 
-    def knows(self, value: Any) -> bool:
-        """Whether a value that isn't blank would change nothing but the count."""
-        return type(value) is str and self.values is not None and value in self.values
+    def knows(self, values: list[Any]) -> bool:
+        """Whether values that aren't blank would change nothing but the count."""
+        return self.values is not None and {*map(type, values)} == {str} and self.values.issuperset(values)
 
 
 class Mapped(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from vqa_client.tasks.ask.values import FORMS, AnswerForm, readings
 from vqa_client.types import Question
 
 SHOWN_FAULTS = 5
+_TOGETHER = 16
+"""Rows that are in memory together: each may have an image of some megabytes in a cell."""
 _FORM_WORDS: dict[AnswerForm, str] = {
     "letter": "letters",
     "text": "the texts of choices",
@@ -95,28 +98,36 @@ def survey(settings: AskSettings) -> Survey:
 def _columns(tables: Iterable[Table]) -> tuple[dict[str, Column], int]:
     """What all rows say of each column, and how many rows there are.
 
-    Rows in which every column is there, and says nothing new, are counted together: of a million nearly all are.
+    Neighbours in which every column is there, and says nothing new, are counted together: of a million nearly all are.
     """
     columns: defaultdict[str, Column] = defaultdict(Column)
     few: dict[str, Column] = {}
     rows = alike = 0
     for table in tables:
-        for _, cells in table.rows():
-            rows += 1
-            values = cells.values()
-            if (
-                columns.keys() == cells.keys()
-                and not (None in values or "" in values or [] in values)
-                and all(column.knows(cells[name]) for name, column in few.items())
-            ):
-                alike += 1
+        numbered = table.rows()
+        while neighbours := [cells for _, cells in islice(numbered, _TOGETHER)]:
+            rows += len(neighbours)
+            if _are_alike(neighbours, columns, few):
+                alike += len(neighbours)
                 continue
-            for name, value in cells.items():
-                columns[name].add(value)
+            for cells in neighbours:
+                for name, value in cells.items():
+                    columns[name].add(value)
             few = {name: column for name, column in columns.items() if column.values is not None or not column.present}
     for column in columns.values():
         column.present += alike
     return columns, rows
+
+
+def _are_alike(rows: list[dict[str, Any]], columns: Mapping[str, Column], few: Mapping[str, Column]) -> bool:
+    """Whether rows say nothing new of any column."""
+    if any(cells.keys() != columns.keys() for cells in rows):
+        return False
+    for name in columns:
+        values = [cells[name] for cells in rows]
+        if None in values or "" in values or [] in values or (name in few and not few[name].knows(values)):
+            return False
+    return True
 
 
 def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: int, columns: tuple[str, ...]) -> Survey:
