@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ Watch = Callable[[], Coroutine[Any, Any, None]]
 """Runs until it is cancelled."""
 SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
+MOST_FIRST = 256
+"""Questions without an answer before the last answered one that are kept: a killed run left as many as were asked."""
+_Questions = Iterator[Question] | None
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
@@ -62,8 +66,8 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
         stage.progress.measuring(plan.task.description.measure)
         figures = SessionFigures()
         try:
-            waiting = await _still_to_ask(plan, log, stage, before)
-            await _go_on(waiting, plan, stage, log, file, figures)
+            left = await _still_to_ask(plan, log, stage, before)
+            await _go_on(left, plan, stage, log, file, figures)
         finally:
             stage.progress.end()
             closing = asyncio.ensure_future(in_daemon_thread(partial(close_plan, plan, stage.progress.note, file, log)))
@@ -110,31 +114,39 @@ def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
-async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> int:
-    """How many questions have no answer that holds; answers that don't hold any more are dropped."""
+async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> tuple[int, _Questions]:
+    """How many questions have no answer that holds, and these, for one walk, where the walk here need not be repeated.
+
+    Answers that don't hold any more are dropped. Questions behind those that have records are not looked at yet.
+    """
     if not len(log):
-        return plan.loaded.count
+        return plan.loaded.count, None
     unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
     again, most, prompt = stage.settings.asked_again, stage.settings.max_pages, plan.task.prompt
-    waiting, stale = 0, set()
-    for number, question in enumerate(plan.loaded.questions):
+    questions, number, found, missing = iter(plan.loaded.questions), 0, 0, 0
+    waiting, stale = list[Question](), set()
+    while found < len(log) and (question := next(questions, None)) is not None:
         if number % QUESTIONS_BETWEEN_LOOKS == 0:
             await asyncio.sleep(0)
             if stage.stop.is_set():
-                return 0
+                return 0, None
+        number += 1
         key = (question.id, question.variant)
+        found += key in log
         record, shown = log.settled(key, again), first_pages(question, most)
         if record is None:
-            waiting += 1
+            missing += 1
+            if missing <= MOST_FIRST:
+                waiting.append(question)
         elif unchanged(record, prompt(shown), shown.images):
             stage.progress.earlier(record)
         else:
             stale.add(key)
     if stale:
         log.drop(stale)
-    waiting += len(stale)
-    stage.progress.note(_carried(plan, log, stage, stale=len(stale), waiting=waiting))
-    return waiting
+    count = missing + len(stale) + plan.loaded.count - number
+    stage.progress.note(_carried(plan, log, stage, stale=len(stale), waiting=count))
+    return count, chain(waiting, questions) if not stale and missing <= MOST_FIRST else None
 
 
 def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: int) -> str:
@@ -149,8 +161,9 @@ def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: i
 
 
 async def _go_on(
-    waiting: int, plan: Plan, stage: Stage, log: RecordLog, file: RunFile, figures: SessionFigures
+    left: tuple[int, _Questions], plan: Plan, stage: Stage, log: RecordLog, file: RunFile, figures: SessionFigures
 ) -> None:
+    waiting, questions = left
     if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
         file.write(plan.paths.run)
         return
@@ -189,7 +202,7 @@ async def _go_on(
 
             ask, watches = by_batches(plan, stage, session, line, waits, file), [control.watch]
         else:
-            ask = _online(waits, line, stage, figures)
+            ask = _online(_waiting(plan, log, stage, questions), line, stage, figures)
         await _ask(ask, plan, stage, log, file, figures, watches)
         if not stage.stop.is_set():
             file.described["server"] = await servers.last_look()
@@ -223,7 +236,7 @@ def _control(plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) 
     )
 
 
-def _online(waits: Callable[[], Iterator[Question]], line: Line, stage: Stage, figures: SessionFigures) -> Ask:
+def _online(waiting: Iterator[Question], line: Line, stage: Stage, figures: SessionFigures) -> Ask:
     """Workers that each ask one question after the other."""
 
     async def answer(question: Question) -> Record:
@@ -232,7 +245,7 @@ def _online(waits: Callable[[], Iterator[Question]], line: Line, stage: Stage, f
         stage.budget.asking()
         return await answer_one(question, line)
 
-    return lambda keep: answer_all(waits(), answer, keep, crew=stage.crew, stop=stage.stop)
+    return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
 
 
 async def _ask(
@@ -285,10 +298,10 @@ def _same_model(file: RunFile, name: str, path: Path, *, told: Note, refuses: bo
         told(f"replies name {name} now, and {known} before: verdicts of both are in the log")
 
 
-def _waiting(plan: Plan, log: RecordLog, stage: Stage) -> Iterator[Question]:
+def _waiting(plan: Plan, log: RecordLog, stage: Stage, questions: _Questions = None) -> Iterator[Question]:
     """The questions without an answer that holds, in order; a list of them would grow with the run."""
     again = stage.settings.asked_again
-    for question in plan.loaded.questions:
+    for question in plan.loaded.questions if questions is None else questions:
         if stage.budget.over:
             return
         if not log.is_done((question.id, question.variant), again):
