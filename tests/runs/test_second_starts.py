@@ -56,6 +56,19 @@ async def test_failed_questions_are_asked_again_and_lasting_failures_only_on_req
     assert len({record["question_id"] for record in of.records()}) == 4
 
 
+@pytest.mark.parametrize("most_first", [1, 2])
+async def test_what_waits_before_and_behind_the_answered_questions_is_asked_once_in_order(
+    tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch, most_first: int
+) -> None:
+    monkeypatch.setattr("vqa_client.runs.run_plan.MOST_FIRST", most_first)
+    of = sample(tmp_path, 10)
+    server = fault_server(oracle(of.replies() | {"[[q0]]": error(500), "[[q2]]": error(500)}))
+    await vqa_client.arun(of.settings(server.base_url, max_retries=0, limit=6))
+    mended = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(mended.base_url, max_workers=1))
+    assert [chat.prompt[:6] for chat in mended.chats] == [f"[[q{number}]]" for number in (0, 2, 6, 7, 8, 9)]
+
+
 async def test_another_model_is_refused_field_by_field_and_nothing_is_asked(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
