@@ -32,7 +32,7 @@ COMMAND = re.compile(r"^(?: {4})?(?:[A-Z_]+=\S* |srun |# .*: )*vqa-client ((?:[^
 ADDRESS = re.compile(r"https?://[^\s\"']+")
 ASKING = ("ask ", "run ", "mc ", "niah ", "vqa2 ", "explain ", "robustness run ")
 ELSEWHERE = {
-    "demo": "tests/cli/test_demo.py, with the real reader",
+    "demo": "tests/servers/real/test_demo.py, with the real reader",
     "check ": "tests/client/check; what it says of a fake server is no example",
     "--batch": "tests/batch/test_docs.py, which answers",
     "batch write ": "the same",

@@ -16,14 +16,14 @@ from tests.soak.mixture import AROUND, INSTEAD, Mixture
 from tests.soak.soak import Plan, soak
 from tests.soak.watched import Look, Watch
 
-SHORT = Plan(minutes=0.4, questions=1_500, workers=128, seed=11)
+SHORT = Plan(minutes=0.25, questions=1_000, workers=128, seed=11)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_nothing_is_lost_asked_twice_or_told_otherwise_when_everything_fails(tmp_path: Path) -> None:
     outcome = soak(SHORT, tmp_path)
     assert outcome.wrong == []
-    assert outcome.figures["records"].endswith("for 1500 questions")
+    assert outcome.figures["records"].endswith("for 1000 questions")
 
 
 def test_a_clock_jumps_in_the_child_alone(tmp_path: Path) -> None:
