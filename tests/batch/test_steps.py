@@ -90,6 +90,7 @@ def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[s
         "has no results of a batch (vllm run-batch -i": ["batch", "read", *asked],
         "--processes can't be combined with --batch": [*asked, "--batch", "--processes", "2"],
         "--max_cost can't be combined with --batch": [*asked, "--batch", "--max_cost", "2"],
+        "--rpm can't be combined with --batch": [*asked, "--batch", "--rpm", "60"],
         "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
         "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],
         "name the model": ["batch", "write", *of.arguments(NOWHERE)],

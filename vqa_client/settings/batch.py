@@ -45,6 +45,8 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
         "--shard next/N": bool(settings.turns),
         "--ray": bool(settings.ray),
         "--max_cost": settings.max_cost is not None,
+        "--rpm": settings.rpm is not None,
+        "--tpm": settings.tpm is not None,
         **others,
     }
     if settings.batch and (given := [name for name, wanted in others.items() if wanted]):
