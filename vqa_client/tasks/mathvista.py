@@ -5,8 +5,7 @@ Data: testmini.json beside images/, the hub's Parquet, or VLMEvalKit's MathVista
     "1": {"pid": "1", "question": "What is the slope?", "image": "images/1.jpg", "choices": null, "unit": null,
           "precision": 1.0, "answer": "1.2", "question_type": "free_form", "answer_type": "float", "metadata": {...}}
 
-Published: accuracy after a model has extracted answers (Lu et al., ICLR 2024); "published" scores what the script's
-own rules find.
+Published: accuracy after a model has extracted answers (Lu et al., ICLR 2024); "published" uses the script's rules.
 """
 
 from collections.abc import Callable

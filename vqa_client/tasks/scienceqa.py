@@ -6,8 +6,7 @@ the questions with an image; --images_only asks the same of the other two. A row
     {"12": {"question": "Which is soft?", "choices": ["rock", "pillow"], "answer": 1, "hint": "", "image": "image.png",
      "grade": "grade3", "subject": "natural science", "topic": "physics", "split": "test"}}
 
-Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022); `published` draws a choice with
-seed 10 if it can't read one, as the script does.
+Published: accuracy by subject, context, grades and topic (Lu et al., NeurIPS 2022); what isn't read is drawn, seed 10.
 """
 
 from collections.abc import Iterator
