@@ -21,7 +21,7 @@ _NULL = b"null"
 
 
 class Unasked(Exception):
-    """A question has no result: it was not tried in time, or is asked otherwise by now; it keeps no record."""
+    """A question without a usable result: the batch ended first, or the question has changed. No record is kept."""
 
 
 def key_of(question: Question) -> str:
@@ -42,18 +42,18 @@ def run_digest(identity: dict[str, Any]) -> str:
 def custom_id(question: Question, request: Request, run: str) -> str:
     """The same for the same question, request and run, wherever it is made: 33 characters of [a-z0-9]."""
     asked = {name: value for name, value in msgspec.structs.asdict(request).items() if name != "document"}
-    return key_of(question) + _digest((run, _told(asked)))
+    return key_of(question) + _digest((run, _with_digests(asked)))
 
 
-def _told(value: Any) -> Any:
+def _with_digests(value: Any) -> Any:
     """A request's content, with digests in place of images."""
     if isinstance(value, Image):
         return "image", value.sha256
     if isinstance(value, Struct):
         value = msgspec.structs.asdict(value)
     if isinstance(value, dict):
-        return [(name, _told(inner)) for name, inner in sorted(value.items())]
-    return [_told(inner) for inner in value] if isinstance(value, tuple | list) else value
+        return [(name, _with_digests(inner)) for name, inner in sorted(value.items())]
+    return [_with_digests(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def _digest(value: Any) -> str:

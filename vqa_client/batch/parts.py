@@ -58,7 +58,7 @@ class Sizes:
         return self.size_bytes + size_bytes <= self._limits.size_bytes and self.lines < self._limits.lines
 
     def add(self, size_bytes: int) -> None:
-        """Count a line, in a new part where the last one has no room."""
+        """Count a line; it begins a new part if the last one is full."""
         if not self.lines or not self.fits(size_bytes):
             self.parts, self.lines, self.size_bytes = self.parts + 1, 0, 0
         self.lines += 1

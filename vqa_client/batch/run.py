@@ -26,8 +26,8 @@ PAUSES_S = (1.0, 5.0, 25.0, 125.0)
 Result = TypeVar("Result")
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """Where a batched run says how it stands: a note, a line on the batches, and the records."""
+class Listener(Struct, frozen=True, kw_only=True):
+    """What a batched run reports to: notes, the line that shows its batches, and the records."""
 
     note: Callable[[str], None]
     shows: Callable[[str], None]
@@ -37,8 +37,8 @@ class Told(Struct, frozen=True, kw_only=True):
 class BatchRun:
     """Asks what `waiting` gives, and walks `questions` for results; `title` names the run at the server.
 
-    Raises ServerUnusable where the server has no batches, or refuses one; what was begun is written down, so that the
-    same command continues it.
+    Raises ServerUnusable if the server has no batch API or refuses a batch. The state is on the disk, so the same
+    command resumes.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class BatchRun:
         parts: Parts,
         limits: Limits,
         service: Service,
-        told: Told,
+        listener: Listener,
     ) -> None:
         self._title, self._questions, self._waiting = title, questions, waiting
         self._line, self._form, self._parts, self._limits = line, form, parts, limits
-        self._service, self._told = service, told
+        self._service, self._listener = service, listener
         self._open: dict[int, Part] = {}
         self._pending: deque[Part] = deque()
         self._seen: dict[int, Batch] = {}
@@ -86,8 +86,8 @@ class BatchRun:
                 return
             if self._cancelled or round >= ROUNDS:
                 break
-            self._told.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {ROUNDS})")
-        self._told.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
+            self._listener.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {ROUNDS})")
+        self._listener.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
 
     async def _round(self, round: int) -> int:
         """How many questions have no record after it."""
@@ -137,7 +137,7 @@ class BatchRun:
         try:
             yield from writer.add(self._form.custom_id(question, request), self._form.body(request))
         except QuestionFailed as failure:  # it changes under our eyes; the next start asks it
-            self._told.note(f"{question.id} is left out: {failure}")
+            self._listener.note(f"{question.id} is left out: {failure}")
             self._recorded.add(key_of(question))
 
     async def _submit(self, part: Part) -> bool:
@@ -153,7 +153,7 @@ class BatchRun:
         self._open[part.number] = part
         until = (datetime.now().astimezone() + timedelta(hours=WINDOW_HOURS)).strftime("%a %H:%M")
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
-        self._told.note(f"batch {part.batch_id}: {size}, ends by {until}")
+        self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
 
     async def _step(self, part: Part) -> None:
@@ -180,7 +180,7 @@ class BatchRun:
         said = f"part {part.number}: the account's limit of waiting tokens is reached; it is sent later"
         if not self._open:
             said += "; if nothing else of yours waits there, it is too large: batch cancel, then fewer --batch_lines"
-        self._told.note(said)
+        self._listener.note(said)
 
     async def _look(self, part: Part) -> Counter[str]:
         """Ask how far a batch is, and read one that has ended; gives what it leaves without a record."""
@@ -192,7 +192,7 @@ class BatchRun:
             if batch.status != "failed":
                 return await self._read(part, batch)
         except Unreachable as error:
-            self._told.note(f"{error}; waiting")
+            self._listener.note(f"{error}; waiting")
             return Counter()
         if batch.over_token_limit:
             self._later(part)
@@ -214,8 +214,8 @@ class BatchRun:
                 if attempt == FETCHES:
                     raise
         left += Counter({"without a result": max(0, len(part.ids) - results.total)})
-        told = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
-        self._told.note(f"batch {batch.id}: {batch.status}" + (f"; {', '.join(told)}" if told else ""))
+        reasons = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
+        self._listener.note(f"batch {batch.id}: {batch.status}" + (f"; {', '.join(reasons)}" if reasons else ""))
         self._cancelled |= batch.status == "cancelled"
         self._parts.save(part, state="read", results=list(batch.results))
         self._seen.pop(part.number, None)
@@ -231,12 +231,12 @@ class BatchRun:
         left = await read_results(
             results, waiting, self._line, self._form, self._keep, attempts=part.round, later=part.round < ROUNDS
         )
-        self._parts.set_aside(results.left_over(mine), self._told.note)
+        self._parts.set_aside(results.left_over(mine), self._listener.note)
         return left
 
     def _keep(self, question: Question, record: Record) -> None:
         self._recorded.add(key_of(question))
-        self._told.keep(record)
+        self._listener.keep(record)
 
     async def _tidy(self, part: Part) -> None:
         """Delete a part's files there, which contain its images, and here; what can't be deleted expires."""
@@ -267,7 +267,7 @@ class BatchRun:
         kinds = Counter(self._seen[number].status for number in self._open if number in self._seen)
         said = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in kinds.items())
         said = f"batches: {said}; {done:,} of {asked:,} answered" if said else ""
-        self._told.shows(said + (f"; {len(self._pending)} wait for the token limit" if self._pending else ""))
+        self._listener.shows(said + (f"; {len(self._pending)} wait for the token limit" if self._pending else ""))
 
 
 async def _patiently(step: Callable[[], Awaitable[Result]]) -> Result:

@@ -70,7 +70,7 @@ class Service:
         self._expiry: dict[str, Any] = {"expires_after": {"anchor": "created_at", "seconds": EXPIRY_S}}
 
     async def check(self) -> None:
-        """Raise ServerUnusable where there are no batches, before anything is made."""
+        """Raise ServerUnusable if the server has no batch API, before anything is created."""
         with self._calling("the server's files"):
             await self._patient.files.list(limit=1)
 

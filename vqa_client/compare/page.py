@@ -29,8 +29,8 @@ LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
 """Characters of prompts and replies: a thousand flips among two thousand questions fit into 3 MB with 200 pictures."""
 
 
-class Told(Struct, frozen=True, kw_only=True):
-    """One run of a side with what is known of it, under the name that charts call it."""
+class ChartedRun(Struct, frozen=True, kw_only=True):
+    """One run of a side with its overview; `name` is its label in charts."""
 
     name: str
     run: LoggedRun
@@ -53,7 +53,7 @@ def write_page(path: Path, sides: Sequence[Side], compared: Compared, *, most_im
 def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool = False) -> bytes:
     """The page in UTF-8; a served one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
-    every = [one for side in sides for one in _told(side, first.variant)]
+    every = [one for side in sides for one in _charted(side, first.variant)]
     return rendered(
         "compare.html.j2",
         _data(sides, compared, every, show),
@@ -70,12 +70,12 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
     )
 
 
-def _told(side: Side, variant: str | None) -> Iterator[Told]:
+def _charted(side: Side, variant: str | None) -> Iterator[ChartedRun]:
     """The runs that figures of the variant are of, all of them where none has it."""
     runs = [run for run in side.runs if variant in run.records.variants] or side.runs
     for run in runs:
         variant = f" · {run.variant or run.stem}" if len(runs) > 1 else ""
-        yield Told(name=side.label + variant, run=run, found=overview(run))
+        yield ChartedRun(name=side.label + variant, run=run, found=overview(run))
 
 
 def _accuracies(compared: Compared) -> Iterator[Figure]:
@@ -113,7 +113,7 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
     return said | {"square": square, "n": len(own), "gaps": gaps, "flips": flips}
 
 
-def _data(sides: Sequence[Side], compared: Compared, every: Sequence[Told], show: Show) -> bytes:
+def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
     """The block of the run page: a row is the first side's record, and has those of the others in a further column."""
     own = [{pair.key: pair for pair in of.own(matched)} for of, matched in compared]
     lengths = [length for one in every for length in one.found.text_lengths]
@@ -138,7 +138,7 @@ def _rows(block: Block, side: Side, keys: Collection[Key]) -> Iterator[tuple[Key
                 yield key, block.row(record)
 
 
-def _blind(every: Sequence[Told]) -> list[tuple[str, list[Gap]]]:
+def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
     """Of runs that asked with images and without: accuracies both ways over all questions, then group by group."""
     asked_both = [one for one in every if {SEEN, BLIND} <= set(one.run.records.variants)]
     if len(asked_both) < 2:
@@ -152,7 +152,7 @@ def _blind(every: Sequence[Told]) -> list[tuple[str, list[Gap]]]:
     return list(found.items())
 
 
-def _cost(every: Sequence[Told]) -> Scatter | None:
+def _cost(every: Sequence[ChartedRun]) -> Scatter | None:
     """Accuracy against what a question costs: dollars where all configs have prices, else tokens."""
     prices = [dollars(one.run, one.found) for one in every]
     tokens = [one.found.whole.prompt_tokens.total + one.found.whole.completion_tokens.total for one in every]

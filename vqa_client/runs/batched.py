@@ -6,7 +6,7 @@ from vqa_client.batch.asking import Form, Stops, read_results
 from vqa_client.batch.lines import key_of, run_digest
 from vqa_client.batch.parts import Limits, Parts
 from vqa_client.batch.results import Results
-from vqa_client.batch.run import BatchRun, Told
+from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import open_service
 from vqa_client.client.body import Dialect, RequestTemplate
 from vqa_client.client.session import Session
@@ -53,7 +53,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
                 parts=Parts(plan.paths.log),
                 limits=Limits(settings.batch_bytes, settings.batch_lines),
                 service=service,
-                told=_told(plan, stage, keep),
+                listener=_listener(plan, stage, keep),
             )
             await run.ask(file.sessions[-1].setdefault("batches", []))
 
@@ -66,7 +66,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
     return ask
 
 
-def _told(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Told:
+def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Listener:
     def kept(record: Record) -> None:
         stage.progress.asking()
         stage.budget.asking()
@@ -76,7 +76,7 @@ def _told(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Told:
         stage.progress.serving(text)
         stage.progress.pulse(0.0)
 
-    return Told(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
+    return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
 
 
 def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
@@ -111,14 +111,14 @@ def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
     line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
 
     async def read(keep: Callable[[Record], None]) -> None:
-        told = _told(plan, stage, keep)
+        listener = _listener(plan, stage, keep)
         with Results(paths) as results:
             waits = {key for question in waiting() if (key := key_of(question)) in results}
-            left = await read_results(results, waiting(), line, form, lambda _, record: told.keep(record))
+            left = await read_results(results, waiting(), line, form, lambda _, record: listener.keep(record))
             known = {key for question in plan.loaded.questions if (key := key_of(question)) in results}
             if left:
-                told.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
-            parts.set_aside(results.left_over(known - waits), told.note)
+                listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
+            parts.set_aside(results.left_over(known - waits), listener.note)
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await unless(stage.stop, read(keep))
