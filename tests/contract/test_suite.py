@@ -58,6 +58,21 @@ def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_tab
     assert 'href="chartqa.html"' in page
 
 
+def test_the_smoke_suite_asks_at_most_ten_questions_of_each_sample_and_several_models_in_one_table(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    server = fault_server("B", models=("one", "two"), keep_bodies=False)
+    models = ["--model", "one", "--model", "two"]
+    assert (
+        run_command(["suite", "smoke", "-o", str(tmp_path), "--base_url", server.base_url, *models, "--no-html"]) == 0
+    )
+    made = board(tmp_path)
+    assert sorted(made["models"]) == ["one", "two"]
+    asked = {column["title"]: {cell["n"] for cell in column["cells"].values()} for column in made["columns"]}
+    assert {name.split()[0] for name in asked} == {"mc", "niah", "vqa2"}
+    assert max(max(numbers) for numbers in asked.values()) == 10
+
+
 def test_models_are_ranked_and_what_is_not_comparable_is_named(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
