@@ -1,13 +1,12 @@
 """No text of whatever content takes long to read: time grows with the length, and the loop is never held up."""
 
 import inspect
-import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
+from tests.linear_time import RATIO, Reads, cpu_s, growth, of_length
 from tests.tasks.declared import task_of
 from vqa_client import runner
 from vqa_client.client.failures import error_message, excerpt
@@ -29,11 +28,7 @@ from vqa_client.types import Completion, Question
 LENGTH: Final = 20_000
 REPLY_LENGTH: Final = 12_000
 """Of whole replies, which many rules read; tests/scoring reads 200,000 characters by those of choices and needles."""
-RATIO: Final = 3.0
-QUICK_S: Final = 0.02
-"""Less than this is not measured again: a double of it is no proof of anything."""
 LOOP_S: Final = 0.05
-RUNS: Final = count()
 UNITS: Final = (
     *("A ", "x", "a,", "a/", "(a) ", "1,", "1.", "not ", "no ", "is ", "and ", "or ", "é", "中", "😀", "e\u0301", "हि"),
     *(
@@ -103,7 +98,6 @@ def tasks() -> Iterator[tuple[str, Task, Question]]:
 
 
 TASKS: Final = {name: (task, asked) for name, task, asked in tasks()}
-Reads = Callable[[str], object]
 VISTA: Final = mathvista.Problem(
     question_type="multi_choice", answer_type="text", question="?", answer="a", choices=("a", "b c")
 )
@@ -139,46 +133,17 @@ def judging(name: str) -> Reads:
     return lambda text: judge(Completion(text=text, finish_reason="stop"), asked, task)
 
 
-def of_length(unit: str, length: int) -> str:
-    return (unit * (length // len(unit) + 1))[:length]
-
-
-def cpu_s(read: Reads, text: str, times: int = 1) -> float:
-    """The least of several runs, each of a text of its own: what else the machine does only ever adds."""
-    least = float("inf")
-    for _ in range(times):
-        other = f"{text}{next(RUNS)}"
-        started = time.process_time()
-        read(other)
-        least = min(least, time.process_time() - started)
-    return least
-
-
-def grows(read: Reads, unit: str, length: int = LENGTH) -> float:
-    """How much longer twice the text takes; 0 where both are quick."""
-    once, twice = of_length(unit, length), of_length(unit, 2 * length)
-    double_s = cpu_s(read, twice)
-    if double_s < QUICK_S:
-        return 0.0
-    ratio = double_s / max(cpu_s(read, once), QUICK_S / 2)
-    for _ in range(3):
-        if ratio < RATIO:
-            break
-        ratio = cpu_s(read, twice, 2) / max(cpu_s(read, once, 2), QUICK_S / 2)
-    return ratio
-
-
 @pytest.mark.parametrize("name", READINGS)
 def test_twice_the_text_takes_less_than_three_times_as_long(name: str) -> None:
     units = TOKEN_UNITS if name == "tokens" else UNITS
-    slow = {unit: ratio for unit in units if (ratio := grows(READINGS[name], unit)) >= RATIO}
+    slow = {unit: ratio for unit in units if (ratio := growth(READINGS[name], unit, LENGTH)) >= RATIO}
     assert not slow
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_twice_the_reply_takes_less_than_three_times_as_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply, "READ_CHARACTERS", 10 * LENGTH)  # without the limit on what is read
-    slow = {unit: ratio for unit in UNITS if (ratio := grows(judging(name), unit, REPLY_LENGTH)) >= RATIO}
+    slow = {unit: ratio for unit in UNITS if (ratio := growth(judging(name), unit, REPLY_LENGTH)) >= RATIO}
     assert not slow
 
 

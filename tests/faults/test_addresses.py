@@ -145,7 +145,7 @@ async def test_an_unknown_authority_is_named_at_once(engine: str, tmp_path: Path
     server = fault_server("B", tls=True)
     started_s = time.monotonic()
     told = await _refused(server.base_url, of, wait_for_server=30.0, engine=engine, model="tiny-vlm")
-    assert time.monotonic() - started_s < 3
+    assert time.monotonic() - started_s < 10
     assert "certificate" in told.lower()
     assert "ca_bundle" in told.replace("-", "_")
     assert (server.connections_opened, server.requests) == (1, [])
@@ -212,7 +212,7 @@ async def test_localhost_is_reached_at_whichever_address_it_listens(
     started_s = time.monotonic()
     records = await of.ask(f"http://localhost:{server.port}/v1", wait_for_server=0)
     assert {record["status"] for record in records.values()} == {"ok"}
-    assert time.monotonic() - started_s < 2
+    assert time.monotonic() - started_s < 10
 
 
 async def test_an_ipv6_address_is_taken_as_people_write_it(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -189,7 +189,7 @@ async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -
     preparer = ImagePreparer(Recipe(image_format="jpeg"))
     before = time.thread_time()
     images = await asyncio.gather(*(preparer.prepare(path) for path in (*paths, big)))
-    assert time.thread_time() - before < 0.1
+    assert time.thread_time() - before < 0.25
     assert images[0].transforms == ("exif_transpose:6", "jpeg:90")
 
 

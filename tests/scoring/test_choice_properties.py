@@ -2,12 +2,12 @@
 
 import json
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.linear_time import RATIO, cpu_s, growth, of_length
 from tests.scoring.choice_label_sets import VEHICLES
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.types import Answer, Completion
@@ -125,25 +125,16 @@ RUNAWAY = (
 )  # fmt: skip
 
 
-def _seconds(reply: str) -> float:
-    start = time.process_time()
-    read(reply)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("piece", RUNAWAY)
 def test_a_runaway_reply_takes_linear_time(piece: str) -> None:
-    length = 200_000
-    whole = (piece * (length // len(piece) + 1))[:length]
-    half, full = (min(_seconds(whole[:end]) for _ in range(2)) for end in (length // 2, length))
-    assert full < 1.25, "ten times what it takes"
-    assert full < 3 * max(half, 5e-3)
+    assert growth(read, piece, 100_000) < RATIO
+    assert cpu_s(read, of_length(piece, 200_000), 2) < 1.25, "ten times what it takes"
 
 
 def test_a_long_reply_takes_milliseconds() -> None:
     reply = _prose(200_000)
     read(reply[:100])
-    assert min(_seconds(reply) for _ in range(3)) < 0.25, "about 0.04 s on a machine of its own"
+    assert cpu_s(read, reply, 5) < 0.25, "about 0.04 s on a machine of its own"
 
 
 def test_an_answer_is_found_wherever_it_stands_in_a_long_reply() -> None:

@@ -1,9 +1,8 @@
 """What a reply is taken for: what was thought, said, wrapped, cut."""
 
-from time import process_time
-
 import pytest
 
+from tests.linear_time import RATIO, growth
 from vqa_client.scoring.finish import meaning_of
 from vqa_client.scoring.plain import EMPHASIS, MARKED, plain
 from vqa_client.scoring.reply import Reply, reply_from
@@ -307,17 +306,13 @@ PIECES = (
 )
 
 
-def seconds(text: str) -> float:
-    start = process_time()
+def read_in_every_way(text: str) -> None:
     for each in (taken(text, "length"), taken("", "stop", text)):
         assert each.text is not None
         assert each.peeled is not None
         labelled(each.visible)
-    return process_time() - start
 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_time_is_linear_in_the_length_of_a_reply(piece: str) -> None:
-    texts = [piece * (length // len(piece)) for length in (LONG, 2 * LONG)]
-    once, twice = (min(seconds(text) for _ in range(3)) for text in texts)
-    assert twice < max(3 * once, 0.05), (once, twice)
+    assert growth(read_in_every_way, piece, LONG) < RATIO
