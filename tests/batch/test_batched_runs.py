@@ -25,6 +25,7 @@ from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batch_steps import show_batches
 from vqa_client.runs.control import Order, order_all
+from vqa_client.settings.longbench import McSettings
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,9 @@ COUNT = 10
 
 class Batched(Questions):
     """Questions that are asked by batches of four."""
+
+    def settings(self, base_url: str, **changes: Any) -> McSettings:
+        return super().settings(base_url, **({"max_workers": 128} | changes))
 
     async def run(self, server: FaultServer, **changes: Any) -> Notes:
         notes = Notes()
@@ -89,6 +93,22 @@ async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: Starts
     assert report == await of.online(server)
     await of.run(server)
     assert len(batches.batches) == 3
+
+
+KEYS: dict[str, tuple[dict[str, Any], dict[str, str | None]]] = {
+    "a key": ({"api_key": "sk-secret"}, {"authorization": "Bearer sk-secret", "api-key": None}),
+    "a key in a header": ({"header": ("api-key=secret",)}, {"authorization": None, "api-key": "secret"}),
+    "no key": ({}, {"authorization": None, "api-key": None}),
+}
+
+
+@pytest.mark.parametrize(("given", "sent"), KEYS.values(), ids=KEYS)
+async def test_every_request_has_the_key_that_was_given_alone(
+    given: dict[str, Any], sent: dict[str, str | None], of: Batched, fault_server: StartsServers
+) -> None:
+    server = fault_server(Batches().gate(oracle(of.replies())))
+    await of.run(server, **given)
+    assert all({name: each.headers.get(name) for name in sent} == sent for each in server.requests)
 
 
 FATES: dict[str, tuple[dict[str, Any], list[int]]] = {

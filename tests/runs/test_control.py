@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
 import platform
+import shutil
+import socket
 import stat
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -51,9 +54,9 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
     server = fault_server((delay(0.05), answer("B")))
     async with asking(of, server, max_workers=2) as notes:
         [record] = records(of)
-        socket = Path(json.loads(record.read_bytes())["socket"])
-        assert len(str(record)) > LONGEST_PATH >= len(str(socket))
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (record, socket, socket.parent)]
+        place = Path(json.loads(record.read_bytes())["socket"])
+        assert len(str(record)) > LONGEST_PATH >= len(str(place))
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (record, place, place.parent)]
         assert modes == [0o600, 0o600, 0o700]
 
         code, said = await ctl(capsys, str(of.output), "--max-workers", "9")
@@ -77,7 +80,7 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
         code, said = await ctl(capsys, str(of.output), "--stop")
         assert (code, "stopping" in said) == (0, True)
     assert [bool(notes.about(words)) for words in ("ctl: 9 workers", "ctl: paused", "ctl: resumed")] == [True] * 3
-    assert (records(of), socket.parent.exists()) == ([], False)
+    assert (records(of), place.parent.exists()) == ([], False)
     workers = of.run_file()["sessions"][-1].get("workers", {})
     assert workers.get("paused", 0) == 0, "what a person pauses is not held up"
     assert 0 < len(of.records()) < 400
@@ -106,6 +109,22 @@ async def test_a_killed_runs_record_is_removed_and_no_run_is_named(
     assert f"error: no run is asking questions in {tmp_path} now" in said
     code, said = await ctl(capsys, str(tmp_path / "reslts"))
     assert (code, f"error: {tmp_path / 'reslts'} does not exist" in said) == (2, True)
+
+
+async def test_any_run_removes_what_killed_ones_left_and_no_other_folder(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    dead, begun, live = (Path(tempfile.mkdtemp(prefix=PREFIX)) for _ in range(3))
+    with socket.socket(socket.AF_UNIX) as closed, socket.socket(socket.AF_UNIX) as listening:
+        closed.bind(str(dead / "socket"))
+        listening.bind(str(live / "socket"))
+        listening.listen()
+        for folder in (dead, live):
+            os.utime(folder, (1, 1))
+        await Questions(tmp_path, 1).ask(fault_server(answer("B")))
+    assert [folder.exists() for folder in (dead, begun, live)] == [False, True, True]
+    for folder in (begun, live):
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(

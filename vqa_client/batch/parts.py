@@ -1,5 +1,6 @@
 """The parts of a run that are asked by a batch each: their files, and how far each has come, in a folder of the run."""
 
+import hashlib
 import os
 import re
 import secrets
@@ -106,12 +107,14 @@ class Parts:
         return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
 
     def set_aside(self, lines: Iterator[bytes], note: Callable[[str], None]) -> None:
-        """Keep results that match no question as it is asked now beside the log."""
+        """Keep results that match no question as it is asked now beside the log, each once."""
         if found := list(lines):
             path = self.folder.with_suffix(".unmatched.jsonl")
             try:
-                with path.open("ab") as file:
-                    file.writelines(found)
+                with path.open("ab+") as file:
+                    file.seek(0)
+                    kept = {hashlib.sha256(line).digest() for line in file}
+                    file.writelines(line for line in found if hashlib.sha256(line).digest() not in kept)
             except OSError as error:
                 raise unwritable(path, error) from error
             note(f"{count(len(found), 'result')} without a question that is asked so now: kept in {path.name}")

@@ -183,12 +183,17 @@ async def open_service(endpoint: Endpoint, settings: RunSettings) -> AsyncIterat
     except ImportError:
         raise UsageError("--batch needs the openai package", hint=install("openai")) from None
     own = {name: value for name, value in endpoint.headers.items() if name not in ("Host", "Accept", "Accept-Encoding")}
+
+    async def without_placeholder(request: httpx2.Request) -> None:
+        if "Authorization" not in own:  # the key is another header's, or there is none
+            request.headers.pop("Authorization", None)
+
     verified = endpoint.base.scheme == "https" and tls_context(settings.ca_bundle, insecure=settings.insecure)
     async with openai.AsyncOpenAI(
         api_key=settings.api_key or "none",
         base_url=str(endpoint.base),
         default_headers=own,
         max_retries=0,
-        http_client=openai.DefaultAsyncHttpxClient(verify=verified),
+        http_client=openai.DefaultAsyncHttpxClient(verify=verified, event_hooks={"request": [without_placeholder]}),
     ) as client:
         yield Service(client, endpoint)

@@ -26,10 +26,12 @@ from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runner import Crew
 from vqa_client.runs.plan import Note
 
-ENDING, PREFIX = ".ctl", "vqa-client-ctl-"
+ENDING, PREFIX, SOCKET = ".ctl", "vqa-client-ctl-", "socket"
 LONGEST_PATH = 100
 """Linux takes 107 bytes, macOS 103."""
 REPLY_S = 10.0
+NEW_S = 60.0
+"""A younger folder may be of a run that does not listen yet."""
 WINDOW = 10
 """The pace is that of the last seconds, one reading each."""
 LINE_BYTES = 10_000
@@ -91,13 +93,14 @@ class Control:
     async def watch(self) -> None:
         """Until cancelled, take orders; a run that can't be reached continues without."""
         forget(self._record)  # of a run that was killed: this one has the log's lock
+        _sweep()
         try:
             folder = _private_folder()
         except OSError as error:
             self._note(f"vqa-client ctl can't reach this run: {error}")
             return
         try:
-            path = folder / "socket"
+            path = folder / SOCKET
             server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES, start_serving=False)
             try:
                 path.chmod(0o600)
@@ -162,10 +165,30 @@ class Control:
 def _private_folder() -> Path:
     """A new folder that only this user may enter, with a path short enough for a socket in it."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    if len(os.fsencode(folder)) <= LONGEST_PATH - len("/socket"):
+    if len(os.fsencode(folder)) <= LONGEST_PATH - len(f"/{SOCKET}"):
         return folder
     folder.rmdir()
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
+
+
+def _sweep() -> None:
+    """Remove the folders that killed runs of this user left, wherever their records are."""
+    for root in {tempfile.gettempdir(), "/tmp"}:
+        for folder in Path(root).glob(f"{PREFIX}*"):
+            with suppress(OSError):  # another process sweeps
+                is_old = time.time() - folder.stat().st_mtime > NEW_S
+                if is_old and _is_ours(folder) and not _is_listened_to(folder / SOCKET):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_listened_to(address: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(REPLY_S)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+    return True
 
 
 def forget(record: Path) -> None:

@@ -1,7 +1,7 @@
 """Whether a run goes through a server's batch API, and how large its batches are."""
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Final, Literal
 
 from cyclopts import Group, Parameter
 
@@ -38,15 +38,19 @@ class BatchSettings(BudgetSettings):
         return int(self.batch_mb * MEGABYTE)
 
 
+ONLINE: Final = ("max_workers", "breaker_after", "image_uuid", "rpm", "tpm")
+"""Options that mean nothing to a batch."""
+
+
 def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
     """Raise UsageError for options that batches can't have, and for `others` of them that are given."""
+    usual = {field.name: field.default for field in fields(settings)}
     others = {
         "--processes": settings.processes != "1",
         "--shard next/N": bool(settings.turns),
         "--ray": bool(settings.ray),
         "--max_cost": settings.max_cost is not None,
-        "--rpm": settings.rpm is not None,
-        "--tpm": settings.tpm is not None,
+        **{f"--{name}": getattr(settings, name) != usual[name] for name in ONLINE},
         **others,
     }
     if settings.batch and (given := [name for name, wanted in others.items() if wanted]):
