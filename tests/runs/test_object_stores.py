@@ -1,6 +1,7 @@
 """Data and images in an object store: the same run as with files, without a key in anything that is written."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from vqa_client import arun
 from vqa_client.errors import DataError, UsageError
 from vqa_client.runs.rescored import rescore
 from vqa_client.settings.ask import AskSettings
-from vqa_client.tables import objects
+from vqa_client.tables import object_cache, objects
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +118,29 @@ async def test_what_a_store_refuses_is_said_before_the_first_question(
             with pytest.raises(DataError, match="access is denied") as caught:
                 await arun(of.settings("http://127.0.0.1:9/v1", **there))
             assert "environment" in caught.value.hint
+
+
+def test_copies_that_were_used_least_recently_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_cache, "_held", {})
+    monkeypatch.setenv(object_cache.VARIABLE, "0.000000250")
+    cache = tmp_path / "cache" / "vqa-client" / "objects"
+    with store_of(tmp_path / "bucket") as store:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", store.address)
+        (tmp_path / "bucket").mkdir()
+        copies = []
+        for number in range(4):
+            (tmp_path / "bucket" / f"{number}.json").write_bytes(bytes(100))
+            copies.append(objects.local_copy(Path(f"s3://{BUCKET}/{number}.json")))
+            os.utime(copies[-1].parent, (number, number))
+            if number != 1:  # a process still uses the second one
+                os.close(object_cache._held.pop(copies[-1].parent))
+        assert [path.exists() for path in copies] == [False, True, False, True]
+        objects.local_copy(Path(f"s3://{BUCKET}/1.json"))
+        assert store.asked.count("GET 1.json") == 1
+        monkeypatch.setenv(object_cache.VARIABLE, "many")
+        with pytest.raises(UsageError, match="'many'; it must be a number"):
+            objects.local_copy(Path(f"s3://{BUCKET}/0.json"))
+    assert len(list(cache.iterdir())) == 3
 
 
 REFUSED = [

@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.shipped import install
+from vqa_client.tables.object_cache import hold, make_room
 from vqa_client.tables.pictures import url_of
-from vqa_client.version import cache_folder
 
 PATIENCE = {"max_retries": 2, "retry_timeout": timedelta(seconds=30)}
 WAY_OUT = "credentials, region and endpoint are taken from the environment, such as AWS_ACCESS_KEY_ID"
@@ -128,7 +128,9 @@ def _checked(address: Path) -> str:
 def _folder(url: str, metas: Sequence[Any]) -> Path:
     """Where copies of objects in this state are kept."""
     state = "\n".join(f"{each['path']} {each['size']} {each['e_tag'] or each['last_modified']}" for each in metas)
-    folder = cache_folder() / "objects" / hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16]
+    folder = hold(hashlib.sha256(f"{url}\n{state}".encode()).hexdigest()[:16])
+    if not any(folder.iterdir()):
+        make_room(sum(each["size"] for each in metas))
     _copies[folder] = url
     return folder
 
