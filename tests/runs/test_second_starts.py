@@ -176,7 +176,7 @@ async def test_a_run_that_answered_nothing_does_not_stand_in_the_way(
     assert report.summary.overall.correct == 3
 
 
-@pytest.mark.parametrize("dies_in", ["score_again", "_still_to_ask"])
+@pytest.mark.parametrize("dies_in", ["score_again", "_Start.still_to_ask"])
 async def test_a_start_that_dies_after_taking_answers_over_is_resumed_and_scores_them(
     dies_in: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

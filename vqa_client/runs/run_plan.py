@@ -1,10 +1,9 @@
 """One plan from what is on disk to its report: resume, ask, keep, report."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -36,7 +35,6 @@ SYNC_S = 5.0
 QUESTIONS_BETWEEN_LOOKS = 500
 MOST_FIRST = 256
 """Questions without an answer before the last answered one that are kept: a killed run left as many as were asked."""
-_Questions = Iterator[Question] | None
 
 
 async def run_plan(plan: Plan, stage: Stage) -> Report | None:
@@ -64,10 +62,9 @@ async def run_plan(plan: Plan, stage: Stage) -> Report | None:
             stage.progress.note("the scoring or the data file has changed: saved replies are scored again")
         stage.progress.begin(plan.title, plan.loaded.count)
         stage.progress.measuring(plan.task.description.measure)
-        figures = SessionFigures()
+        start = _Start(plan, stage, log, file)
         try:
-            left = await _still_to_ask(plan, log, stage, before)
-            await _go_on(left, plan, stage, log, file, figures)
+            await start.ask(*await start.still_to_ask(before))
         finally:
             stage.progress.end()
             closing = asyncio.ensure_future(in_daemon_thread(partial(close_plan, plan, stage.progress.note, file, log)))
@@ -104,214 +101,209 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
         return before.model()
 
 
-def _server_of(session: Session) -> dict[str, Any]:
-    found = identity_of(session.server)
-    return {"server": found} if found else {}
-
-
 def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
     """Whether kept replies may be worth something else: another parser or scorer, or another answer key."""
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
-async def _still_to_ask(plan: Plan, log: RecordLog, stage: Stage, before: RunFile | None) -> tuple[int, _Questions]:
-    """How many questions have no answer that holds, and these, for one walk, where the walk here need not be repeated.
+class _Start:
+    """One start of a plan's run: what has no answer yet is asked, each record is kept, and the run file says how."""
 
-    Answers that don't hold any more are dropped. Questions behind those that have records are not looked at yet.
-    """
-    if not len(log):
-        return plan.loaded.count, None
-    unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
-    again, most, prompt = stage.settings.asked_again, stage.settings.max_pages, plan.task.prompt
-    questions, number, found, missing = iter(plan.loaded.questions), 0, 0, 0
-    waiting, stale = list[Question](), set()
-    while found < len(log) and (question := next(questions, None)) is not None:
-        if number % QUESTIONS_BETWEEN_LOOKS == 0:
-            await asyncio.sleep(0)
-            if stage.stop.is_set():
-                return 0, None
-        number += 1
-        key = (question.id, question.variant)
-        found += key in log
-        record, shown = log.settled(key, again), first_pages(question, most)
-        if record is None:
-            missing += 1
-            if missing <= MOST_FIRST:
-                waiting.append(question)
-        elif unchanged(record, prompt(shown), shown.images):
-            stage.progress.earlier(record)
+    def __init__(self, plan: Plan, stage: Stage, log: RecordLog, file: RunFile) -> None:
+        self.plan, self.stage, self.log, self.file = plan, stage, log, file
+        self.figures = SessionFigures()
+
+    async def still_to_ask(self, before: RunFile | None) -> tuple[int, Iterable[Question]]:
+        """How many questions have no answer that holds, and questions among which these all are.
+
+        Answers that no longer hold are dropped. Questions behind those that have records are not looked at yet.
+        """
+        loaded, log = self.plan.loaded, self.log
+        if not len(log):
+            return loaded.count, loaded.questions
+        unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
+        again, most, prompt = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task.prompt
+        questions, number, found, missing = iter(loaded.questions), 0, 0, 0
+        waiting, stale = list[Question](), set()
+        while found < len(log) and (question := next(questions, None)) is not None:
+            if number % QUESTIONS_BETWEEN_LOOKS == 0:
+                await asyncio.sleep(0)
+                if self.stage.stop.is_set():
+                    return 0, ()
+            number += 1
+            key = (question.id, question.variant)
+            found += key in log
+            record, shown = log.settled(key, again), first_pages(question, most)
+            if record is None:
+                missing += 1
+                if missing <= MOST_FIRST:
+                    waiting.append(question)
+            elif unchanged(record, prompt(shown), shown.images):
+                self.stage.progress.earlier(record)
+            else:
+                stale.add(key)
+        if stale:
+            log.drop(stale)
+        count = missing + len(stale) + loaded.count - number
+        self.stage.progress.note(self._carried(stale=len(stale), waiting=count))
+        return count, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
+
+    def _carried(self, *, stale: int, waiting: int) -> str:
+        """One line on what an earlier start left."""
+        parts = [f"{self.plan.title}: resuming: {self.log.answered} done"]
+        if stale:
+            parts.append(f"{stale} whose question or images have changed since")
+        if self.log.failed_for_good:
+            way_out = "" if self.stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
+            parts.append(f"{self.log.failed_for_good} failed permanently{way_out}")
+        return ", ".join([*parts, f"{waiting} left to ask (--fresh starts over)"])
+
+    async def ask(self, waiting: int, questions: Iterable[Question]) -> None:
+        """Ask those of the questions that wait: `waiting` in number."""
+        plan, stage, file = self.plan, self.stage, self.file
+        if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
+            file.write(plan.paths.run)
+        elif stage.settings.batch_step == "read":
+            await self._read_results()
         else:
-            stale.add(key)
-    if stale:
-        log.drop(stale)
-    count = missing + len(stale) + plan.loaded.count - number
-    stage.progress.note(_carried(plan, log, stage, stale=len(stale), waiting=count))
-    return count, chain(waiting, questions) if not stale and missing <= MOST_FIRST else None
+            if not stage.settings.batch:
+                refuse_open(plan.paths.log)
+            session = await stage.connect()
+            stage.crew.begin(waiting)
+            await self._ask_servers(session, questions)
 
-
-def _carried(plan: Plan, log: RecordLog, stage: Stage, *, stale: int, waiting: int) -> str:
-    """One line on what an earlier start left."""
-    parts = [f"{plan.title}: resuming: {log.answered} done"]
-    if stale:
-        parts.append(f"{stale} whose question or images have changed since")
-    if log.failed_for_good:
-        way_out = "" if stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
-        parts.append(f"{log.failed_for_good} failed permanently{way_out}")
-    return ", ".join([*parts, f"{waiting} left to ask (--fresh starts over)"])
-
-
-async def _go_on(
-    left: tuple[int, _Questions], plan: Plan, stage: Stage, log: RecordLog, file: RunFile, figures: SessionFigures
-) -> None:
-    waiting, questions = left
-    if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
-        file.write(plan.paths.run)
-        return
-    waits = partial(_waiting, plan, log, stage)
-    if stage.settings.batch_step == "read":
+    async def _read_results(self) -> None:
         from vqa_client.runs.batched import by_results
 
-        file.start(figures.described([]))
-        await _ask(by_results(plan, stage, waits, file), plan, stage, log, file, figures, [])
-        file.sessions[-1] = figures.described([])
+        self.file.start(self.figures.described([]))
+        await self._through(by_results(self.plan, self.stage, self._waiting, self.file), [])
+        self.file.sessions[-1] = self.figures.described([])
+        self.file.write(self.plan.paths.run)
+
+    async def _ask_servers(self, session: Session, questions: Iterable[Question]) -> None:
+        plan, stage, file, figures = self.plan, self.stage, self.file, self.figures
+        server = identity_of(session.server)
+        served = identity_of_plan(plan, session.model, stage.settings) | ({"server": server} if server else {})
+        check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
+        file.identity = served | file.identity
+        file.described["server"] = session.server
+        servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
+        routes, control = session.chat.routes, self._control()
+        pace: Watch = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
+        watches = [pace, servers.watch, control.watch]
+        if stage.settings.max_workers == "auto" and not stage.settings.batch:
+            figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
+            watches.append(figures.adaptive.watch)
+        chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
+        file.start(figures.described([], servers.described()))
         file.write(plan.paths.run)
-        return
-    if not stage.settings.batch:
-        refuse_open(plan.paths.log)
-    session = await stage.connect()
-    served = identity_of_plan(plan, session.model, stage.settings) | _server_of(session)
-    check_identity(file.identity, served, plan.paths.run)  # the server may not be the one that it was
-    file.identity = served | file.identity
-    file.described["server"] = session.server
-    servers = ServersOfStart(session, stage.settings, told=stage.progress.serving, note=stage.progress.note)
-    routes = session.chat.routes
-    stage.crew.begin(waiting)
-    control = _control(plan, stage, log, figures)
-    watch_pace = partial(figures.pace.watch, routes, stage.crew, stage.progress.pulse)
-    watches: list[Watch] = [watch_pace, servers.watch, control.watch]
-    if stage.settings.max_workers == "auto" and not stage.settings.batch:
-        figures.adaptive = Adaptive(stage.crew, routes, servers.queue)
-        watches.append(figures.adaptive.watch)
-    chat = await asker_of(plan, session, file, stage.progress.note, stage.stop)
-    file.start(figures.described([], servers.described()))
-    file.write(plan.paths.run)
-    line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
-    try:
-        if stage.settings.batch:
-            from vqa_client.runs.batched import by_batches  # most runs do without
+        line = Line(task=plan.task, chat=chat, images_for=stage.images_for, max_pages=stage.settings.max_pages)
+        try:
+            if stage.settings.batch:
+                from vqa_client.runs.batched import by_batches  # most runs do without
 
-            ask, watches = by_batches(plan, stage, session, line, waits, file), [control.watch]
-        else:
-            ask = _online(_waiting(plan, log, stage, questions), line, stage, figures)
-        await _ask(ask, plan, stage, log, file, figures, watches)
-        if not stage.stop.is_set():
-            file.described["server"] = await servers.last_look()
-    except GivenUp as error:
-        raise await _alive_or_not(error, session) from None
-    finally:
-        batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
-        file.sessions[-1] = figures.described(session.chat.template.dialect.described(), servers.described() | batches)
-        file.write(plan.paths.run)
-        for sentence in limits_of(file.sessions[-1]):
-            stage.progress.note(f"{plan.title}: {sentence}")
+                ask = by_batches(plan, stage, session, line, self._waiting, file)
+                await self._through(ask, [control.watch])
+            else:
+                await self._through(self._online(self._waiting(questions), line), watches)
+            if not stage.stop.is_set():
+                file.described["server"] = await servers.last_look()
+        except GivenUp as error:
+            raise await _alive_or_not(error, session) from None
+        finally:
+            batches = {name: value for name, value in file.sessions[-1].items() if name == "batches"}
+            file.sessions[-1] = figures.described(
+                session.chat.template.dialect.described(), servers.described() | batches
+            )
+            file.write(plan.paths.run)
+            for sentence in limits_of(file.sessions[-1]):
+                stage.progress.note(f"{plan.title}: {sentence}")
 
+    def _control(self) -> Control:
+        def numbers() -> dict[str, int]:
+            asked = {"total": self.plan.loaded.count, "done": len(self.log)}
+            failed = len(self.log) - self.log.answered
+            return asked | {"failed": failed, "in_flight": self.figures.pace.in_flight}
 
-def _control(plan: Plan, stage: Stage, log: RecordLog, figures: SessionFigures) -> Control:
-    def numbers() -> dict[str, int]:
-        asked = {"total": plan.loaded.count, "done": len(log), "failed": len(log) - log.answered}
-        return asked | {"in_flight": figures.pace.in_flight}
+        def fixed() -> None:
+            if self.figures.adaptive is not None:
+                self.figures.adaptive.active = False
 
-    def fixed() -> None:
-        if figures.adaptive is not None:
-            figures.adaptive.active = False
+        return Control(
+            *(self.plan.paths.log, self.plan.title),
+            crew=self.stage.crew,
+            by_batches=self.stage.settings.batch,
+            stop=self.stage.stop,
+            numbers=numbers,
+            fixed=fixed,
+            note=self.stage.progress.note,
+        )
 
-    return Control(
-        *(plan.paths.log, plan.title),
-        crew=stage.crew,
-        by_batches=stage.settings.batch,
-        stop=stage.stop,
-        numbers=numbers,
-        fixed=fixed,
-        note=stage.progress.note,
-    )
+    def _waiting(self, questions: Iterable[Question] | None = None) -> Iterator[Question]:
+        """The questions without an answer that holds, in order; a list of them would grow with the run."""
+        again = self.stage.settings.asked_again
+        for question in self.plan.loaded.questions if questions is None else questions:
+            if self.stage.budget.over:
+                return
+            if not self.log.is_done((question.id, question.variant), again):
+                yield question
 
+    def _online(self, waiting: Iterator[Question], line: Line) -> Ask:
+        """Workers that each ask one question after the other."""
+        stage, pace = self.stage, self.figures.pace
 
-def _online(waiting: Iterator[Question], line: Line, stage: Stage, figures: SessionFigures) -> Ask:
-    """Workers that each ask one question after the other."""
+        async def answer(question: Question) -> Record:
+            stage.progress.asking()
+            pace.asking()
+            stage.budget.asking()
+            return await answer_one(question, line)
 
-    async def answer(question: Question) -> Record:
-        stage.progress.asking()
-        figures.pace.asking()
-        stage.budget.asking()
-        return await answer_one(question, line)
+        return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
 
-    return lambda keep: answer_all(waiting, answer, keep, crew=stage.crew, stop=stage.stop)
+    async def _through(self, ask: Ask, watches: Sequence[Watch]) -> None:
+        """Ask, and keep each record, with the watches going on beside it."""
+        try:
+            async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
+                beside = [group.create_task(_sync_now_and_then(self.log, self.stage.progress))]
+                beside += [group.create_task(watch()) for watch in watches]
+                await ask(self._keep)
+                for task in beside:
+                    task.cancel()
+                if self.stage.budget.over:
+                    self.stage.stop.set()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
 
-
-async def _ask(
-    ask: Ask,
-    plan: Plan,
-    stage: Stage,
-    log: RecordLog,
-    file: RunFile,
-    figures: SessionFigures,
-    watches: Sequence[Watch],
-) -> None:
-    """Ask all that is waiting, with the watches going on beside it."""
-
-    def keep(record: Record) -> None:
+    def _keep(self, record: Record) -> None:
+        stage = self.stage
         if record.model:
-            _same_model(file, record.model, plan.paths.run, told=stage.progress.note, refuses=stage.settings.check)
-        rejected_again = record.status == "rejected" and _was_rejected(log, record)
-        log.append(record)
-        figures.add(record)
+            self._same_model(record.model)
+        rejected_again = record.status == "rejected" and self._was_rejected(record)
+        self.log.append(record)
+        self.figures.add(record)
         stage.budget.finished(record)
         stage.progress.finished(record)
         limit = stage.breaker.limit
         if not rejected_again and not stage.settings.batch and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
-    try:
-        async with asyncio.TaskGroup() as group:  # a bug in a watch ends the run as one in a worker does
-            beside = [group.create_task(_sync_now_and_then(log, stage.progress))]
-            beside += [group.create_task(watch()) for watch in watches]
-            await ask(keep)
-            for task in beside:
-                task.cancel()
-            if stage.budget.over:
-                stage.stop.set()
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-
-
-def _same_model(file: RunFile, name: str, path: Path, *, told: Note, refuses: bool) -> None:
-    """Keep the name that answered as part of the server's identity; raises IdentityError for another one later."""
-    server = file.identity.setdefault("server", {})
-    known = server.setdefault("answered_by", name)
-    others = file.described.setdefault("answered_by", {})
-    others[name] = others.get(name, 0) + 1
-    if name == known:
-        return
-    if refuses:
-        check_identity({"server": server}, {"server": server | {"answered_by": name}}, path)
-    if others[name] == 1:
-        told(f"replies name {name} now, and {known} before: verdicts of both are in the log")
-
-
-def _waiting(plan: Plan, log: RecordLog, stage: Stage, questions: _Questions = None) -> Iterator[Question]:
-    """The questions without an answer that holds, in order; a list of them would grow with the run."""
-    again = stage.settings.asked_again
-    for question in plan.loaded.questions if questions is None else questions:
-        if stage.budget.over:
+    def _same_model(self, name: str) -> None:
+        """Keep the name that answered as part of the server's identity; raises IdentityError for another one later."""
+        server = self.file.identity.setdefault("server", {})
+        known = server.setdefault("answered_by", name)
+        others = self.file.described.setdefault("answered_by", {})
+        others[name] = others.get(name, 0) + 1
+        if name == known:
             return
-        if not log.is_done((question.id, question.variant), again):
-            yield question
+        if self.stage.settings.check:
+            check_identity({"server": server}, {"server": server | {"answered_by": name}}, self.plan.paths.run)
+        if others[name] == 1:
+            self.stage.progress.note(f"replies name {name} now, and {known} before: verdicts of both are in the log")
 
-
-def _was_rejected(log: RecordLog, record: Record) -> bool:
-    """Whether an earlier start ended likewise for this question: that says nothing of the server today."""
-    before = log.get((record.question_id, record.variant))
-    return before is not None and before.status == "rejected"
+    def _was_rejected(self, record: Record) -> bool:
+        """Whether an earlier start ended likewise for this question: that says nothing of the server today."""
+        before = self.log.get((record.question_id, record.variant))
+        return before is not None and before.status == "rejected"
 
 
 class GivenUp(ServerUnusable):
