@@ -114,7 +114,6 @@ class Running:
         self._pieces: set[int] = set()
 
     def add(self, scored: Scored) -> None:
-        """Take one question."""
         piece = crc32((scored.record.cluster or scored.record.question_id).encode("utf-8", "surrogatepass")) % PIECES
         self._pieces.add(piece)
         self._state.add(scored, piece)

@@ -63,7 +63,6 @@ class SpooledList(_Spool):
     brackets = b"[]"
 
     def append(self, item: Any) -> None:
-        """Add an item."""
         self._add(encode(item))
 
     def passing(self, sources: Iterable[Source], item_of: Callable[[Source], Any]) -> Iterator[Source]:

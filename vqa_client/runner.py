@@ -188,7 +188,6 @@ class Crew:
 
     @property
     def at_work(self) -> int:
-        """How many have a question."""
         return self._at_work
 
     @property

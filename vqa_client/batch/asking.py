@@ -39,7 +39,6 @@ class Form(Struct, frozen=True, kw_only=True):
         return custom_id(question, request, self.run)
 
     def body(self, request: Request) -> Body:
-        """As it is sent online."""
         if not self.file_urls:
             return self.template.body(request)
         addresses = [(image, file_address(image)) for image in request.images]
@@ -59,7 +58,6 @@ class Stops:
     """Asks nothing."""
 
     async def complete(self, request: Request) -> Completion:
-        """Raise _Ready."""
         raise _Ready(request)
 
 

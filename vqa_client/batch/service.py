@@ -110,7 +110,6 @@ class Service:
         return None
 
     async def look(self, batch_id: str) -> Batch:
-        """How far a batch is."""
         with self._calling(f"batch {batch_id}"):
             return self._described(await self._patient.batches.retrieve(batch_id))
 

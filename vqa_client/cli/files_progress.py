@@ -23,8 +23,7 @@ LEAST_S = 5.0
 class Advance(Protocol):
     """Hears that `n` more files are done."""
 
-    def __call__(self, n: int = 1) -> None:
-        """Count them."""
+    def __call__(self, n: int = 1) -> None: ...
 
 
 class _Signalled(KeyboardInterrupt):
@@ -121,7 +120,6 @@ class _PageCount(_Count):
         self._documents, self._finished, self._pages, self._made, self._there = documents, 0, 0, 0, 0
 
     def take(self, step: "Step") -> None:
-        """Count a step."""
         self.done += step.characters
         self._finished += step.documents
         self._pages += step.pages

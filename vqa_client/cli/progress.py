@@ -42,19 +42,19 @@ class PlainDisplay(Tally):
         self._said_s = 0.0
         self._step = 0
 
-    def note(self, text: str) -> None:  # noqa: D102
+    def note(self, text: str) -> None:
         say(text)
 
-    def begin(self, title: str, total: int) -> None:  # noqa: D102
+    def begin(self, title: str, total: int) -> None:
         super().begin(title, total)
         self._said_s = time.monotonic()
         self._step = 0
 
-    def finished(self, record: Record) -> None:  # noqa: D102
+    def finished(self, record: Record) -> None:
         super().finished(record)
         self._say_now_and_then()
 
-    def pulse(self, paused_s: float) -> None:  # noqa: D102
+    def pulse(self, paused_s: float) -> None:
         super().pulse(paused_s)
         self._say_now_and_then()
 
@@ -67,7 +67,7 @@ class PlainDisplay(Tally):
             say(f"{self.title}: {' · '.join(filter(None, (self.line(), self.served)))}")
             self._said_s, self._step = time.monotonic(), step
 
-    def end(self) -> None:  # noqa: D102
+    def end(self) -> None:
         super().end()
         if self.total:
             say(f"{self.title}: {self.line()}")
@@ -83,10 +83,10 @@ class LiveDisplay(Tally):
         self._console = Console(stderr=True, highlight=False)
         self._live: Any = None
 
-    def note(self, text: str) -> None:  # noqa: D102
+    def note(self, text: str) -> None:
         self._console.print(safe(text), markup=False, style="dim", soft_wrap=True)
 
-    def begin(self, title: str, total: int) -> None:  # noqa: D102
+    def begin(self, title: str, total: int) -> None:
         from rich.live import Live
 
         super().begin(title, total)
@@ -95,7 +95,7 @@ class LiveDisplay(Tally):
         )
         self._live.start()
 
-    def end(self) -> None:  # noqa: D102
+    def end(self) -> None:
         super().end()
         if self._live is not None:
             self.served = ""  # what is left on the screen is of the whole run
@@ -128,22 +128,22 @@ class ForwardedDisplay(Tally):
         """Take one thing that was said: a note, or the numbers of the run."""
         raise NotImplementedError
 
-    def note(self, text: str) -> None:  # noqa: D102
+    def note(self, text: str) -> None:
         self.tell({"note": text})
 
-    def begin(self, title: str, total: int) -> None:  # noqa: D102
+    def begin(self, title: str, total: int) -> None:
         super().begin(title, total)
         self._tell_numbers()
 
-    def finished(self, record: Record) -> None:  # noqa: D102
+    def finished(self, record: Record) -> None:
         super().finished(record)
         self._tell_now_and_then()
 
-    def pulse(self, paused_s: float) -> None:  # noqa: D102
+    def pulse(self, paused_s: float) -> None:
         super().pulse(paused_s)
         self._tell_now_and_then()
 
-    def end(self) -> None:  # noqa: D102
+    def end(self) -> None:
         super().end()
         self._tell_numbers(ended=True)
 
@@ -164,7 +164,7 @@ class PipedDisplay(ForwardedDisplay):
         os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
 
-    def tell(self, said: dict[str, Any]) -> None:  # noqa: D102
+    def tell(self, said: dict[str, Any]) -> None:
         try:
             os.write(self._descriptor, msgspec.json.encode(said) + b"\n")
         except OSError:

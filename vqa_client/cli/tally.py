@@ -34,33 +34,33 @@ class Tally(Progress):
         self._marks: list[tuple[float, int, int]] = [(time.monotonic(), 0, 0)]
         self._earlier = 0
 
-    def begin(self, title: str, total: int) -> None:  # noqa: D102
+    def begin(self, title: str, total: int) -> None:
         self._reset(title, total)
 
-    def measuring(self, measure: str) -> None:  # noqa: D102
+    def measuring(self, measure: str) -> None:
         self._measure = "accuracy" if measure.startswith("accuracy") else measure
 
-    def earlier(self, record: Record) -> None:  # noqa: D102
+    def earlier(self, record: Record) -> None:
         self._count(record)
         self._earlier = self.done
 
-    def asking(self) -> None:  # noqa: D102
+    def asking(self) -> None:
         if not self.in_flight and self.done == self._earlier:  # the first one: looking at kept answers was no asking
             self._marks = [(time.monotonic(), self.done, self.tokens)]
         self.in_flight += 1
 
-    def finished(self, record: Record) -> None:  # noqa: D102
+    def finished(self, record: Record) -> None:
         self.in_flight -= 1
         self.tokens += record.completion_tokens or 0
         self._count(record)
 
-    def pulse(self, paused_s: float) -> None:  # noqa: D102
+    def pulse(self, paused_s: float) -> None:
         self.paused_s = paused_s
 
-    def end(self) -> None:  # noqa: D102
+    def end(self) -> None:
         self.paused_s = 0.0
 
-    def serving(self, text: str) -> None:  # noqa: D102
+    def serving(self, text: str) -> None:
         self.served = f"server: {text}"
 
     def numbers(self) -> dict[str, Any]:

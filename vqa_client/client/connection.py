@@ -92,22 +92,22 @@ class Connection(asyncio.Protocol):
         """The reply is read whole, the server keeps the connection open, and nothing has come on it since."""
         return self.alive and self.keep and not self.transport.is_closing() and not self._arrived.poll(0)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # noqa: D102
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self._arrived.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
         self._bare = None if transport.get_extra_info("sslcontext") else transport.get_extra_info("socket")
         self.alive = True
 
-    def pause_writing(self) -> None:  # noqa: D102
+    def pause_writing(self) -> None:
         self._drained = asyncio.get_running_loop().create_future()
 
-    def resume_writing(self) -> None:  # noqa: D102
+    def resume_writing(self) -> None:
         drained, self._drained = self._drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)
 
-    def data_received(self, data: bytes) -> None:  # noqa: D102
+    def data_received(self, data: bytes) -> None:
         if self._whole:  # nobody asked for it, and the next question would be given it
             if data.startswith(b"HTTP/1.1 2"):
                 self._on_second_reply()
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
             self._fail(httpx2.RemoteProtocolError(f"the server does not speak HTTP: {error}"))
             self.transport.abort()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: D102
+    def connection_lost(self, exc: Exception | None) -> None:
         self.alive = False
         self.resume_writing()
         if exc is None and self._until_close():  # a reset may have cut it
@@ -134,29 +134,29 @@ class Connection(asyncio.Protocol):
         when = "in the middle of its reply" if self.answered else "without a reply"
         self._fail(httpx2.ReadError(f"the server closed the connection {when}" + (f" ({exc})" if exc else "")))
 
-    def on_message_begin(self) -> None:  # noqa: D102
+    def on_message_begin(self) -> None:
         if self._whole:
             self.keep = False
 
-    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
+    def on_header(self, name: bytes, value: bytes) -> None:
         self._headers.append((name, value))
         if self._head_read:  # behind a chunked body, where there is no end to them either
             self._count_head(len(name) + len(value))
 
-    def on_headers_complete(self) -> None:  # noqa: D102
+    def on_headers_complete(self) -> None:
         self._head_read = True
 
-    def on_chunk_header(self) -> None:  # noqa: D102
+    def on_chunk_header(self) -> None:
         self._chunked = True
 
-    def on_body(self, body: bytes) -> None:  # noqa: D102
+    def on_body(self, body: bytes) -> None:
         self._body.append(body)
         self._size_bytes += len(body)
         self._came.append((time.monotonic(), self._size_bytes))
         if self._size_bytes > self._counted_bytes:
             self._count_body()
 
-    def on_message_complete(self) -> None:  # noqa: D102
+    def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
         if status < 200:  # 100 Continue and the like come before the reply
             self._headers.clear()

@@ -82,7 +82,6 @@ class Window:
             first = True
 
     def leave(self) -> None:
-        """Give the place back."""
         self.inside -= 1
         if self._waiting:
             self._let_in()
@@ -136,7 +135,6 @@ class Window:
         return "crowded" if crowded else "backlog"
 
     def open(self) -> None:
-        """Let everybody in."""
         self.size = self._known = math.inf
         self._let_in()
 

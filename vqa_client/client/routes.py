@@ -50,7 +50,6 @@ class Route:
         return without_secrets(self.endpoint.base)
 
     def well(self, answered_s: float) -> None:
-        """Count an answer."""
         self.answered += 1
         self.faults = 0
         self.answered_s = answered_s
@@ -127,7 +126,6 @@ class Routes:
         return route
 
     def name(self, route: Route) -> str:
-        """What people call it."""
         return "the server" if self._only is not None else route.address
 
     def others(self, route: Route) -> bool:

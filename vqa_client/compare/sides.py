@@ -34,7 +34,6 @@ class Kept(Struct, frozen=True, gc=False):
 
     @property
     def answered(self) -> bool:
-        """Whether the model replied."""
         return self.status in ANSWERED
 
 

@@ -72,7 +72,6 @@ class ReportServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address to open."""
         return f"http://{LOOPBACK}:{self.server_address[1]}{self.root}"
 
     def inside(self, path: str, host: str) -> str | None:
@@ -96,13 +95,11 @@ class _Answers(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def parse_request(self) -> bool:
-        """Read a request's head."""
         parsed = super().parse_request()
         self.server.asked(self.connection)
         return parsed
 
     def finish(self) -> None:
-        """Close the connection."""
         self.server.asked(self.connection)
         super().finish()
 

@@ -30,14 +30,12 @@ class _Preparer:
         self._room = room
 
     async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
-        """As ImagePreparer's."""
         async with self._room.taken(len(paths)):
             images = await self._images.prepare_all(paths)
             self._room.count(images)
             return images
 
     def close(self) -> None:
-        """As ImagePreparer's."""
         self._images.close()
 
 

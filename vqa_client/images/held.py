@@ -31,7 +31,6 @@ class HeldFiles(threading.local):
         return self._files.get(sha256)
 
     def clear(self) -> None:
-        """Let go of everything."""
         self._files.clear()
 
 

@@ -31,7 +31,6 @@ class Recent(Generic[Key, Value]):
         return value
 
     def clear(self) -> None:
-        """Forget everything."""
         self._values.clear()
         self._held = 0
 

@@ -35,7 +35,6 @@ class Refused(Struct, frozen=True, kw_only=True):
     stamp: str = ""
 
     def error(self) -> QuestionFailed:
-        """Make the error to raise."""
         return QuestionFailed(
             "bad_image", self.message, hint=self.hint, transient=self.transient, image_stamp=self.stamp
         )

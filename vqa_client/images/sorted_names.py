@@ -23,7 +23,6 @@ class Row(Struct, frozen=True):
     count: int = 1
 
     def names(self) -> list[str]:
-        """All of them, in order."""
         if self.count == 1:
             return [self.first]
         head, number, suffix = self._parts()

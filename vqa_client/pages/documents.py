@@ -35,8 +35,7 @@ class Document(Struct, frozen=True, kw_only=True):
 class Source(Protocol):
     """Documents that can be walked several times, one in memory at a time."""
 
-    def __iter__(self) -> Iterator[Document]:
-        """Walk them in order."""
+    def __iter__(self) -> Iterator[Document]: ...
 
 
 def _of_records(file: DataFile) -> Iterator[Document]:

@@ -71,7 +71,6 @@ class Face:
 
     @cached_property
     def sha256(self) -> str:
-        """The digest of the file."""
         return hashlib.sha256(self._blob.data).hexdigest()
 
     def alone(self) -> bytes:

@@ -247,7 +247,6 @@ class _Run:
         write_metadata(self._metadata, self._made, self._done | others, self._purpose, complete=complete)
 
     def rendered(self) -> Rendered:
-        """Sum up."""
         documents = self._done.values()
         return Rendered(
             documents=len(documents),

@@ -20,11 +20,9 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     @property
     def page_count(self) -> int:
-        """All pages together."""
         return sum(map(len, self.pages.values()))
 
     def __iter__(self) -> Iterator[Document]:
-        """Read them one by one."""
         return (document for document in self.source if document.id in self.pages)
 
 

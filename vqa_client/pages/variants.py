@@ -27,7 +27,6 @@ class Variants(Struct, frozen=True, kw_only=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """All their names."""
         return tuple(each.folder for each in (*self.drawn, *self.damaged, *self.enlarged))
 
 

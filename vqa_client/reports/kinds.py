@@ -94,7 +94,6 @@ class Kind(Struct, frozen=True):
 
     @property
     def answered(self) -> bool:
-        """Say whether the model replied."""
         return self.status in ANSWERED
 
     def groups(self, field: str) -> tuple[str, ...]:

@@ -141,6 +141,5 @@ class Adaptive:
         return sum(route.window.refusals for route in self._routes.all)
 
     def described(self) -> dict[str, Any]:
-        """What the run file keeps."""
         found = self._search
         return {"auto_workers": {"last": found.size, "most": self._peak, "why": found.why}}

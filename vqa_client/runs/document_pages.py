@@ -117,7 +117,6 @@ class _Search:
         return sorted(ranked[:most])
 
     def close(self) -> None:
-        """End the processes."""
         if self._processes is not None:
             self._processes.close()
 

@@ -50,7 +50,6 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What the displays call it."""
         name = f"{self.task.name} {self.variant}".rstrip()
         return f"{name} · {self.shown}" if self.shown else name
 
@@ -114,7 +113,6 @@ class Examples:
         self.cut_documents: set[str] = set()
 
     def watching(self, pairs: Iterable[tuple[Question, Record]]) -> Iterator[tuple[Question, Record]]:
-        """The same pairs."""
         for question, record in pairs:
             if record.error is not None:
                 self.failures.setdefault(record.status, record.error)

@@ -120,7 +120,6 @@ class _Again:
             self._changes.append(Change(question_id=old.question_id, variant=old.variant, old=before, new=after))
 
     def found(self, *, written: bool) -> Rescored:
-        """All that was met."""
         file = self._run.file
         old = self._old.sums()
         return Rescored(

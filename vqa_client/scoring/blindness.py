@@ -85,7 +85,6 @@ class BlindScores:
             self._chance.add(1 / choices)
 
     def figures(self) -> BlindFigures:
-        """Add everything up."""
         return BlindFigures(
             overall=self._all.pairing(),
             groups={

@@ -43,7 +43,6 @@ class Calibrating:
         self._brier += brier
 
     def calibration(self) -> Calibration:
-        """Add everything up."""
         n = sum(self._n)
         gaps = sum(abs(right - sure) for right, sure in zip(self._right, self._sure, strict=True))
         return Calibration(

@@ -108,7 +108,6 @@ class CorruptedScores:
         return set(self._numbers)
 
     def curves(self) -> Curves:
-        """Add everything up."""
         names = {corruption for corruption, _ in self._outcomes} - {CLEAN[0]}
         return Curves(
             clean=self._figures(CLEAN) if CLEAN in self._outcomes else None,

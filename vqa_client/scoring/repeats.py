@@ -93,7 +93,6 @@ class RepeatScores:
         return [None if answer is None else answer.strip().rstrip(".").casefold() for answer in answers]
 
     def figures(self) -> RepeatFigures:
-        """Add everything up."""
         majority = self._majority.average()
         return RepeatFigures(
             repeats=self._repeats,

@@ -113,7 +113,6 @@ class ExplainSettings(ConfiguredSettings):
 
     @property
     def benchmark(self) -> str:
-        """The benchmark's name."""
         return self.task
 
     @property
@@ -124,7 +123,6 @@ class ExplainSettings(ConfiguredSettings):
 
     @property
     def configs(self) -> tuple[str | None, ...]:
-        """The one config."""
         return (self.model,)
 
     @property

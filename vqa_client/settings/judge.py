@@ -154,7 +154,6 @@ class JudgeSettings(RunSettings):
 
     @property
     def served_name(self) -> str | None:
-        """The name given by hand."""
         return self.model_name
 
     @property

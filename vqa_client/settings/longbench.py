@@ -41,7 +41,6 @@ class McSettings(ChoiceOptions, OneModelSettings):
 
     @property
     def benchmark(self) -> str:
-        """The benchmark's name."""
         return "mc"
 
     @property
@@ -80,5 +79,4 @@ class NiahSettings(OneModelSettings):
 
     @property
     def benchmark(self) -> str:
-        """The benchmark's name."""
         return "niah"

@@ -322,7 +322,6 @@ class ConfiguredSettings(RunSettings):
 
     @property
     def served_name(self) -> str | None:
-        """The name given by hand."""
         return self.model_name
 
     @property
@@ -346,12 +345,10 @@ class OneModelSettings(RunSettings):
 
     @property
     def configs(self) -> tuple[str | None, ...]:
-        """The one config."""
         return (self.config,)
 
     @property
     def served_name(self) -> str | None:
-        """The name given by hand."""
         return self.model
 
 

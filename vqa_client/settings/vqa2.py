@@ -106,7 +106,6 @@ class Vqa2Settings(ConfiguredSettings):
 
     @property
     def benchmark(self) -> str:
-        """The benchmark's name."""
         return "vqa2"
 
     @property

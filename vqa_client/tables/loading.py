@@ -45,7 +45,6 @@ class _Walk(Struct, frozen=True, kw_only=True):
         return islice((made for made in self.made() if isinstance(made, Question)), self.limit)
 
     def made(self) -> Iterator[Question | LeftOut]:
-        """Everything that the rows make."""
         join = self.form.join
         needed = self.filler.needed | {join.on} if join else self.filler.needed
         for table in self.tables:

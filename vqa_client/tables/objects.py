@@ -35,11 +35,9 @@ class Entry:
         self.path, self.name, self._is_folder = path, path.rpartition("/")[2], is_folder
 
     def is_dir(self) -> bool:
-        """Whether it is a folder."""
         return self._is_folder
 
     def is_file(self) -> bool:
-        """Whether it is an object."""
         return not self._is_folder
 
 

@@ -50,7 +50,6 @@ class TarTable:
         self._index: dict[str, _Member] = {}
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
-        """All rows."""
         with self._file() as file:
             for number, (key, members) in enumerate(groupby(self._members(file), key=lambda one: one.parts()[0])):
                 cells: dict[str, Any] = {"__key__": key}

@@ -36,7 +36,6 @@ class ChoiceRow(Struct, kw_only=True):
     lettered: dict[str, str] = {}
 
     def choices(self) -> dict[str, str]:
-        """The choices by their letter."""
         return labelled(self.options) or {label: text for label, text in self.lettered.items() if text != "nan"}
 
     def asked(self) -> str:

@@ -28,7 +28,6 @@ class DeclaredSummary(Summary, frozen=True, kw_only=True):
     totals: Totals
 
     def added(self) -> dict[str, Any]:
-        """The totals, for machines."""
         return {"totals": to_builtins(self.totals)} if self.totals else {}
 
 
@@ -150,7 +149,6 @@ class _RunningTotals:
         return found
 
     def figures(self) -> Totals:
-        """Each total's figures by metric."""
         found: Totals = {}
         for name, totals in self._totals.items():
             for total, running in totals.items():

@@ -181,8 +181,7 @@ async def common_form(endpoints: Sequence[Endpoint], model: ModelSettings, choos
 class Completes(Protocol):
     """A client, or what takes its place."""
 
-    async def complete(self, request: Request) -> Completion:
-        """As ChatClient."""
+    async def complete(self, request: Request) -> Completion: ...
 
 
 class ChoosingClient:

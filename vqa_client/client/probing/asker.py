@@ -51,7 +51,6 @@ class Asker:
         return reply
 
     async def all(self, asks: tuple[Ask, ...]) -> list[Reply]:
-        """Ask them all at once."""
         return list(await asyncio.gather(*map(self.ask, asks)))
 
     async def get(self, path: str, *, at_root: bool = False) -> Got:

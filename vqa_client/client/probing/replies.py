@@ -38,7 +38,6 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> list[dict[str, Any]]:
-        """The choices as they came."""
         found = self.body.get("choices")
         return [choice for choice in found if isinstance(choice, dict)] if isinstance(found, list) else []
 

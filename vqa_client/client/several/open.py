@@ -28,7 +28,6 @@ class Nature(Struct, frozen=True, kw_only=True):
 
     @property
     def seen(self) -> Fingerprint:
-        """What it is."""
         return self.check.fingerprint
 
     @property

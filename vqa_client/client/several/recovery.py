@@ -53,7 +53,6 @@ class Recovery:
             ) from None
 
     async def aclose(self) -> None:
-        """End the looking."""
         for task in self._watching:
             task.cancel()
         await asyncio.gather(*self._watching, return_exceptions=True)

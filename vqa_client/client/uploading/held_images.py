@@ -71,5 +71,4 @@ class HeldImages:
             self._held.pop(image.sha256, None)
 
     def clear(self) -> None:
-        """The server was away."""
         self._held.clear()

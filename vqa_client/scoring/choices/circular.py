@@ -77,7 +77,6 @@ class CircularScores:
         self._same_letter.add(_always_one(letters), cluster)
 
     def figures(self, bias: PositionBias) -> CircularFigures:
-        """Add everything up."""
         circular = self._circular.average()
         return CircularFigures(
             rotations=self._rotations,

@@ -51,7 +51,6 @@ class Positions:
             self._chosen[chosen] += 1
 
     def bias(self) -> PositionBias:
-        """Add everything up."""
         recalls = {label: averaging.average() for label, averaging in sorted(self._recalls.items())}
         known = [of.value for of in recalls.values() if of.value is not None]
         return PositionBias(

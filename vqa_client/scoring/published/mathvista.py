@@ -48,7 +48,6 @@ class Problem(Struct, kw_only=True):
 
     @property
     def labelled(self) -> dict[str, str]:
-        """The choices by their letters."""
         return dict(zip(LETTERS, self.choices, strict=False))
 
     @property

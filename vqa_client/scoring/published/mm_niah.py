@@ -49,7 +49,6 @@ class Meta(Struct, frozen=True):
     context_length: int = 0
 
     def choosing(self, choices: list[str] | None, pictures: list[str] | None) -> "Meta":
-        """The same with other choices."""
         return replace(self, choices=choices, choices_image_path=pictures)
 
 

@@ -67,7 +67,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the settings."""
         return hashlib.sha256(msgspec.json.encode(self.settings, order="deterministic")).hexdigest()
 
     @property

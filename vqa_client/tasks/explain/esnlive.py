@@ -34,7 +34,6 @@ class EsnliveRow(NleRow, frozen=True, kw_only=True):
         return next((label for each in given if each and (label := each.strip().lower()) in LABELS), "")
 
     def name(self) -> str:
-        """The image's file."""
         return (self.image_name or self.image or self.filename or "").lstrip("/")
 
 

@@ -53,6 +53,5 @@ class Table:
         return row
 
     def write(self, path: Path) -> None:
-        """Replace the file."""
         width = len(self.columns)
         write_rows(path, [self.columns, *(row + [""] * (width - len(row)) for row in self.rows)])

@@ -31,7 +31,6 @@ class VcrRow(NleRow, frozen=True, kw_only=True):
     objects: tuple[str, ...] = ()
 
     def asked(self) -> str:
-        """The question's text."""
         return self._said(self.sent if self.sent else self.question)
 
     def choices(self) -> list[str]:

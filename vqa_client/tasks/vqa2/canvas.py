@@ -39,11 +39,9 @@ class Canvas:
         )
 
     def shape(self, points: list[Point], color: Color) -> None:
-        """A polygon."""
         self._draw.polygon([(x * _FINER, y * _FINER) for x, y in points], color)
 
     def line(self, start: Point, end: Point, color: Color, width: float) -> None:
-        """A straight line."""
         self._draw.line(
             [start[0] * _FINER, start[1] * _FINER, end[0] * _FINER, end[1] * _FINER], color, int(width * _FINER)
         )

@@ -39,7 +39,6 @@ class KindFigures(Struct, frozen=True, kw_only=True):
 
     @property
     def accuracy(self) -> float | None:
-        """The published simple accuracy."""
         return self.correct / self.total if self.total else None
 
 
