@@ -30,7 +30,6 @@ from vqa_client.settings.longbench import McSettings
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "POLL_S", 0.01)
     monkeypatch.setattr(run, "PAUSES_S", (0.01, 0.01))
     monkeypatch.setattr(service, "RETRIES", 0)
 
@@ -42,7 +41,7 @@ class Batched(Questions):
     """Questions that are asked by batches of four."""
 
     def settings(self, base_url: str, **changes: Any) -> McSettings:
-        return super().settings(base_url, **({"max_workers": 128} | changes))
+        return super().settings(base_url, **({"max_workers": 128, "poll": 0.01} | changes))
 
     async def run(self, server: FaultServer, **changes: Any) -> Notes:
         notes = Notes()
@@ -146,6 +145,22 @@ async def test_whatever_happens_each_question_is_answered_once(
     assert [len(each["lines"]) for each in batches.batches.values()] == sizes
     assert (len(of.records()), batches.faults, of.unfinished) == (COUNT, [], False)
     assert of.report_path().read_bytes() == await of.online(server)
+
+
+async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
+    of: Batched, fault_server: StartsServers
+) -> None:
+    batches = Batches(looks=10_000, fates=["completed", "expired"])
+    server = fault_server(batches.gate(oracle(of.replies())))
+    given = {"no_wait": True, "batch_parallel": 2, "batch_window": "7d"}
+    found = []
+    for looks in (10_000, 0, 10_000, 0):
+        batches.looks = looks
+        notes = await of.run(server, **given)
+        found.append((len(of.records()) if of.log_path.exists() else 0, len(batches.batches), of.unfinished))
+    assert found == [(0, 2, True), *[(COUNT, 3, False)] * 3]
+    assert {each["completion_window"] for each in batches.batches.values()} == {"7d"}
+    assert not notes.about("at the server")
 
 
 async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
@@ -297,6 +312,18 @@ async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: Starts
     assert await shown(cancel=False) == "mc clean: no batches"
     await of.run(server, batch=False)
     assert (len(server.chats), len(of.records())) == (5, COUNT)
+
+
+async def test_what_was_uploaded_and_not_submitted_is_deleted_by_a_cancel(
+    of: Batched, fault_server: StartsServers
+) -> None:
+    full = error(400, "Full", shape="openai", code="token_limit_exceeded")
+    batches = Batches(plays=[("POST /v1/batches", full)])
+    server = fault_server(batches.gate(oracle(of.replies())))
+    await of.run(server, no_wait=True, batch_lines=COUNT)
+    assert (len(batches.files), of.unfinished) == (1, True)
+    await show_batches(of.settings(server.base_url, model="tiny-vlm"), None, lambda text: None, cancel=True)
+    assert (len(batches.files), of.unfinished) == (0, False)
 
 
 class Killed(BaseException):

@@ -9,7 +9,6 @@ import pytest
 from tests.contract.forms import draw
 from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
-from vqa_client.batch import run
 from vqa_client.cli.main import run_command
 
 PAGE = (Path(__file__).parents[2] / "docs/batch.md").read_text(encoding="utf-8")
@@ -21,7 +20,6 @@ DRY, ASKS, WRITES, READS = (
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "POLL_S", 0.01)
     Path("pictures").mkdir()
     Path("pictures/1.png").write_bytes(draw(1))
     Path("questions.csv").write_text("image,question,answer\n1.png,What is it?,a square\n")
@@ -29,7 +27,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(line: str, base_url: str) -> int:
     words = shlex.split(line.replace("$URL", base_url))[1:]
-    return run_command([*words, "--no_check", "--no-html"])
+    return run_command([*words, "--no_check", "--no-html", "--poll", "0.01"])
 
 
 def test_batches(fault_server: StartsServers, capsys: pytest.CaptureFixture[str]) -> None:

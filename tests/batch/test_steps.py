@@ -94,6 +94,8 @@ def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[s
         "--rpm can't be combined with --batch": [*asked, "--batch", "--rpm", "60"],
         "--max_workers can't be combined with --batch": [*asked, "--batch", "--max_workers", "auto"],
         "--image_uuid can't be combined with --batch": [*asked, "--batch", "--image_uuid", "auto"],
+        "--no_wait is of batches": [*asked, "--no_wait"],
+        "--batch_window is '24'": [*asked, "--batch", "--batch_window", "24"],
         "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
         "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],
         "name the model": ["batch", "write", *of.arguments(NOWHERE)],

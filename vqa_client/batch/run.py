@@ -13,14 +13,15 @@ from vqa_client.batch.asking import Form, read_results, requests_of
 from vqa_client.batch.lines import key_in, key_of
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, keys_of
 from vqa_client.batch.results import Results
-from vqa_client.batch.service import ENDED, TOKEN_LIMIT, WINDOW_HOURS, Batch, Refused, Service, Unreachable
+from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, Refused, Service, Unreachable
 from vqa_client.errors import DataError, QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count
 from vqa_client.runner import Line
+from vqa_client.settings.batch import BatchSettings
 from vqa_client.types import Question, Record, Request
 
-POLL_S, MOST_POLL_S, POLL_GROWTH = 30.0, 300.0, 1.25
-ROUNDS, MOST_OPEN, FETCHES = 3, 8, 3
+MOST_POLL_S, POLL_GROWTH = 300.0, 1.25
+FETCHES = 3
 PAUSES_S = (1.0, 5.0, 25.0, 125.0)
 """Between attempts at a step that the server could not be reached for."""
 Result = TypeVar("Result")
@@ -50,24 +51,25 @@ class BatchRun:
         line: Line,
         form: Form,
         parts: Parts,
-        limits: Limits,
+        settings: BatchSettings,
         service: Service,
         listener: Listener,
     ) -> None:
         self._title, self._questions, self._waiting = title, questions, waiting
-        self._line, self._form, self._parts, self._limits = line, form, parts, limits
+        self._line, self._form, self._parts, self._settings = line, form, parts, settings
+        self._limits = Limits(settings.batch_bytes, settings.batch_lines)
         self._service, self._listener = service, listener
         self._open: dict[int, Part] = {}
         self._pending: deque[Part] = deque()
         self._seen: dict[int, Batch] = {}
         self._recorded: set[str] = set()
-        self._most_open = MOST_OPEN
-        self._cancelled = False
+        self._most_open = settings.batch_parallel
+        self._cancelled = self._leaves = False
         self._said = ""
         self._described: list[dict[str, Any]] = []
 
     async def ask(self, described: list[dict[str, Any]]) -> None:
-        """Until every question has its record, or was asked ROUNDS times; `described` gets each batch that was read."""
+        """Ask until every question has its record or had its last round; `described` gets each batch that was read."""
         self._described = described
         await self._service.check()
         for part in self._parts.all():
@@ -80,29 +82,35 @@ class BatchRun:
             else:
                 self._parts.drop(part)
         first = max((part.round for part in (*self._open.values(), *self._pending)), default=1)
-        for round in range(first, max(first, ROUNDS) + 1):
+        rounds = self._settings.batch_rounds
+        for round in range(first, max(first, rounds) + 1):
             left = await self._round(round)
-            if not left:
+            if not left or self._leaves:
                 return
-            if self._cancelled or round >= ROUNDS:
+            if self._cancelled or round >= rounds:
                 break
-            self._listener.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {ROUNDS})")
+            self._listener.note(f"{count(left, 'question')} not answered: asked again ({round + 1} of {rounds})")
         self._listener.note(f"{count(left, 'question')} not answered: the same command without --batch asks online")
 
     async def _round(self, round: int) -> int:
-        """How many questions have no record after it."""
-        left, poll_s = Counter[str](), POLL_S
+        """How many questions have no record after it; with --no_wait it ends where it would wait."""
+        left, poll_s = Counter[str](), self._settings.poll
         async with aclosing(self._new_parts(round)) as new:
             while True:
                 exhausted = await self._submitted(new)
                 if not self._open and (exhausted or self._cancelled):
                     return left.total()
-                open_before = set(self._open)
+                open_before, read_before = set(self._open), len(self._described)
                 for part in list(self._open.values()):
                     left += await self._look(part)
                 self._show()
-                if self._open or self._pending:
-                    poll_s = POLL_S if set(self._open) != open_before else min(poll_s * POLL_GROWTH, MOST_POLL_S)
+                if self._settings.no_wait:
+                    if len(self._described) == read_before:
+                        self._leaves = True
+                        return left.total()
+                elif self._open or self._pending:
+                    grown_s = max(self._settings.poll, min(poll_s * POLL_GROWTH, MOST_POLL_S))
+                    poll_s = grown_s if set(self._open) == open_before else self._settings.poll
                     await asyncio.sleep(poll_s)
 
     async def _submitted(self, new: AsyncGenerator[Part]) -> bool:
@@ -151,7 +159,7 @@ class BatchRun:
             await self._forget(part)
             raise
         self._open[part.number] = part
-        until = (datetime.now().astimezone() + timedelta(hours=WINDOW_HOURS)).strftime("%a %H:%M")
+        until = (datetime.now().astimezone() + timedelta(hours=self._settings.batch_hours)).strftime("%a %H:%M")
         size = f"{count(len(part.ids), 'question')}, {part.size_bytes / 1e6:,.1f} MB"
         self._listener.note(f"batch {part.batch_id}: {size}, ends by {until}")
         return True
@@ -228,8 +236,9 @@ class BatchRun:
         mine = set(map(key_in, part.ids))
         waiting = (question for question in self._waiting() if key_of(question) in mine)
 
+        later = part.round < self._settings.batch_rounds
         left = await read_results(
-            results, waiting, self._line, self._form, self._keep, attempts=part.round, later=part.round < ROUNDS
+            results, waiting, self._line, self._form, self._keep, attempts=part.round, later=later
         )
         self._parts.set_aside(results.left_over(mine), self._listener.note)
         return left

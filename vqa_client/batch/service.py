@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from msgspec import Struct
@@ -21,8 +21,6 @@ from vqa_client.shipped import install
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-WINDOW: Final = "24h"
-WINDOW_HOURS = 24
 EXPIRY_S, RETRIES = 7 * 86_400, 4
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 TOKEN_LIMIT = "token_limit_exceeded"
@@ -63,8 +61,8 @@ class Batch(Struct, frozen=True, kw_only=True):
 class Service:
     """The calls that a run needs; each raises Unreachable where it may pass, else Refused."""
 
-    def __init__(self, client: "AsyncOpenAI", endpoint: Endpoint) -> None:
-        self._client = client
+    def __init__(self, client: "AsyncOpenAI", endpoint: Endpoint, window: Any) -> None:
+        self._client, self._window = client, window  # the SDK knows one window, some servers more
         self._patient = client.with_options(max_retries=RETRIES)
         self._endpoint = endpoint
         self._expiry: dict[str, Any] = {"expires_after": {"anchor": "created_at", "seconds": EXPIRY_S}}
@@ -96,7 +94,7 @@ class Service:
         """Make a batch of a file; `about` is kept with it."""
         with self._calling("a new batch"):
             made = await self._client.batches.create(
-                input_file_id=file_id, endpoint=URL, completion_window=WINDOW, metadata=about
+                input_file_id=file_id, endpoint=URL, completion_window=self._window, metadata=about
             )
         return self._described(made)
 
@@ -195,4 +193,4 @@ async def open_service(endpoint: Endpoint, settings: RunSettings) -> AsyncIterat
         max_retries=0,
         http_client=openai.DefaultAsyncHttpxClient(verify=verified, event_hooks={"request": [without_placeholder]}),
     ) as client:
-        yield Service(client, endpoint)
+        yield Service(client, endpoint, settings.batch_window)

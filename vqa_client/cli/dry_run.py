@@ -7,7 +7,6 @@ from typing import Any
 import anyio
 import msgspec
 
-from vqa_client.batch.service import WINDOW_HOURS
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.text import count, duration, safe
@@ -46,7 +45,7 @@ def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, An
         "max_tokens": run.max_tokens,
         "context_length": run.context_length,
         "seconds": expected.requests / settings.rate if settings.rate else None,
-        "batches_end_by": _latest() if settings.batch else None,
+        "batches_end_by": _latest(settings) if settings.batch else None,
         "dollars_prompts": prompts,
         "dollars_replies_at_most": replies,
     }
@@ -72,7 +71,7 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
     if settings.batch:
         sizes = f"{settings.batch_mb:g} MB and {settings.batch_lines:,} questions"
-        yield f"  {count(expected.batches, 'batch file')} of at most {sizes}; those made now end by {_latest()}"
+        yield f"  {count(expected.batches, 'batch file')} of at most {sizes}; those made now end by {_latest(settings)}"
     else:
         yield _time(expected.requests, settings.rate)
     if dollars := _dollars(run, expected, settings):
@@ -120,9 +119,9 @@ def _time(requests: int, rate: float | None) -> str:
     return f"  {duration(requests / rate)} at {rate:g} questions/s"
 
 
-def _latest() -> str:
+def _latest(settings: RunSettings) -> str:
     """When batches that are made now have ended, whatever comes."""
-    return (datetime.now().astimezone() + timedelta(hours=WINDOW_HOURS)).strftime("%a %d %b %H:%M")
+    return (datetime.now().astimezone() + timedelta(hours=settings.batch_hours)).strftime("%a %d %b %H:%M")
 
 
 def _dollars(run: DryRun, expected: Expected, settings: RunSettings) -> tuple[float, float] | None:

@@ -45,6 +45,8 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
     code = exit_code(reports)
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
         return EXIT_OK
+    if code == EXIT_SERVER and settings.no_wait and any(report.incomplete for report in reports):
+        return EXIT_FAILED_QUESTIONS
     if code == EXIT_SERVER:
         say(
             f"error: no question got a reply: {_statuses(reports) or 'none was asked, or its result is of another run'}"

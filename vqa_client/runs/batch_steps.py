@@ -86,7 +86,7 @@ async def show_batches(
 ) -> list[str]:
     """A line on each part that is not finished, after its batch was cancelled where that is wanted.
 
-    Parts that are not open yet are forgotten then, unless another process is at them.
+    Parts that are not open yet are forgotten then, and their files deleted there, unless another process is at them.
     """
     said = []
     for config in settings.configs:
@@ -103,8 +103,9 @@ async def show_batches(
                 for part in found:
                     how = await _of_part(part, service, cancel=cancel)
                     said.append(f"{plan.title}: part {part.number}, {count(len(part.ids), 'question')}: {how}")
-            if cancel:
-                _forget(plan.paths.log, [part for part in found if part.state not in ("creating", "open")])
+                if cancel:
+                    unsent = [part for part in found if part.state not in ("creating", "open")]
+                    await _forget(plan.paths.log, unsent, service)
     return said
 
 
@@ -117,7 +118,11 @@ async def _of_part(part: Part, service: Service, *, cancel: bool) -> str:
     return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} answered"
 
 
-def _forget(log: Path, unsent: Sequence[Part]) -> None:
+async def _forget(log: Path, unsent: Sequence[Part], service: Service) -> None:
     with suppress(Busy), locked(log) if log.exists() else nullcontext():
         for part in unsent:
+            if part.state == "uploading":
+                await service.delete_named(part.name)
+            for file_id in filter(None, (part.file_id, *part.results)):
+                await service.delete(file_id)
             Parts(log).drop(part)

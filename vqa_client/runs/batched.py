@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from vqa_client.batch.asking import Form, Stops, read_results
 from vqa_client.batch.lines import key_of, run_digest
-from vqa_client.batch.parts import Limits, Parts
+from vqa_client.batch.parts import Parts
 from vqa_client.batch.results import Results
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import open_service
@@ -51,7 +51,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
                 line=line,
                 form=form,
                 parts=Parts(plan.paths.log),
-                limits=Limits(settings.batch_bytes, settings.batch_lines),
+                settings=settings,
                 service=service,
                 listener=_listener(plan, stage, keep),
             )

@@ -1,5 +1,6 @@
 """Whether a run goes through a server's batch API, and how large its batches are."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Annotated, Final, Literal
 
@@ -27,6 +28,25 @@ class BatchSettings(BudgetSettings):
     ] = False
     batch_mb: Annotated[float, Parameter(group=BATCH, help="Most megabytes of one batch's file.")] = 90.0
     batch_lines: Annotated[int, Parameter(group=BATCH, help="Most questions of one batch.")] = 50_000
+    batch_window: Annotated[
+        str,
+        Parameter(group=BATCH, help="Time the server may take for a batch, such as 24h or 7d, where it offers more."),
+    ] = "24h"
+    batch_parallel: Annotated[int, Parameter(group=BATCH, help="Most batches open at once.")] = 8
+    batch_rounds: Annotated[
+        int, Parameter(group=BATCH, help="Most times that a question is asked whose batch expired or failed.")
+    ] = 3
+    poll: Annotated[
+        float, Parameter(group=BATCH, help="Seconds between looks at the batches, growing to 300 while none ends.")
+    ] = 30.0
+    no_wait: Annotated[
+        bool,
+        Parameter(
+            group=BATCH,
+            negative="",
+            help="Read the batches that have ended, submit what may be, and leave; the same command resumes.",
+        ),
+    ] = False
     batch_step: Annotated[
         Literal["all", "write", "read", "status", "cancel"],
         Parameter(group=BATCH, show=False),  # `vqa-client batch STEP` gives it
@@ -36,6 +56,14 @@ class BatchSettings(BudgetSettings):
     def batch_bytes(self) -> int:
         """Most bytes of one batch's file."""
         return int(self.batch_mb * MEGABYTE)
+
+    @property
+    def batch_hours(self) -> int:
+        """How long a batch may take; raises UsageError."""
+        found = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", self.batch_window)
+        if found is None:
+            raise UsageError(f"--batch_window is {self.batch_window!r}", hint="hours or days, such as 24h or 7d")
+        return int(found[1]) * (24 if found[2] == "d" else 1)
 
 
 ONLINE: Final = ("max_workers", "breaker_after", "image_uuid", "rpm", "tpm")
@@ -53,5 +81,7 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
         **{f"--{name}": getattr(settings, name) != usual[name] for name in ONLINE},
         **others,
     }
-    if settings.batch and (given := [name for name, wanted in others.items() if wanted]):
+    if settings.no_wait and not settings.batch:
+        raise UsageError("--no_wait is of batches", hint="add --batch")
+    if settings.batch_hours and settings.batch and (given := [name for name, wanted in others.items() if wanted]):
         raise UsageError(f"{given[0]} can't be combined with --batch", hint="--dry_run --batch shows what batches cost")
