@@ -85,15 +85,15 @@ def question(gold: str, **more: object) -> Question:
 
 
 def tasks() -> Iterator[tuple[str, Task, Question]]:
-    for parser in ("robust", "seed"):
+    for parser in ("robust", "published"):
         yield f"mc {parser}", task_of("mc", parser=parser), question("B")
     for gold in ("137", "red bus"):
         yield f"niah {gold}", task_of("niah"), question(gold)
     for name in ("vqa2", "chartqa"):
         yield name, task_of(name), question("red bus")
     for name in ("vqax", "esnlive"):  # ACT-X is read as VQA-X is
-        for parsing in ("robust", "seed"):
-            yield f"{name} {parsing}", task_of(name, parsing=parsing), question("yes")
+        for parser in ("robust", "published"):
+            yield f"{name} {parser}", task_of(name, parser=parser), question("yes")
     yield "vcr q2ar", task_of("vcr", vcr_mode="q2ar"), question("B because F")
 
 

@@ -62,7 +62,7 @@ def test_the_example_of_an_explained_reading_is_what_it_prints(
         rivals=("A", "D"),
         references=("D",),
         score=0.0,
-        parts={"robust": 0.0, "seed": 1.0, "longbench": 0.0},
+        parts={"robust": 0.0, "published": 1.0, "longbench": 0.0},
     )
     monkeypatch.chdir(tmp_path)
     write_run(Path("out"), [kept])

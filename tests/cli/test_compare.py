@@ -128,7 +128,7 @@ def test_an_explanation_shows_reply_rules_parsers_and_score(tmp_path: Path, caps
         "=>declaration: B (by answer)",
         "emphasis: C",
         "choices: A. thing 1A",
-        "parsers: robust B (by answer), seed C (by letter), longbench -",
+        "parsers: robust B (by answer), published C (by letter), longbench -",
         "right answer: 'B'",
         "read again today: the same",
     ):
@@ -140,7 +140,7 @@ def test_an_explanation_is_also_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     _, log = mc_log(tmp_path, said("B"))
     assert run("parse", log, "--explain", "q1", "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-    assert found["choice"]["parsers"]["seed"] == ["B", "letter"]
+    assert found["choice"]["parsers"]["published"] == ["B", "letter"]
 
 
 def test_rescoring_shows_and_only_with_write_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

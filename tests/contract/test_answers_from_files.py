@@ -39,7 +39,7 @@ EXPLAINED = {
 }
 SERVED = "served-model"
 NOWHERE = "http://127.0.0.1:9/v1"
-UNREADABLE = {"vcr": {"seed_head"}}
+UNREADABLE = {"vcr": {"published_latest"}}
 """Published readings that can't read a right answer: VCR's last version takes letters alone."""
 OF_A_SERVER = frozenset(
     [

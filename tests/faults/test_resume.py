@@ -143,7 +143,7 @@ async def test_the_name_of_a_run_outlasts_what_changes_no_answer(tmp_path: Path,
     server = fault_server("B")
     await of.ask(server, config=of.config(extra_body={"a": 1}), limit=2)
     name = json.loads(of.lines()[0])["run"]
-    for changes in ({"parser": "seed"}, {"check": False}, {}):
+    for changes in ({"parser": "published"}, {"check": False}, {}):
         await of.ask(server, config=of.config(extra_body={"a": 1.0}, timeout=9.0), **changes)
     assert [json.loads(line).get("run") for line in of.lines() if line] == [name, None, None]
     assert len(server.chats) == 3

@@ -37,7 +37,7 @@ def record(number: int = 1, *, right: bool = True, **changes: Any) -> Record:
         "rule": "answer",
         "references": ("A",) if right else ("B",),
         "score": float(right),
-        "parts": {"robust": float(right), "seed": 0.0},
+        "parts": {"robust": float(right), "published": 0.0},
         "groups": {"difficulty": "easy" if number % 2 else "hard"},
         "prompt_tokens": 900,
         "completion_tokens": 5 + number % 7,

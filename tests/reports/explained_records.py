@@ -35,7 +35,7 @@ def replied(name: str, *, right: bool = True, **changes: Any) -> Record:
         "rule": "because",
         "references": ("kettle", "pot"),
         "score": float(right),
-        "parts": {"robust": float(right), "seed": 0.0, "soft_vqa": 0.6},
+        "parts": {"robust": float(right), "published": 0.0, "soft_vqa": 0.6},
         "groups": {"majority": "clear"},
         "images": (SentImage(name="seven.jpg", sha256="ab" * 32, size_bytes=10),),
         "finish_reason": "stop",

@@ -27,7 +27,7 @@ def answered(name: str, *, right: bool = True, **changes: Any) -> Record:
         "rule": "declaration",
         "references": ("B",),
         "score": float(right),
-        "parts": {"robust": float(right), "seed": 1.0, "longbench": 0.0},
+        "parts": {"robust": float(right), "published": 1.0, "longbench": 0.0},
         "groups": mc_groups(),
         "cluster": name,
         "images": (SentImage(name=f"{name}_page_001.png", sha256="ab" * 32, size_bytes=1_000),),

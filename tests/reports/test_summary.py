@@ -87,9 +87,9 @@ def test_records_without_a_cluster_stand_alone() -> None:
 
 def test_parts_average_over_all_and_over_the_answered() -> None:
     summary = summarise([answered("a"), answered("b", right=False), failed("c"), failed("d")])
-    robust, seed = summary.parts["robust"], summary.parts["seed"]
+    robust, published = summary.parts["robust"], summary.parts["published"]
     assert (robust.overall.n, robust.overall.value, robust.answered.n, robust.answered.value) == (4, 0.25, 2, 0.5)
-    assert (seed.overall.value, seed.answered.value) == (0.5, 1.0)
+    assert (published.overall.value, published.answered.value) == (0.5, 1.0)
 
 
 def test_an_answered_record_without_a_part_is_not_in_its_mean() -> None:

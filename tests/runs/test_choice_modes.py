@@ -267,7 +267,7 @@ async def test_the_config_s_own_prompt_is_kept_and_said_to_be(tmp_path: Path, fa
 async def test_a_parser_of_free_text_has_nothing_to_read(tmp_path: Path) -> None:
     of = Questions(tmp_path, 2)
     with pytest.raises(UsageError, match="--parser reads free text"):
-        await arun(of.settings("http://localhost:1", choice_mode="logprob", parser="seed"))
+        await arun(of.settings("http://localhost:1", choice_mode="logprob", parser="published"))
 
 
 async def test_another_form_on_going_on_is_said(tmp_path: Path, fault_server: StartsServers) -> None:

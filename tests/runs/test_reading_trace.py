@@ -56,7 +56,7 @@ def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp
 
 
 def test_a_log_alone_is_told_by_its_scores_to_be_multiple_choice(tmp_path: Path) -> None:
-    parts = {"robust": 1.0, "seed": 1.0, "longbench": 0.0}
+    parts = {"robust": 1.0, "published": 1.0, "longbench": 0.0}
     put(tmp_path, [said("B", parts=parts), said("a boat", name="q2")], run_file=False)
     assert explain_reading(tmp_path, "q1", None).choice is not None
     assert explain_reading(tmp_path, "q2", None).choice is None
@@ -85,7 +85,7 @@ def test_words_are_shown_as_they_are_compared(tmp_path: Path) -> None:
 
 def test_published_readings_of_explanations_are_shown(tmp_path: Path) -> None:
     put(tmp_path, [record("7", output="A dog because it barks.")], task="vqax")
-    assert explain_reading(tmp_path, "7", None).parsers == {"seed": "a dog", "seed_head": "a dog"}
+    assert explain_reading(tmp_path, "7", None).parsers == {"published": "a dog", "published_latest": "a dog"}
 
 
 def test_one_of_several_variants_has_to_be_chosen(tmp_path: Path) -> None:

@@ -93,10 +93,10 @@ async def test_another_parser_scores_again_and_asks_nothing(tmp_path: Path, faul
     of = sample(tmp_path, 4)
     server = fault_server(answer("A dog is shown, so the answer is D."))
     (robust,) = await vqa_client.arun(of.settings(server.base_url))
-    (published,) = await vqa_client.arun(of.settings(server.base_url, parser="seed"))
+    (published,) = await vqa_client.arun(of.settings(server.base_url, parser="published"))
     assert len(server.chats) == 4
     assert [result["extracted_answer"] for result in of.report()["results"]] == ["A"] * 4
-    assert robust.summary.parts["seed"].overall.value == published.summary.overall.accuracy == 0.25
+    assert robust.summary.parts["published"].overall.value == published.summary.overall.accuracy == 0.25
 
 
 async def test_changed_pages_and_questions_are_asked_again(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -137,7 +137,7 @@ async def test_kept_replies_are_read_again_without_any_server(
     server = fault_server(answer("A dog is shown, so the answer is D."))
     await vqa_client.arun(of.settings(server.base_url, model=model))
     (report,) = await vqa_client.arun(
-        of.settings("http://127.0.0.1:9/v1", model=model, parser="seed", wait_for_server=0.0)
+        of.settings("http://127.0.0.1:9/v1", model=model, parser="published", wait_for_server=0.0)
     )
     assert report.summary.overall.accuracy == 0.25
     assert {result["extracted_answer"] for result in of.report()["results"]} == {"A"}

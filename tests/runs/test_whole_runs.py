@@ -283,7 +283,7 @@ async def test_a_server_that_is_gone_is_waited_for_once_for_all_folders(
     assert len(notes.about("using the saved answers")) == 3
 
 
-@pytest.mark.parametrize("parser", ["robust", "seed", "longbench"])
+@pytest.mark.parametrize("parser", ["robust", "published", "longbench"])
 async def test_a_blocked_reply_is_refused_and_worth_nothing(
     parser: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:

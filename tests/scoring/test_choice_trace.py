@@ -71,7 +71,7 @@ def test_the_published_parsers_speak_for_themselves() -> None:
     view = explained("**The correct answer is (B)**")
     assert {name: letter for name, (letter, _) in view.parsers.items()} == {
         "robust": "B",
-        "seed": "B",
+        "published": "B",
         "longbench": "B",
     }
     strict = {text: explained(text).parsers["longbench"][0] for text in ("Answer: B", "the correct answer is B")}

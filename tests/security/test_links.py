@@ -33,7 +33,7 @@ def test_links_to_files_stay_links_and_the_run_goes_on(tmp_path: Path, fault_ser
         (of.output / name).rename(elsewhere / name)
         (of.output / name).symlink_to(elsewhere / name)
     before = {name: (elsewhere / name).read_bytes() for name in NAMES}
-    assert ran(of.arguments(server.base_url, "--parser", "seed")).code == 0
+    assert ran(of.arguments(server.base_url, "--parser", "published")).code == 0
     assert all((of.output / name).is_symlink() for name in NAMES)
     assert (elsewhere / NAMES[0]).read_bytes() != before[NAMES[0]]
     assert len(server.chats) == 2

@@ -223,7 +223,7 @@ def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "robust", "seed", "longbench"),
+    ("text", "robust", "published", "longbench"),
     [
         ("The correct answer is (B).", 1, 1, 1),
         ("B", 1, 1, 0),
@@ -231,9 +231,11 @@ def test_unknown_parsers_and_placeholders_are_refused_at_the_start() -> None:
         ("The correct answer is (C).", 0, 0, 0),
     ],
 )
-def test_every_score_has_all_three_parsers(tmp_path: Path, text: str, robust: int, seed: int, longbench: int) -> None:
+def test_every_score_has_all_three_parsers(
+    tmp_path: Path, text: str, robust: int, published: int, longbench: int
+) -> None:
     question = only_question(tmp_path)
-    expected = {"robust": robust, "seed": seed, "longbench": longbench}
+    expected = {"robust": robust, "published": published, "longbench": longbench}
     for parser in PARSERS:
         task = task_of("mc", parser=parser)
         score = task.score(task.parse(reply(text), question), reply(text), question)
@@ -262,13 +264,13 @@ def test_a_reply_without_answer_has_the_same_status_under_every_parser(
 
 
 def test_the_parser_is_part_of_what_scores_depend_on() -> None:
-    assert task_of("mc", parser="seed").scoring["parser"] == "seed"
+    assert task_of("mc", parser="published").scoring["parser"] == "published"
     assert task_of("mc").scoring != task_of("mc", parser="longbench").scoring
 
 
 def test_a_task_given_its_own_references_scores_full(tmp_path: Path) -> None:
     question = only_question(tmp_path)
-    for parser in ("robust", "seed"):
+    for parser in ("robust", "published"):
         task = task_of("mc", parser=parser)
         completion = reply(question.references[0])
         assert task.score(task.parse(completion, question), completion, question).value == 1.0

@@ -51,8 +51,8 @@ RULE_REASONS: Final = {
 }
 _LETTERS: Final = "ABCD"
 _CHOICE: Final = re.compile(r"^(?P<label>[A-D])[.)] (?P<text>.*)$", re.MULTILINE)
-_MC_PARTS: Final = frozenset({"robust", "seed", "longbench"})
-"""Only multiple choice is scored by these three parsers, so that a log without run file tells it, too."""
+_MC_PARTS: Final = frozenset({"robust", "longbench"})
+"""Only multiple choice is scored by these parsers, so that a log without run file tells it, too."""
 _CHOICE_PARTS: Final = frozenset(get_args(ChoiceMode))
 """Its other modes have a score of their own instead."""
 

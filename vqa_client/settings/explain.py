@@ -9,6 +9,7 @@ from cyclopts import Parameter, Token
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, SERVER, ConfiguredSettings
+from vqa_client.settings.validation import Formerly
 
 N_SAMPLES = 10
 _ALL = ("none", "null", "all")
@@ -75,12 +76,14 @@ class ExplainSettings(ConfiguredSettings):
         Literal["free", "q2a", "qa2r", "q2ar"],
         Parameter(group=DATA, help="VCR in words, or by letter: the answer's, the rationale's, or both in one reply."),
     ] = "free"
-    parsing: Annotated[
-        Literal["robust", "seed", "seed_head"],
+    parser: Annotated[
+        Literal["robust", "published", "published_latest"],
         Parameter(
+            name=("--parser", "--parsing"),
+            converter=Formerly(seed="published", seed_head="published_latest"),
             group=DATA,
-            help="Which reading of a reply is the headline; all are reported. seed is the published script as first "
-            "described, seed_head its last version.",
+            help="Which reading of a reply is the headline; all are reported. published is the script as first "
+            "described, published_latest its last version.",
         ),
     ] = "robust"
     csv_safe: Annotated[

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, OneModelSettings
+from vqa_client.settings.validation import Formerly
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,8 +36,13 @@ class McSettings(ChoiceOptions, OneModelSettings):
         bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
     ] = False
     parser: Annotated[
-        Literal["robust", "seed", "longbench"],
-        Parameter(group=DATA, help="Which reading of a reply is the headline; all three are reported."),
+        Literal["robust", "published", "longbench"],
+        Parameter(
+            name=("--parser", "--parsing"),
+            converter=Formerly(seed="published"),
+            group=DATA,
+            help="Which reading of a reply is the headline; all three are reported.",
+        ),
     ] = "robust"
 
     @property

@@ -1,9 +1,12 @@
 """What a setting may be, whoever gives it: the command line or code."""
 
 import os
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from cyclopts import Token
 
 from vqa_client.errors import UsageError
 
@@ -52,13 +55,23 @@ AT_LEAST = {
 AT_MOST = {"image_quality": 100, "quality": 100, "top_p": 1, "port": 65_535}
 
 
+class Formerly(dict[str, str]):
+    """A field's converter: takes the words of earlier versions for those of today."""
+
+    def __call__(self, kind: Any, tokens: Sequence[Token]) -> str:
+        """Convert a word of the command line."""
+        del kind
+        return self.get(tokens[0].value, tokens[0].value)
+
+
 class _Rule(NamedTuple):
-    """What a setting's annotation says: a path or several, a whole number, or one of some words."""
+    """What a setting's annotation says: a path or several, a whole number, or one of some words, some renamed."""
 
     path: bool
     several: bool
     whole: bool
     words: tuple[str, ...]
+    renamed: Mapping[Any, str]
 
 
 def check(settings: Any) -> None:
@@ -71,6 +84,8 @@ def check(settings: Any) -> None:
         if rule.path and value is not None:
             given = (value,) if isinstance(value, str | Path) else value
             object.__setattr__(settings, name, tuple(map(expanded, given)) if rule.several else expanded(value))
+        if isinstance(value, str) and value in rule.renamed:
+            object.__setattr__(settings, name, value := rule.renamed[value])
         if value is None or value in rule.words:
             continue
         if rule.words and name not in AT_LEAST:
@@ -89,7 +104,8 @@ def expanded(path: str | Path) -> Path:
 
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
-    for name, hint in get_type_hints(settings).items():
+    for name, marked in get_type_hints(settings, include_extras=True).items():
+        hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]
         rules[name] = _Rule(
@@ -97,6 +113,7 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
             several=get_origin(hint) is tuple,
             whole=int in kinds and float not in kinds,
             words=words[0] if words else (),
+            renamed=next((way for mark in marks if isinstance(way := getattr(mark, "converter", None), Formerly)), {}),
         )
     return rules
 

@@ -69,6 +69,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         They ask all of the data: nothing is drawn from it, unless they are wanted `as_given`; the data is not divided.
         Raises KeyError for a setting that isn't there.
         """
+        file, decided = ({_RENAMED.get(name, name): value for name, value in of.items()} for of in (file, decided))
         hints = get_type_hints(self.settings)
         values: dict[str, Any] = {}
         for field in fields(self.settings):
@@ -83,6 +84,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)
 """Settings of benchmarks without options of their own."""
+_RENAMED: Final = {"parsing": "parser"}
+"""Settings that earlier run files have by another name."""
 _ALL: Final = {
     **{"limit": None, "sample": None, "by": "", "repeat": 1, "blind": False},
     **{"shuffle_choices": False, "circular": False, "blacklist": None, "pages": "all"},

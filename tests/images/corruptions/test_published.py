@@ -12,8 +12,8 @@ import pytest
 
 from tests.images.corruptions.drawings import drawn
 from vqa_client.images.corruptions import corrupt
+from vqa_client.images.corruptions.apply import generator
 from vqa_client.images.corruptions.pixels import zoom_crop
-from vqa_client.images.corruptions.seed import generator
 from vqa_client.images.corruptions.table import CORRUPTIONS
 
 with warnings.catch_warnings():

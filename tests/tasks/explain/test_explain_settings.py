@@ -3,10 +3,12 @@ from typing import Any
 
 import pytest
 
+from vqa_client.cli.app import app
 from vqa_client.errors import UsageError
 from vqa_client.model_config import load_model
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks import explain
+from vqa_client.settings.longbench import McSettings
+from vqa_client.tasks import explain, registry
 from vqa_client.tasks.explain.prompts import EXAMPLES
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 
@@ -14,7 +16,7 @@ from vqa_client.tasks.explain.vcr import VCR_TASKS
 def test_the_defaults_are_the_published_ones() -> None:
     settings = ExplainSettings()
     assert (settings.task, settings.model, settings.split, settings.n_samples) == ("vqax", "llava", "val", 10)
-    assert (settings.parsing, settings.prompt_mode, settings.results_dir) == ("robust", None, Path("results"))
+    assert (settings.parser, settings.prompt_mode, settings.results_dir) == ("robust", None, Path("results"))
 
 
 @pytest.mark.parametrize("given", [None, "None", "none", "all", " ALL "])
@@ -30,7 +32,7 @@ def test_another_number_of_samples_is_refused(given: Any) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"task": "vqa2"}, {"split": "dev"}, {"prompt_mode": "2shot"}, {"vcr_mode": "qa"}, {"parsing": "head"}],
+    [{"task": "vqa2"}, {"split": "dev"}, {"prompt_mode": "2shot"}, {"vcr_mode": "qa"}, {"parser": "head"}],
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="must be one of"):
@@ -44,8 +46,16 @@ def test_settings_and_tasks_know_the_same_names() -> None:
         assert ExplainSettings(vcr_mode=mode).vcr_mode == mode  # type: ignore[arg-type]
     for mode in EXAMPLES:
         assert ExplainSettings(prompt_mode=mode).prompt_mode == mode  # type: ignore[arg-type]
-    for parsing in ("robust", "seed", "seed_head"):
-        assert ExplainSettings(parsing=parsing).parsing == parsing  # type: ignore[arg-type]
+    for parser in ("robust", "published", "published_latest"):
+        assert ExplainSettings(parser=parser).parser == parser  # type: ignore[arg-type]
+
+
+def test_readings_have_their_earlier_names_too_on_the_command_line_and_in_run_files(tmp_path: Path) -> None:
+    for line in ("--parsing seed_head", "--parser seed_head", "--parsing published_latest"):
+        _, bound, _ = app.parse_args(f"explain {line}", print_error=False, exit_on_error=False)
+        assert bound.arguments["settings"].parser == "published_latest"
+    assert registry.find("vqax").settings_from({"parsing": "seed"}, {}).parser == "published"  # type: ignore[attr-defined]
+    assert McSettings(data_json=tmp_path, parser="seed").parser == "published"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

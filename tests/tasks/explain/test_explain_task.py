@@ -15,8 +15,8 @@ def question(tmp_path: Path) -> Question:
     return only(explain.load(explain.dataset_of("vqax"), "val", vqax_root(tmp_path)).questions)
 
 
-def parts(asked: Question, reply: str, *, name: str = "vqax", parsing: str = "robust") -> dict[str, float]:
-    task = task_of(name, parsing=parsing)
+def parts(asked: Question, reply: str, *, name: str = "vqax", parser: str = "robust") -> dict[str, float]:
+    task = task_of(name, parser=parser)
     completion = said(reply)
     score = task.score(task.parse(completion, asked), completion, asked)
     return score.parts | {"value": score.value}
@@ -64,14 +64,14 @@ def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_p
     reply = "playing guitar because he strums"
     assert parts(asked, reply, name="actx") == {
         "robust": 1.0,
-        "seed": 0.0,
-        "seed_head": 1.0,
+        "published": 0.0,
+        "published_latest": 1.0,
         "explained": 1.0,
         "value": 1.0,
     }
-    assert parts(asked, reply, name="actx", parsing="seed")["value"] == 0.0
-    assert task_of("actx", parsing="seed").headline == "seed"
-    assert task_of("actx", parsing="seed").parse(said(reply), asked).text == "playing"
+    assert parts(asked, reply, name="actx", parser="published")["value"] == 0.0
+    assert task_of("actx", parser="published").headline == "published"
+    assert task_of("actx", parser="published").parse(said(reply), asked).text == "playing"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_published_readings_are_scored_beside_ours_and_may_be_the_headline(tmp_p
 def test_a_published_reading_without_an_answer_has_a_status(
     tmp_path: Path, reply: str, status: str, rationale: str | None
 ) -> None:
-    answer = task_of("vqax", parsing="seed").parse(said(reply), question(tmp_path))
+    answer = task_of("vqax", parser="published").parse(said(reply), question(tmp_path))
     assert (answer.status, answer.rationale) == (status, rationale)
     assert (answer.text is None) == (status != "ok")
 
@@ -96,14 +96,14 @@ def test_whether_there_is_an_explanation_is_a_metric_of_its_own(tmp_path: Path) 
     asked = question(tmp_path)
     assert parts(asked, "kettle because it steams")["explained"] == 1.0
     assert parts(asked, "kettle")["explained"] == 0.0
-    assert parts(asked, "kettle", parsing="seed")["explained"] == 0.0
+    assert parts(asked, "kettle", parser="published")["explained"] == 0.0
 
 
 def test_a_label_is_scored_by_the_words_before_because(tmp_path: Path) -> None:
     root = put(tmp_path, "esnlive", "test", [esnlive()], images=("flickr30k/3416050.jpg",))
     asked = only(explain.load(explain.dataset_of("esnlive"), "test", root).questions)
     got = parts(asked, "This is not an entailment; neutral because unknown", name="esnlive")
-    assert (got["robust"], got["seed"], got["seed_head"]) == (1.0, 0.0, 0.0)
+    assert (got["robust"], got["published"], got["published_latest"]) == (1.0, 0.0, 0.0)
 
 
 def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) -> None:
@@ -162,16 +162,16 @@ def test_the_replies_of_vcrs_examples_are_read_in_every_mode(tmp_path: Path, mod
 
 
 def test_scoring_names_all_that_reading_depends_on() -> None:
-    assert task_of("vcr", vcr_mode="q2a", parsing="seed").scoring == {
+    assert task_of("vcr", vcr_mode="q2a", parser="published").scoring == {
         "benchmark": "vcr",
-        "parsing": "seed",
+        "parsing": "published",
         "vcr_mode": "q2a",
-        "version": "2",
+        "version": "3",
     }
 
 
 def test_unknown_parsings_and_prompt_modes_are_refused() -> None:
-    with pytest.raises(UsageError, match="--parsing is 'head'; it must be one of robust, seed, seed_head"):
-        task_of("vqax", parsing="head")
+    with pytest.raises(UsageError, match="--parser is 'head'; it must be one of robust, published, published_latest"):
+        task_of("vqax", parser="head")
     with pytest.raises(UsageError, match="--prompt_mode is '2shot'"):
         task_of("vqax", prompt_mode="2shot")

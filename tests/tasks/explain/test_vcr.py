@@ -18,8 +18,8 @@ def question_of(root: Path, mode: str = "free") -> Question:
     return only(explain.load(explain.dataset_of("vcr", mode), "val", root).questions)
 
 
-def scored(question: Question, mode: str, reply: str, parsing: str = "robust") -> tuple[float, dict[str, float]]:
-    task = task_of("vcr", vcr_mode=mode, parsing=parsing)
+def scored(question: Question, mode: str, reply: str, parser: str = "robust") -> tuple[float, dict[str, float]]:
+    task = task_of("vcr", vcr_mode=mode, parser=parser)
     completion = said(reply)
     score = task.score(task.parse(completion, question), completion, question)
     return score.value, score.parts
@@ -33,7 +33,7 @@ def test_nlx_gpts_form_is_asked_in_words(tmp_path: Path) -> None:
     assert question.cluster == "lsmdc_1/x@0.jpg"
     assert question.extra["columns"]["image_name"] == "x@0.jpg"
     value, parts = scored(question, "free", "He shows person2 who asked for the soup, because of the bowl")
-    assert (value, parts) == (1.0, {"robust": 1.0, "seed": 1.0, "seed_head": 0.0, "explained": 1.0})
+    assert (value, parts) == (1.0, {"robust": 1.0, "published": 1.0, "published_latest": 0.0, "explained": 1.0})
 
 
 def test_evils_form_is_asked_in_words_or_by_letter(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_evils_form_is_asked_in_words_or_by_letter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "robust", "seed", "seed_head"),
+    ("reply", "robust", "published", "published_latest"),
     [
         ("B because of the bowl", 1.0, 0.0, 1.0),
         ("(B) because of the bowl", 1.0, 0.0, 0.0),
@@ -58,13 +58,13 @@ def test_evils_form_is_asked_in_words_or_by_letter(tmp_path: Path) -> None:
     ],
 )
 def test_letters_are_scored_beside_the_published_readings(
-    tmp_path: Path, reply: str, robust: float, seed: float, seed_head: float
+    tmp_path: Path, reply: str, robust: float, published: float, published_latest: float
 ) -> None:
     question = question_of(put(tmp_path, "vcr", "val", [vcr_evil()], file=EVIL, images=IMAGES), "q2a")
     value, parts = scored(question, "q2a", reply)
     assert value == robust
-    assert parts == {"robust": robust, "seed": seed, "seed_head": seed_head, "explained": 1.0}
-    assert scored(question, "q2a", reply, "seed_head")[0] == seed_head
+    assert parts == {"robust": robust, "published": published, "published_latest": published_latest, "explained": 1.0}
+    assert scored(question, "q2a", reply, "published_latest")[0] == published_latest
 
 
 def test_the_benchmarks_own_annotation_has_rationales_to_choose_from(tmp_path: Path) -> None:
@@ -160,4 +160,4 @@ def test_an_image_is_named_in_several_ways(tmp_path: Path, changes: dict[str, An
 @pytest.mark.parametrize("mode", ["qa2r", "q2ar"])
 def test_letters_of_rationales_have_no_published_reading(mode: str) -> None:
     with pytest.raises(UsageError, match="no reading"):
-        task_of("vcr", vcr_mode=mode, parsing="seed")
+        task_of("vcr", vcr_mode=mode, parser="published")

@@ -4,10 +4,9 @@ The bytes hold for one version of numpy, OpenCV and Pillow. On processors of ano
 floating-point sums reach some pixels of elastic and snow: measured, 16 of 929,000 values at most, by one grey level.
 """
 
-from vqa_client.images.corruptions.apply import corrupt, needs_extra
+from vqa_client.images.corruptions.apply import corrupt, image_seed, needs_extra
 from vqa_client.images.corruptions.choice import Variant, chosen
 from vqa_client.images.corruptions.codec import corrupted_png
-from vqa_client.images.corruptions.seed import image_seed
 from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN, PROFILES, Corruption, Profile, named
 
 __all__ = [

@@ -1,13 +1,15 @@
 """One picture, one corruption, one level."""
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from vqa_client.errors import UsageError
-from vqa_client.images.corruptions.seed import generator
 from vqa_client.images.corruptions.table import Profile, named
 from vqa_client.shipped import install
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from vqa_client.images.corruptions.pixels import Pixels
 
 
@@ -44,3 +46,18 @@ def needs_extra() -> None:
             f"corruptions need a package that is not installed: {error.name}",
             hint=install("robustness"),
         ) from None
+
+
+def image_seed(seed: int, digest: str, name: str, level: int) -> int:
+    """Give the seed of one corrupted image: the SHA-256 of "SEED/DIGEST/NAME/LEVEL", read as a number.
+
+    `digest` is the SHA-256 of the image file in hexadecimal, `name` the corruption's.
+    """
+    return int.from_bytes(sha256(f"{seed}/{digest}/{name}/{level}".encode()).digest())
+
+
+def generator(seed: int) -> "Generator":
+    """Make the source of one image's random numbers: Philox, seeded with the whole number."""
+    from numpy.random import Generator, Philox
+
+    return Generator(Philox(seed))

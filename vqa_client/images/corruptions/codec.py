@@ -7,8 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.corruptions.apply import corrupt, needs_extra
-from vqa_client.images.corruptions.seed import image_seed
+from vqa_client.images.corruptions.apply import corrupt, image_seed, needs_extra
 from vqa_client.images.corruptions.table import Profile, named
 from vqa_client.images.facts import facts
 from vqa_client.images.pillow import opened

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from vqa_client.errors import DataError
 from vqa_client.scorefiles.rows import Id, csv_rows, is_csv, json_rows, key_of
-from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, UNKNOWN
+from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
 from vqa_client.types import STATUSES, Status
 
 _IDS: Final = ("sample_id", "question_id", "image_id", "id")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 Reading = tuple[str | None, str]
 """The letter, None where there is none, and the name of the rule that found it, "" where none did."""
 
-SEED_RULES: Mapping[str, re.Pattern[str]] = {
+PUBLISHED_RULES: Mapping[str, re.Pattern[str]] = {
     "letter": re.compile(r"\b([A-D])\b"),
     "brackets": re.compile(r"[(（]([A-D])[)）]"),
     "cue": re.compile(r"(?:ANSWER|CHOICE|OPTION)[:\s]*([A-D])"),
@@ -19,13 +19,13 @@ LONGBENCH_RULES: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def seed(text: str) -> Reading:
+def published(text: str) -> Reading:
     """What the published page-image script would read.
 
     Source: the script's own rules, in which the text up to the first "</think>" is cut off before.
     """
     reply = text.partition("</think>")[2] if "</think>" in text else text
-    return _first(SEED_RULES, reply.strip().upper())
+    return _first(PUBLISHED_RULES, reply.strip().upper())
 
 
 def longbench(text: str) -> Reading:
@@ -40,4 +40,4 @@ def _first(rules: Mapping[str, re.Pattern[str]], text: str) -> Reading:
     return None, ""
 
 
-READINGS: Mapping[str, Callable[[str], Reading]] = {"seed": seed, "longbench": longbench}
+READINGS: Mapping[str, Callable[[str], Reading]] = {"published": published, "longbench": longbench}

@@ -12,7 +12,7 @@ from vqa_client.files import sha256_of
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring.explained_answer.normalise import same
-from vqa_client.scoring.explained_answer.seed import PLACEHOLDERS, READINGS, UNKNOWN
+from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, READINGS, UNKNOWN
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.task import Loaded, Part, Source
@@ -23,19 +23,19 @@ from vqa_client.tasks.explain.loading import find_file, load, read_questions
 from vqa_client.tasks.explain.prompts import prompt
 from vqa_client.types import Answer, Question
 
-SCORING_VERSION = "2"
+SCORING_VERSION = "3"
 _SAYS: Final = {
-    "seed": "as the published script reads them",
-    "seed_head": "as that script's last version reads them",
+    "published": "as the published script reads them",
+    "published_latest": "as that script's last version reads them",
 }
 
 
 def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
-    """A dataset's benchmark; raises UsageError for a parsing or a mode that it doesn't have."""
+    """A dataset's benchmark; raises UsageError for a parser or a mode that it doesn't have."""
     name, mode = options.task, options.vcr_mode
     check_mode(name, mode)
-    if options.parsing != "robust" and not dataset.published:
-        raise UsageError(f"--parsing {options.parsing} has no reading of --vcr_mode {mode}", hint="leave --parsing out")
+    if options.parser != "robust" and not dataset.published:
+        raise UsageError(f"--parser {options.parser} has no reading of --vcr_mode {mode}", hint="leave --parser out")
     shots = options.prompt_mode or dataset.prompt_mode
     readings = {reading: _published(dataset, reading) for reading in READINGS if dataset.published}
     return Benchmark(
@@ -51,12 +51,12 @@ def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
                 "explained",
                 lambda said, question: 1.0,
                 "replies with an explanation",
-                read=readings.get(options.parsing),
+                read=readings.get(options.parser),
                 rationale=True,
             ),
         ),
-        headline=options.parsing,
-        measure=f"accuracy by the {options.parsing} parser",
+        headline=options.parser,
+        measure=f"accuracy by the {options.parser} parser",
         breakdowns=dataset.breakdowns,
         question_type=dataset.question_type,
         ideal_reply=lambda question: f"{question.extra['gold']} because {question.rationales[0]}",
@@ -69,7 +69,7 @@ def declared(options: ExplainSettings, dataset: Dataset[Any]) -> Benchmark:
         ),
         write=_writer(options, dataset),
         identity={"prompt_mode": shots, "vcr_mode": mode},
-        scoring={"benchmark": name, "parsing": options.parsing, "vcr_mode": mode},
+        scoring={"benchmark": name, "parsing": options.parser, "vcr_mode": mode},
         version=SCORING_VERSION,
     )
 

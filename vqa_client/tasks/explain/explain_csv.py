@@ -25,6 +25,8 @@ PUBLISHED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The columns of the published script, by benchmark."""
 _ADDED: Final[Mapping[str, tuple[str, ...]]] = {"vcr": ("options",)}
+_FILED_AS: Final = {"published": "seed", "published_latest": "seed_head"}
+"""What the columns of scores are called."""
 _OURS: Final = (
     *("sample_id", "status", "answer", "rule", "output", "references", "gt_explanations", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "latency_s", "attempts", "image", "image_sha256", "error"),
@@ -44,7 +46,7 @@ def write(path: Path, benchmark: str, pairs: Pairs, *, csv_safe: bool = False) -
     as it was.
     """
     summary = summarise(record for _, record in pairs())
-    groups, metrics = tuple(summary.breakdowns), tuple(summary.parts)
+    groups, metrics = tuple(summary.breakdowns), (_FILED_AS.get(name, name) for name in summary.parts)
     columns = (*PUBLISHED[benchmark], *_ADDED.get(benchmark, ()), *_OURS, *metrics, *groups)
     write_rows(path, chain([columns], _rows(pairs(), columns, csv_safe=csv_safe)))
     return summary
@@ -61,7 +63,7 @@ def _cells(question: Question, record: Record) -> dict[str, Any]:
     said = in_words(record.answer or "", question)
     return {
         **record.groups,
-        **record.parts,
+        **{_FILED_AS.get(name, name): score for name, score in record.parts.items()},
         **question.extra["columns"],
         "question": question.text,
         "generated_answer": said,

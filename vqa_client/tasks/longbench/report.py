@@ -24,7 +24,7 @@ from vqa_client.tasks.longbench.groups import (
     grouped,
     share,
 )
-from vqa_client.tasks.longbench.results import mc_result, niah_result, published_score
+from vqa_client.tasks.longbench.results import mc_result, mc_scores, niah_result, published_score
 from vqa_client.types import Question, Record
 from msgspec.structs import asdict
 from vqa_client.scoring.calibration import Calibrating
@@ -49,6 +49,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
         }
         head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
         head |= additions(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
+        head["scores"] = mc_scores(head["scores"])
         write_json_list(path, head, RESULTS, results)
     return summary
 

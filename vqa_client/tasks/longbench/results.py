@@ -1,11 +1,23 @@
 """One question in the LongBench-v2 reports: the published fields, then what this program knows besides."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from vqa_client.types import ANSWERED, Question, Record, Status
 
+Scored = TypeVar("Scored")
+
 _CONNECTION: frozenset[Status] = frozenset({"connection", "timeout"})
 _CONTEXT_END_CHARS = 200
+
+
+_FILED_AS = {"published": "seed"}
+"""What the report of mc calls a score."""
+
+
+def mc_scores(scores: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Scores by the names that the report of mc has for them."""
+    return {_FILED_AS.get(name, name): score for name, score in scores.items()}
 
 
 def mc_result(question: Question, record: Record) -> dict[str, Any]:
@@ -19,7 +31,7 @@ def mc_result(question: Question, record: Record) -> dict[str, Any]:
         **({"prompt": _bare_prompt(record.prompt, question)} if answered else {}),
         "model_output": record.output,
         "extracted_answer": (record.answer or "") if answered else None,
-        **_ending(question, record),
+        **_ending(question, record, correct=record.score >= 1.0, scores=mc_scores(record.parts)),
     }
 
 
@@ -31,7 +43,7 @@ def niah_result(question: Question, record: Record) -> dict[str, Any]:
         "question": question.text,
         "ground_truth": question.references[0],
         "model_output": record.output,
-        **_ending(question, record),
+        **_ending(question, record, correct=published_score(record) >= 1.0, scores=record.parts),
     }
 
 
@@ -43,13 +55,13 @@ def published_status(status: Status) -> str:
 
 
 def published_score(record: Record) -> float:
-    """What the published script scores a record."""
+    """What the published script of niah scores a record."""
     return record.parts.get("published", record.score)
 
 
-def _ending(question: Question, record: Record) -> dict[str, Any]:
+def _ending(question: Question, record: Record, *, correct: bool, scores: dict[str, float]) -> dict[str, Any]:
     return {
-        "correct": published_score(record) >= 1.0,
+        "correct": correct,
         "num_images": len(record.images) or len(question.images) - record.truncated_pages,
         "status": published_status(record.status),
         **({"error": record.error.message} if record.error else {}),
@@ -58,7 +70,7 @@ def _ending(question: Question, record: Record) -> dict[str, Any]:
         "rule": record.rule,
         "rivals": record.rivals,
         "source": record.source,
-        "scores": record.parts,
+        "scores": scores,
         **({"probabilities": record.probabilities} if record.probabilities else {}),
         "groups": record.groups,
         "finish_reason": record.finish_reason,

@@ -1,7 +1,7 @@
 """The two published readings of `<answer> because <explanation>`, faults included, for numbers that can be compared.
 
-`seed` is what the script did when its description was written, and what its table then made of that; `seed_head` is
-its last version. Both know a task by its short name: vqax, actx, esnlive, vcr.
+`published` is what the script did when its description was written, and what its table then made of that;
+`published_latest` is its last version. Both know a task by its short name: vqax, actx, esnlive, vcr.
 """
 
 import re
@@ -22,21 +22,21 @@ _NEITHER_WORD_NOR_SPACE = re.compile(r"[^a-z0-9\s]+")
 _DROPPED: Final = frozenset({"answer", "question", "explanation"})
 
 
-def seed(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
+def published(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
     """What the table of the described version held for a reply; `choices` were not yet looked at."""
     del choices
-    answer, _, explanation = seed_line(task, text).partition(" because ")
+    answer, _, explanation = published_line(task, text).partition(" because ")
     if task in ("vqax", "actx"):
         return _two_words(answer), explanation.strip()
     return answer.strip(), explanation.strip()
 
 
-def seed_line(task: str, text: str) -> str:
+def published_line(task: str, text: str) -> str:
     """The line `<answer> because <explanation>` that the described version made of a reply."""
     return _LINES[task](text)
 
 
-def seed_head(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
+def published_latest(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
     """What the last version made of a reply; `choices` are the texts that VCR's letters stand for."""
     words = _plain_words(_comma_for_because(text.strip()) if task == "esnlive" else text)
     if not words:
@@ -47,7 +47,10 @@ def seed_head(task: str, text: str, choices: Sequence[str] = ()) -> Reading:
     return _label(answer) if task == "esnlive" else answer or UNKNOWN, explanation or MISSING
 
 
-READINGS: Mapping[str, Callable[[str, str, Sequence[str]], Reading]] = {"seed": seed, "seed_head": seed_head}
+READINGS: Mapping[str, Callable[[str, str, Sequence[str]], Reading]] = {
+    "published": published,
+    "published_latest": published_latest,
+}
 
 
 def _vqax_line(text: str) -> str:
