@@ -1,9 +1,9 @@
 // A chat server that costs almost nothing, so that a benchmark measures the client (Linux only).
 //
 //   cc -O2 -o build/mock_server mock_server.c
-//   build/mock_server [--port 0] [--latency_ms 0]      prints "listening on PORT", serves 127.0.0.1 until killed
+//   build/mock_server [--port 0] [--latency_ms 0] [--reply TEXT]      prints "listening on PORT", serves 127.0.0.1
 //
-//   POST .../chat/completions   reads the body, waits the latency, replies "The correct answer is (B)."
+//   POST .../chat/completions   reads the body, waits the latency, replies TEXT, or "The correct answer is (B)."
 //   GET /v1/models              one model
 //   GET /stats                  what was seen since the last reset
 //   GET /timeline               requests in flight over time: means of slices of equal length since the first head
@@ -46,6 +46,7 @@ struct connection {
 
 static int epoll_fd, timer_fd;
 static double latency_ms;
+static const char *reply = "The correct answer is (B)."; // goes into JSON as it is
 static struct connection *oldest, *newest; // the waiting requests
 static unsigned epoch = 1;
 
@@ -116,10 +117,10 @@ static void prepare_completion(struct connection *c) {
   char json[1024];
   snprintf(json, sizeof json,
            "{\"id\":\"chatcmpl-%llu\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"mock-vlm\","
-           "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"The correct answer is (B).\","
+           "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"%s\","
            "\"reasoning_content\":null,\"tool_calls\":[]},\"logprobs\":null,\"finish_reason\":\"stop\"}],"
            "\"usage\":{\"prompt_tokens\":1024,\"completion_tokens\":8,\"total_tokens\":1032}}",
-           (unsigned long long)seen.requests);
+           (unsigned long long)seen.requests, reply);
   change_at_server(-1);
   prepare_reply(c, "200 OK", json);
 }
@@ -386,6 +387,7 @@ int main(int count, char **arguments) {
   for (int i = 1; i + 1 < count; i += 2) {
     if (!strcmp(arguments[i], "--port")) port = atoi(arguments[i + 1]);
     if (!strcmp(arguments[i], "--latency_ms")) latency_ms = atof(arguments[i + 1]);
+    if (!strcmp(arguments[i], "--reply")) reply = arguments[i + 1];
   }
   prctl(PR_SET_PDEATHSIG, SIGTERM); // never outlive the benchmark
   epoll_fd = epoll_create1(0);

@@ -77,7 +77,7 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
         named = {safe_name(Path(config).stem): load_model(config).prices for config in each.configs if config}
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
-            found.append(beside(JudgedRun(each, each.kind), there, prices))
+            found.append(beside(each, there, prices))
             path = judged_path(each.results, each.kind)
             write_json(path, to_builtins(found[-1]))
             if not each.json:

@@ -1,6 +1,7 @@
 """What judges make of a run beside its rule: accuracies, bounds, agreement, and where they differ."""
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from vqa_client.aggregates import Running, Scored
 from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
-from vqa_client.judge.loading import ORDERS, JudgedRun, said_by
+from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
@@ -27,17 +28,34 @@ RIGHT = 0.5
 """The least score that counts as right in tables of right and wrong."""
 LEAST_BY_LENGTH = 30
 """Questions below which scores by length are noise."""
+_UNDECIDED, _NOT_ASKED, _NO_REPLY = -1.0, -2.0, -3.0
 _FAMILY = re.compile(r"[A-Za-z]+")
 
 
-class Item(Struct, frozen=True):
-    """A question of the judged run: what the rule scored it, of a pair beside the other, and what its reply is like."""
+class Columns(Struct):
+    """The judged run in columns, in the order of its data: a question takes some tens of bytes.
 
-    key: Key
-    rule: float
-    replied: bool
-    cluster: str
-    length: int
+    `rule` is its score by the rule, of a pair beside the other's, and `length` that of its reply.
+    """
+
+    rule: "array[float]"
+    length: "array[int]"
+    replied: bytearray
+    clusters: list[str]
+
+
+class Column(Struct):
+    """One judge's scores of these questions, below 0 where there is none; the keys are of those that differ."""
+
+    judge: Judge
+    scores: "array[float]"
+    totals: dict[str, Running]
+    raised: list[Key]
+    lowered: list[Key]
+
+    def sides(self) -> Iterator[bool | None]:
+        """Whether the judge calls each of the questions right; None where it doesn't say."""
+        return (None if score < 0 else score >= RIGHT for score in self.scores)
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
@@ -63,46 +81,67 @@ def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
     return report.with_name(report.name.removesuffix(".json") + LOG_ENDING)
 
 
-def beside(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
+def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
     """Read the logs and add them up; the same for any order of the judges. `prices` are by a judge's name."""
-    kind, benchmark = run.kind, run.run.benchmark
-    read = sorted((read_judge(each, kind, prices) for each in judges), key=lambda judge: judge.name)
-    shown = read if len(read) < 2 else [*read, majority(read)]
-    own = [total for total in benchmark.totals if not total.on] if benchmark.judge else []
-    totals = [{total.name: Running(total.value) for total in own} for _ in shown]
-    items = []
-    for question, record in run.all_records():
-        items.append(_item(record, run.rule(record)))
-        for judge, running in zip(shown, totals, strict=True):
-            score = judge.scores.get(items[-1].key, None if items[-1].replied else 0.0)
-            if score is not None:
-                scored = Scored(question=question, record=record, answer=record.answer, score=score)
-                for each in running.values():
-                    each.add(scored)
+    assert settings.kind is not None
+    run = JudgedRun(settings, settings.kind)
+    columns, found = _columns(run, judges, prices)
+    log, reopened = run.log, run.run
+    del run  # its index would stand beside what the figures need for a moment
     kappas, fleiss = {}, None
-    if len(read) > 1:
-        for a, b in combinations(read, 2):
-            both = [(item, _side(a, item), _side(b, item)) for item in items]
-            kappas[f"{a.name} - {b.name}"] = cohens_kappa(
-                [(x, y, item.cluster) for item, x, y in both if x is not None and y is not None]
+    alone = [each for each in found if each.judge.name != MAJORITY]
+    if len(alone) > 1:
+        for a, b in combinations(alone, 2):
+            both = zip(a.sides(), b.sides(), columns.clusters, strict=True)
+            kappas[f"{a.judge.name} - {b.judge.name}"] = cohens_kappa(
+                [(x, y, cluster) for x, y, cluster in both if x is not None and y is not None]
             )
-        rated = [([_side(judge, item) for judge in read], item.cluster) for item in items]
+        rated = zip(zip(*(each.sides() for each in alone), strict=True), columns.clusters, strict=True)
         fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
-    model = run.run.file.model().model_name
+    model = reopened.file.model().model_name
     return Beside(
-        log=str(run.log),
-        task=benchmark.name,
+        log=str(log),
+        task=reopened.benchmark.name,
         model=model,
-        headline=benchmark.headline_metric.name,
-        kind=kind,
-        verdicts=tuple(
-            replace(_verdicts(judge, items), totals={name: each.figure() for name, each in running.items()})
-            for judge, running in zip(shown, totals, strict=True)
-        ),
+        headline=reopened.task.headline,
+        kind=settings.kind,
+        verdicts=tuple(_verdicts(each, columns) for each in found),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, read, run.settings.which)),
+        notes=tuple(_notes(model, [each.judge for each in alone], settings.which)),
     )
+
+
+def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]) -> tuple[Columns, list[Column]]:
+    """The run and what each judge says of it, last their majority where there are several."""
+    benchmark = run.run.benchmark
+    read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
+    shown = read if len(read) < 2 else [*read, majority(read)]
+    own = [total for total in benchmark.totals if not total.on] if benchmark.judge else []
+    columns = Columns(array("d"), array("Q"), bytearray(), [])
+    found = [
+        Column(replace(judge, scores={}), array("d"), {total.name: Running(total.value) for total in own}, [], [])
+        for judge in shown
+    ]
+    names: dict[str, str] = {}
+    for question, record in run.all_records():
+        key, rule, said = (record.question_id, record.variant), run.rule(record), said_by(record)
+        replied = bool(said) or record.score > 0  # what a server put into its field of thoughts is left to the rule
+        columns.rule.append(rule)
+        columns.length.append(len(said))
+        columns.replied.append(replied)
+        columns.clusters.append(names.setdefault(record.cluster, record.cluster))
+        for judge, column in zip(shown, found, strict=True):
+            score = judge.scores.get(key, _NOT_ASKED if replied else _NO_REPLY)
+            column.scores.append(_UNDECIDED if score is None else score)
+            if score is not None and score >= 0 and (score >= RIGHT) != (rule >= RIGHT):
+                (column.raised if score >= RIGHT else column.lowered).append(key)
+            counted = 0.0 if score == _NO_REPLY else score
+            if column.totals and counted is not None and counted >= 0:
+                scored = Scored(question=question, record=record, answer=record.answer, score=counted)
+                for total in column.totals.values():
+                    total.add(scored)
+    return columns, found
 
 
 def majority(judges: Sequence[Judge]) -> Judge:
@@ -120,33 +159,36 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     """One judge's log as it is on disk."""
     run = read_run(path)
     name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
-    said: dict[Key, list[tuple[float | None, str]]] = {}
-    failed = 0
+    scores: dict[Key, float | None] = {}
+    halves: dict[Key, tuple[float | None, str]] = {}
+    undecided: Counter[str] = Counter()
+    turned = failed = 0
     controls: dict[str, tuple[int, int]] = {}
     prompt = completion = 0
-    for record in run.records:
+    for record in run.records.as_written():
         prompt, completion = prompt + (record.prompt_tokens or 0), completion + (record.completion_tokens or 0)
         if sort := sort_of(record.variant):
             passed, n = controls.get(sort, (0, 0))
             controls[sort] = passed + control_in_record(record), n + 1
             continue
-        variant = record.variant.rpartition("/")[0] if kind == "pair" else record.variant
-        value = record.parts.get("judged")
-        said.setdefault((record.question_id, variant), []).append((value, "" if value is not None else _why(record)))
         failed += record.status in FAILED
-    scores: dict[Key, float | None] = {}
-    undecided: Counter[str] = Counter()
-    turned = 0
-    for key, found in said.items():
-        values = [value for value, _ in found]
-        if kind == "pair" and len(values) == len(ORDERS) and None not in values:
-            first, second = (value for value in values if value is not None)
-            turned += first != second
-            scores[key] = first if first == second else 0.5
-        else:
-            scores[key] = values[0] if kind != "pair" else None
-        if scores[key] is None:
-            undecided[next((why for value, why in found if value is None), "asked in one order")] += 1
+        key, score = (record.question_id, record.variant), record.parts.get("judged")
+        why = "" if score is not None else _why(record)
+        if kind == "pair":
+            key = record.question_id, record.variant.rpartition("/")[0]
+            if key not in halves:
+                halves[key] = score, why
+                continue
+            other, reason = halves.pop(key)
+            if score is None or other is None:
+                score, why = None, reason or why
+            elif score != other:
+                score, turned = 0.5, turned + 1
+        scores[key] = score
+        undecided.update([why] if why else [])
+    for key, (_, why) in halves.items():
+        scores[key] = None
+        undecided[why or "asked in one order"] += 1
     price = prices.get(name)
     return Judge(
         name=name,
@@ -166,37 +208,28 @@ def _why(record: Record) -> str:
     return record.answer or (record.status if record.status != "unparsed" else record.rule or record.status)
 
 
-def _item(record: Record, rule: float) -> Item:
-    said = said_by(record)
-    replied = bool(said) or record.score > 0  # what a server put into its field of thoughts is left to the rule
-    return Item((record.question_id, record.variant), rule, replied, record.cluster, len(said))
+def _verdicts(column: Column, columns: Columns) -> Verdicts:
+    def decided() -> Iterator[tuple[float, float, str]]:
+        rows = zip(column.scores, columns.rule, columns.clusters, strict=True)
+        return ((score, rule, cluster) for score, rule, cluster in rows if score >= 0)
 
-
-def _side(judge: Judge, item: Item) -> bool | None:
-    score = judge.scores.get(item.key)
-    return None if score is None else score >= RIGHT
-
-
-def _verdicts(judge: Judge, items: Sequence[Item]) -> Verdicts:
-    decided = [(item, score) for item in items if (score := judge.scores.get(item.key)) is not None]
-    known = fsum(score for _, score in decided)
-    asked = [item for item in items if item.key in judge.scores]
-    not_asked = [item for item in items if item.key not in judge.scores and item.replied]
-    undecided, total = len(asked) - len(decided), len(items)
-    outside = fsum(item.rule for item in not_asked)
-    sides = [(item.rule >= RIGHT, score >= RIGHT, item.cluster) for item, score in decided]
+    scores, total = column.scores, len(column.scores)
+    judged, undecided, not_asked = sum(s >= 0 for s in scores), scores.count(_UNDECIDED), scores.count(_NOT_ASKED)
+    known = fsum(score for score, *_ in decided())
+    outside = fsum(rule for rule, score in zip(columns.rule, scores, strict=True) if score == _NOT_ASKED)
+    sides = [(rule >= RIGHT, score >= RIGHT, cluster) for score, rule, cluster in decided()]
     counts = Counter((rule, side) for rule, side, _ in sides)
     return Verdicts(
-        judge=replace(judge, scores={}),
+        judge=column.judge,
         total=total,
-        judged=len(decided),
+        judged=judged,
         undecided=undecided,
-        no_reply=sum(not item.replied for item in items),
-        not_asked=len(not_asked),
-        accuracy=known / len(decided) if decided else None,
-        interval=interval(by_cluster((score, item.cluster) for item, score in decided)),
-        rule=fsum(item.rule for item, _ in decided) / len(decided) if decided else None,
-        rule_interval=interval(by_cluster((item.rule, item.cluster) for item, _ in decided)),
+        no_reply=total - sum(columns.replied),
+        not_asked=not_asked,
+        accuracy=known / judged if judged else None,
+        interval=interval(by_cluster((score, cluster) for score, _, cluster in decided())),
+        rule=fsum(rule for _, rule, _ in decided()) / judged if judged else None,
+        rule_interval=interval(by_cluster((rule, cluster) for _, rule, cluster in decided())),
         low=(known + outside) / total if total else 0.0,
         high=(known + outside + undecided) / total if total else 0.0,
         table=(
@@ -205,20 +238,21 @@ def _verdicts(judge: Judge, items: Sequence[Item]) -> Verdicts:
         ),
         agreement=interval(by_cluster((float(rule == side), cluster) for rule, side, cluster in sides)),
         kappa=cohens_kappa(sides),
-        difference=difference((score, item.rule, item.cluster) for item, score in decided),
-        longer=_by_length(decided),
-        raised=tuple(item.key for item, score in decided if item.rule < RIGHT <= score),
-        lowered=tuple(item.key for item, score in decided if score < RIGHT <= item.rule),
+        difference=difference(decided()),
+        longer=_by_length(scores, columns),
+        raised=tuple(column.raised),
+        lowered=tuple(column.lowered),
+        totals={name: each.figure() for name, each in column.totals.items()},
     )
 
 
-def _by_length(decided: Sequence[tuple[Item, float]]) -> tuple[float, ...]:
-    if len(decided) < LEAST_BY_LENGTH:
+def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
+    ordered = sorted((n for n, score in enumerate(scores) if score >= 0), key=columns.length.__getitem__)
+    if len(ordered) < LEAST_BY_LENGTH:
         return ()
-    ordered = sorted(decided, key=lambda one: (one[0].length, one[0].key))
     cuts = [len(ordered) * part // 3 for part in range(4)]
     thirds = [ordered[start:end] for start, end in pairwise(cuts)]
-    return tuple(fsum(score - item.rule for item, score in third) / len(third) for third in thirds)
+    return tuple(fsum(scores[n] - columns.rule[n] for n in third) / len(third) for third in thirds)
 
 
 def _notes(model: str, judges: Sequence[Judge], which: str) -> Iterator[str]:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from vqa_client.errors import DataError, UsageError
 from vqa_client.judge.kinds import Judged, expected, labels_of
 from vqa_client.judge.prompt import prompt_for
@@ -39,11 +41,9 @@ class JudgedRun:
         self.records = LogReader(log)
         declared = self.run.benchmark.judge
         self.rubric = given_rubric(settings) or (declared.rubric if declared else "")
+        self._texts = replace(self.run.benchmark, choosing=None).task()
+        """Reads a judge's words as text, whatever --choice_mode the run was asked by."""
         self._others = LogReader(find_logs(settings.other)[0]) if settings.other else None
-        self._other_keys = self._others.keys() if self._others else frozenset()
-        self._variants: dict[str, list[str]] = {}
-        for question_id, variant in sorted(self.records.keys()):
-            self._variants.setdefault(question_id, []).append(variant)
 
     @property
     def identity(self) -> dict[str, object]:
@@ -64,9 +64,10 @@ class JudgedRun:
 
         def keys() -> Iterator[tuple[str, str]]:
             for question in self.run.questions:
-                for variant in self._variants.get(question.id, ()):
-                    at[:] = [question]
-                    yield question.id, variant
+                for variant in self.records.variants:
+                    if (question.id, variant) in self.records:
+                        at[:] = [question]
+                        yield question.id, variant
 
         for record in self.records.of(keys()):
             yield asked_as(at[0], record.variant, record.groups), record
@@ -78,7 +79,7 @@ class JudgedRun:
 
     def _other(self, record: Record) -> Record | None:
         key = record.question_id, record.variant
-        return next(self._others.of([key])) if self._others and key in self._other_keys else None
+        return next(self._others.of([key])) if self._others and key in self._others else None
 
     def sorted_out(self) -> Iterator[tuple[str, Judged]]:
         """Every reply, with why it isn't judged: "" for those that are."""
@@ -122,7 +123,7 @@ class JudgedRun:
             references=right or expected(self.kind, judged, order, self.settings.scale),
             choices={label: label for label in labels},
             groups=judged.record.groups,
-            cluster=judged.record.cluster or judged.question.cluster,
+            cluster=self.cluster(judged.record) or judged.question.cluster,
             row=judged,
         )
 
@@ -187,8 +188,15 @@ class JudgedRun:
         return next((each for each in unlike if not self.value(each, question)), None)
 
     def value(self, said: str, question: Question) -> float:
-        """What the run's own parser and scorer make of a text."""
-        return judge(Completion(text=said, finish_reason="stop"), question, self.run.task)[1].value
+        """What the run's scorer makes of a choice's label, and its parser and scorer of any other text."""
+        headline = self.run.benchmark.headline_metric
+        if said in question.choices and not headline.rationale:
+            return headline.score(said, question) or 0.0
+        return judge(Completion(text=said, finish_reason="stop"), question, self._texts)[1].value
+
+    def cluster(self, record: Record) -> str:
+        """What a reply shares with others: an image, a document, or the question that was asked in several forms."""
+        return record.cluster or (record.question_id if len(self.records.variants) > 1 else "")
 
 
 def given_rubric(settings: JudgeSettings) -> str:

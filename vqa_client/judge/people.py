@@ -201,15 +201,15 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
         person = label.side if label else None
         if label:
             decided = {name: side for name, side in label.sides.items() if side is not None}
-            sides.append((decided, record.cluster))
+            sides.append((decided, run.cluster(record)))
         if score is None:
             continue
         weight = label.weight if label and person is not None else 0.0
         right, wrong, by_judge = weight * (person is True), weight * (person is False), score >= RIGHT
         sums[key] = score, 1.0, right * by_judge, right, wrong * (not by_judge), wrong
-        clusters[key] = record.cluster
+        clusters[key] = run.cluster(record)
         if weight and person is not None:
-            rated.append((score >= RIGHT, record.score >= RIGHT, person, weight, record.cluster))
+            rated.append((score >= RIGHT, record.score >= RIGHT, person, weight, run.cluster(record)))
     weights = [weight for *_, weight, _ in rated]
 
     def figure(of: Callable[..., float]) -> Figure:

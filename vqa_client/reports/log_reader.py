@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from vqa_client.errors import UNDECODABLE, DataError
@@ -71,13 +72,17 @@ class LogReader:
         self.path = path
         self.unreadable_lines: list[int] = []
         self.run = ""
-        self._places: dict[Key, int] = {}
+        self._places: dict[str, dict[str, int]] = {}
         with _reading(path):
             for place, _, head in records_in(path, self._note_bad):
                 self.run = self.run or head.run
-                self._places[head.question_id, head.variant] = place
-        self._order = sorted(self._places, key=_place)
-        self.variants = tuple(sorted({variant for _, variant in self._order}, key=natural_key))
+                self._places.setdefault(head.variant, {})[head.question_id] = place
+        self.variants = tuple(sorted(self._places, key=natural_key))
+
+    @cached_property
+    def _order(self) -> list[Key]:
+        """Made once it is asked for: it takes more than all else that is kept."""
+        return sorted(((one, variant) for variant, places in self._places.items() for one in places), key=_place)
 
     @property
     def unreadable(self) -> int:
@@ -85,7 +90,10 @@ class LogReader:
         return len(self.unreadable_lines)
 
     def __len__(self) -> int:
-        return len(self._order)
+        return sum(map(len, self._places.values()))
+
+    def __contains__(self, key: Key) -> bool:
+        return key[0] in self._places.get(key[1], ())
 
     def __iter__(self) -> Iterator[Record]:
         return self._read(self._order)
@@ -106,10 +114,14 @@ class LogReader:
         """Give the ids and variants of all records."""
         return frozenset(self._order)
 
+    def as_written(self) -> Iterator[Record]:
+        """Give the records by variant, each in the order in which its questions were first answered."""
+        return self._read((one, variant) for variant, places in self._places.items() for one in places)
+
     def _read(self, keys: Iterable[Key]) -> Iterator[Record]:
         with _reading(self.path), self.path.open("rb") as file:
             for key in keys:
-                file.seek(self._places[key])
+                file.seek(self._places[key[1]][key[0]])
                 yield self._decoded(file.readline())
 
     def _decoded(self, line: bytes) -> Record:
