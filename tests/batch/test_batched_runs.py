@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import itertools
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,7 @@ from vqa_client.errors import OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.batch_steps import show_batches
 from vqa_client.runs.control import Order, order_all
+from vqa_client.runs.rescored import rescore
 from vqa_client.settings.longbench import McSettings
 
 
@@ -89,6 +91,10 @@ async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: Starts
     assert notes.about("batch_1", "completed")
     assert [each["id"] for each in of.run_file()["sessions"][0]["batches"]] == ["batch_1", "batch_2", "batch_3"]
     report = of.report_path().read_bytes()
+    run = of.run_file()
+    run["described"]["settings"]["max_workers"] = 64  # as older run files may have it
+    of.log_path.with_name("clean_mc_eval.run.json").write_text(json.dumps(run))
+    assert not rescore(of.log_path, write=False).changes
     assert report == await of.online(server)
     await of.run(server)
     assert len(batches.batches) == 3

@@ -1,7 +1,11 @@
-"""A small S3: objects of a folder by GET and HEAD, and their names in pages of two, where the right key has signed."""
+"""A small S3 where the right key has signed: objects of a folder, their names in pages of two, conditional writes.
+
+Without `conditions` it takes every write, as some stores do.
+"""
 
 import hashlib
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +13,11 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
+
+import pytest
+
+from vqa_client.tables import objects
 
 KEY, SECRET = "AKIATEST", "secret-of-the-store"
 BUCKET = "bucket"
@@ -23,25 +31,52 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: "_Server"
 
     def do_HEAD(self) -> None:
-        self.do_GET()
+        self._serve()
 
     def do_GET(self) -> None:
-        parts = urlsplit(self.path)
-        bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
-        self.server.asked.append(f"{self.command} {key or parts.query}")
-        if self.server.signed and f"Credential={KEY}/" not in self.headers.get("Authorization", ""):
-            return self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
-        if not key and parts.query:
-            return self._answer(200, self._listing(**{name: each[0] for name, each in parse_qs(parts.query).items()}))
-        path = self.server.folder / key
-        if bucket != BUCKET or not path.is_file():
-            return self._answer(404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>")
-        return self._answer(200, path.read_bytes())
+        self._serve()
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def do_PUT(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        parts, body = urlsplit(self.path), self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+        with self.server.alone:
+            self.server.asked.append(f"{self.command} {key or parts.query}")
+            if self.server.signed and f"Credential={KEY}/" not in self.headers.get("Authorization", ""):
+                return self._answer(403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+            if self.command == "POST":  # ?delete
+                for name in re.findall("<Key>(.*?)</Key>", body.decode()):
+                    (self.server.folder / unescape(name)).unlink(missing_ok=True)
+                return self._answer(200, b"<DeleteResult></DeleteResult>")
+            if not key and parts.query:
+                given = {name: each[0] for name, each in parse_qs(parts.query).items()}
+                return self._answer(200, self._listing(**given))
+            path = self.server.folder / key
+            if self.command == "PUT":
+                return self._put(path, body)
+            if bucket != BUCKET or not path.is_file():
+                return self._answer(404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>")
+            return self._answer(200, path.read_bytes())
+
+    def _put(self, path: Path, body: bytes) -> None:
+        """Write where If-None-Match and If-Match hold."""
+        tag = _tag(path.read_bytes()) if path.is_file() else None
+        wanted, unwanted = self.headers.get("If-Match"), self.headers.get("If-None-Match")
+        if self.server.conditions and ((wanted and wanted != tag) or (unwanted and tag)):
+            return self._answer(412, b"<Error><Code>PreconditionFailed</Code><Message>no</Message></Error>")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+        return self._answer(200, b"", _tag(body))
+
+    def _answer(self, status: int, body: bytes, tag: str | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{hashlib.md5(body).hexdigest()}"')
+        self.send_header("ETag", tag or _tag(body))
         self.send_header("Last-Modified", formatdate(1_700_000_000, usegmt=True))
         self.end_headers()
         if self.command != "HEAD":
@@ -66,14 +101,33 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if name.endswith("/"):
             return f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
         content = (self.server.folder / name).read_bytes()
-        tag = hashlib.md5(content).hexdigest()
         return (
             f"<Contents><Key>{escape(name)}</Key><LastModified>2023-11-14T22:13:20.000Z</LastModified>"
-            f'<ETag>"{tag}"</ETag><Size>{len(content)}</Size></Contents>'
+            f"<ETag>{_tag(content)}</ETag><Size>{len(content)}</Size></Contents>"
         )
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""
+
+
+@pytest.fixture
+def store_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The key of the store, and a cache of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "us-east-1",
+        "AWS_ALLOW_HTTP": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    objects._store.cache_clear()
+    yield
+    objects._store.cache_clear()
+
+
+def _tag(content: bytes) -> str:
+    return f'"{hashlib.md5(content).hexdigest()}"'
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -83,6 +137,7 @@ class _Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.folder, self.signed = folder, signed
         self.asked: list[str] = []
+        self.alone, self.conditions = threading.Lock(), True
 
     @property
     def address(self) -> str:

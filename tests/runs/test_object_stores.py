@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,7 @@ from vqa_client.runs.rescored import rescore
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables import object_cache, objects
 
-
-@pytest.fixture(autouse=True)
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    objects._store.cache_clear()
-    yield
-    objects._store.cache_clear()
+pytestmark = pytest.mark.usefixtures("store_environment")
 
 
 def sample(tmp_path: Path, count: int, **given: Any) -> Sample:

@@ -8,10 +8,9 @@ import tempfile
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
-from typing import IO, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,15 +19,12 @@ from vqa_client.cli.progress import ForwardedDisplay
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
-from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.runs.shard_files import Growing, with_output, write_file
 from vqa_client.settings.corrupted import RobustnessRun
-from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import RunSettings, output_option
+from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__
 
 SHIPPED_S = 0.25
-PIECE_BYTES = 1 << 20
-"""Most of a log in one message: what is sent is lost with its node until the driver has it."""
 STOPPED = -1
 
 
@@ -74,20 +70,21 @@ class Worker:
         """Ask a shard from where `kept`, its files so far, ends; `others` are those of the run's other divisions."""
         with tempfile.TemporaryDirectory(prefix="vqa-client-") as folder:
             output = Path(folder, "output")
-            for name, content in {**others, **kept}.items():
-                _write(output / name, content)
+            for name, content in others.items():
+                write_file(output / name, content)
             settings = [
                 _here(each, asked.files, Path(folder), output / str(number))
                 for number, each in enumerate(asked.settings)
             ]
-            display, shipped = _Display(), _Shipped(output, settings[0].part, kept)
-            with shipped, ThreadPoolExecutor(1) as thread:
+            display, part = _Display(), settings[0].part
+            assert part is not None
+            with Growing(output, part, kept) as files, ThreadPoolExecutor(1) as thread:
                 ended = thread.submit(asyncio.run, self._asked(settings, asked.corrupted, display))
                 while not ended.done():
                     wait([ended], SHIPPED_S)
-                    while found := shipped.next(display):
+                    while found := _new(files, display):
                         yield found
-                while found := shipped.next(display):
+                while found := _new(files, display):
                     yield found
             yield ended.result()
 
@@ -117,65 +114,22 @@ def _here(settings: RunSettings, files: Mapping[str, bytes], folder: Path, outpu
     """The settings with the worker's own paths to what came with them."""
     moved: dict[str, str] = {}
     for number, (name, content) in enumerate(files.items()):
-        _write(path := folder / str(number) / Path(name).name, content)
+        write_file(path := folder / str(number) / Path(name).name, content)
         moved[name] = str(path)
-    option = output_option(settings)
-    given = Path(getattr(settings, option))
-    changes: dict[str, Any] = {option: output / given.name if given.suffix == ".json" else output}
+    changes: dict[str, Any] = {}
     for name in ("config", "model", "benchmark"):
         value = getattr(settings, name, None)
         if isinstance(value, tuple):
             changes[name] = tuple(moved.get(each, each) for each in value)
         elif value in moved:
             changes[name] = moved[value]
-    return dataclasses.replace(settings, **changes)
+    return dataclasses.replace(with_output(settings, output), **changes)
 
 
-class _Shipped(ExitStack):
-    """What of a shard's files the driver has."""
-
-    def __init__(self, folder: Path, shard: Shard | None, kept: Mapping[str, bytes]) -> None:
-        super().__init__()
-        assert shard is not None
-        self._folder, self._files = folder, dict(kept)
-        self._mark = f".shard-{shard.number}-of-{shard.of}"
-        self._logs: dict[str, IO[bytes]] = {}
-        for name, content in kept.items():
-            if name.endswith(LOG_ENDING):
-                self._logs[name] = self.enter_context((folder / name).open("rb"))
-                self._logs[name].seek(len(content))
-
-    def next(self, display: "_Display") -> Sent | None:
-        """What is new, up to a piece of a log; None where nothing is."""
-        files = dict(self._new_files())
-        lines = dict(self._new_lines())
-        said = display.taken()
-        return Sent(files=files, lines=lines, said=said) if files or lines or said else None
-
-    def _new_files(self) -> Iterator[tuple[str, bytes]]:
-        for path in self._folder.rglob(f"*{self._mark}.run.json"):
-            name = str(path.relative_to(self._folder))
-            with suppress(FileNotFoundError):
-                content = path.read_bytes()
-                if self._files.get(name) != content:
-                    self._files[name] = content
-                    yield name, content
-
-    def _new_lines(self) -> Iterator[tuple[str, bytes]]:
-        """Whole lines of logs; one that was rewritten comes again from its beginning: a question's last line counts."""
-        for path in self._folder.rglob(f"*{self._mark}{LOG_ENDING}"):
-            name = str(path.relative_to(self._folder))
-            if name.replace(LOG_ENDING, ".run.json") not in self._files:
-                continue
-            with suppress(FileNotFoundError):
-                log = self._logs.get(name)
-                if log is None or not os.path.samestat(os.fstat(log.fileno()), path.stat()):
-                    log = self._logs[name] = self.enter_context(path.open("rb"))
-                piece = log.read(PIECE_BYTES) + log.readline()
-                whole = piece.rfind(b"\n") + 1
-                log.seek(whole - len(piece), os.SEEK_CUR)
-                if whole:
-                    yield name, piece[:whole]
+def _new(files: Growing, display: "_Display") -> Sent | None:
+    """What is new, up to a piece of each log; None where nothing is."""
+    found, lines, said = files.run_files(), files.lines(), display.taken()
+    return Sent(files=found, lines=lines, said=said) if found or lines or said else None
 
 
 class _Display(ForwardedDisplay):
@@ -191,8 +145,3 @@ class _Display(ForwardedDisplay):
     def taken(self) -> list[dict[str, Any]]:
         """What was said since the last time."""
         return [self._said.popleft() for _ in range(len(self._said))]
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Protocol
 from zlib import crc32
+
+from msgspec import Struct
 
 from vqa_client.cli.tally import Tally
 from vqa_client.errors import Busy, UsageError
@@ -28,40 +31,98 @@ POLL_S = 5.0
 """How often is looked whether another worker has left its shard, finished or not."""
 _TAKES_LOCK = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 _WITHOUT_LOCKS = "--shard K/N for each worker and then `vqa-client merge`, or another --output"
-Given = tuple[Sequence[RunSettings], RobustnessRun | None, Tally, asyncio.Event]
+
+
+class Shared(Protocol):
+    """The shards of a run that several workers ask, each of them once."""
+
+    async def check(self) -> None:
+        """Raise UsageError where two workers could ask the same shard."""
+
+    async def asked(self, shard: Shard) -> bool:
+        """Ask a shard, from where it was left, unless another worker is at it; whether it is finished."""
+
+    async def gather(self) -> None:
+        """Bring the finished shards to where they are merged."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """What all shards have in common; setting `stop` ends the asking in order."""
+
+    settings: Sequence[RunSettings]
+    corrupted: RobustnessRun | None
+    progress: Tally
+    stop: asyncio.Event
 
 
 async def in_turns(
     settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
 ) -> list[Report]:
-    """Ask shards until all are finished, wherever, and merge them.
+    """Ask shards until all are finished, wherever, and merge them; a dead worker's is resumed by another one.
 
-    A shard is the worker's that has its log locked: the system gives the lock of a dead worker back, and the next one
-    resumes what it left. Raises what `arun` does.
+    Raises what `arun` does.
     """
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
-    for each in settings:
-        await in_daemon_thread(partial(check_locks, output_folder(each)))
-    given, of = (settings, corrupted, progress, stop), settings[0].turns
+    run = Run(settings=settings, corrupted=corrupted, progress=progress, stop=stop)
+    shared: Shared = InFolder(run)
+    if settings[0].share:
+        from vqa_client.cli.store_turns import InStore  # needs the extra cloud
+
+        shared = InStore(run)
+    await shared.check()
+    of = settings[0].turns
     begin = crc32(f"{platform.node()} {os.getpid()}".encode())  # not all workers knock at the same shard first
     left = [Shard((begin + number) % of + 1, of) for number in range(of)]
-    known: list[RunPaths] = []
     waits = False
     while left:
-        left = [shard for shard in left if not await _asked(shard, given, known)]
+        left = [shard for shard in left if not await shared.asked(shard)]
         if left and not waits:
             progress.note(f"{len(left)} shards are with other workers: waiting for them, or for what they leave")
             waits = True
         if left:
             await _wait(stop)
+    await shared.gather()
     while True:
         try:
             merging = [partial(merge_settings, each, corrupted, partial=False, note=progress.note) for each in settings]
             return [report for merge in merging for report in await in_daemon_thread(merge)]
         except Busy:  # another worker is merging
             await _wait(stop)
+
+
+class InFolder:
+    """Shards in one --output: a shard is the worker's that has locked its log; the system unlocks a dead worker's."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known: list[RunPaths] = []
+
+    async def check(self) -> None:
+        """As of Shared."""
+        for each in self._run.settings:
+            await in_daemon_thread(partial(check_locks, output_folder(each)))
+
+    async def asked(self, shard: Shard) -> bool:
+        """As of Shared."""
+        run = self._run
+        if self._known and all(is_finished(paths.shard(*shard)) for paths in self._known):
+            return True
+        parts = [dataclasses.replace(each, shard=str(shard)) for each in run.settings]
+        try:
+            reports = await arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=run.stop)
+        except Busy:
+            return False
+        except ModelsFailed as failed:
+            if any(not isinstance(error, Busy) for error in failed.errors.values()):
+                raise
+            return False
+        self._known = [RunPaths(report.log, report.log, report.log).whole for report in reports]
+        return True
+
+    async def gather(self) -> None:
+        """They are there."""
 
 
 def check_locks(folder: Path) -> None:
@@ -76,24 +137,6 @@ def check_locks(folder: Path) -> None:
         raise UsageError(f"{folder} has no locks: {error.strerror}", hint=_WITHOUT_LOCKS) from None
     if not is_refused:
         raise UsageError(f"the locks of {folder} keep no other process away", hint=_WITHOUT_LOCKS)
-
-
-async def _asked(shard: Shard, given: Given, known: list[RunPaths]) -> bool:
-    """Whether a shard is finished, by whom ever, now or before; `known` are the runs, from the first one on."""
-    settings, corrupted, progress, stop = given
-    if known and all(is_finished(paths.shard(*shard)) for paths in known):
-        return True
-    parts = [dataclasses.replace(each, shard=str(shard)) for each in settings]
-    try:
-        reports = await arun_several(parts, corrupted=corrupted, progress=progress, stop=stop)
-    except Busy:
-        return False
-    except ModelsFailed as failed:
-        if any(not isinstance(error, Busy) for error in failed.errors.values()):
-            raise
-        return False
-    known[:] = [RunPaths(report.log, report.log, report.log).whole for report in reports]
-    return True
 
 
 async def _wait(stop: asyncio.Event) -> None:

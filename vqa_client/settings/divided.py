@@ -55,6 +55,15 @@ class DividedSettings:
             "--output, then merge.",
         ),
     ] = ""
+    share: Annotated[
+        str,
+        Parameter(
+            group=DIVIDED,
+            show_default=False,
+            help="Where workers of --shard next/N without a common folder keep leases and records: s3://bucket/prefix, "
+            "gs:// or az:// (needs the extra cloud). Each ends with the merged report in its --output.",
+        ),
+    ] = ""
     ray: Annotated[
         str,
         Parameter(
@@ -99,6 +108,12 @@ def check_divided(settings: DividedSettings) -> None:
         raise UsageError(f"--processes is {settings.processes!r}; it must be a number of at least 1, or auto")
     if settings.ray or settings.shards is not None:
         _check_ray(settings)
+    if settings.share and not settings.turns:
+        raise UsageError("--share is of --shard next/N", hint="--shard next/64")
+    if settings.share and not re.match(r"(s3|gs|az)://.", settings.share):
+        raise UsageError(
+            f"--share {settings.share!r} is not an object store", hint="s3://bucket/prefix; a folder is an --output"
+        )
     if not settings.shard:
         return
     if settings.processes != "1":

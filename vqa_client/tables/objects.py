@@ -43,8 +43,8 @@ class Entry:
 
 def read_object(address: str, most_bytes: int) -> bytes:
     """The bytes of an object; raises OSError, ValueError where there are too many."""
-    store, key = _place(address)
-    with _as_os_errors(address):
+    store, key = place_of(address)
+    with as_os_errors(address):
         import obstore
 
         found = obstore.get(store, key)
@@ -55,8 +55,8 @@ def read_object(address: str, most_bytes: int) -> bytes:
 
 def check_object(address: str) -> None:
     """Raise DataError where an object isn't there or can't be reached."""
-    store, key = _place(address)
-    with _as_data_errors(address), _as_os_errors(address):
+    store, key = place_of(address)
+    with _as_data_errors(address), as_os_errors(address):
         import obstore
 
         obstore.head(store, key)
@@ -64,9 +64,9 @@ def check_object(address: str) -> None:
 
 def objects_in(folder: str) -> Iterator[Entry]:
     """What is directly in a folder of a store; nothing where there is none. Raises DataError."""
-    store, key = _place(folder)
+    store, key = place_of(folder)
     root = url_of(folder)[: -len(key)] if key else f"{url_of(folder)}/"
-    with _as_data_errors(folder), _as_os_errors(folder):
+    with _as_data_errors(folder), as_os_errors(folder):
         import obstore
 
         found: Any = obstore.list_with_delimiter(store, f"{key}/" if key else None)
@@ -76,9 +76,9 @@ def objects_in(folder: str) -> Iterator[Entry]:
 
 def local_copy(address: Path) -> Path:
     """Copy an object to this user's cache, once for each state of it; raises DataError."""
-    url = _checked(address)
-    store, key = _place(url)
-    with _as_data_errors(url), _as_os_errors(url):
+    url = checked_address(address)
+    store, key = place_of(url)
+    with _as_data_errors(url), as_os_errors(url):
         import obstore
 
         meta = obstore.head(store, key)
@@ -88,9 +88,9 @@ def local_copy(address: Path) -> Path:
 
 def local_folder(address: Path, globs: Sequence[Sequence[str]]) -> Path:
     """Copy what the first of `globs` finds below an address, as `local_copy` does; raises DataError."""
-    url = _checked(address)
-    store, key = _place(url)
-    with _as_data_errors(url), _as_os_errors(url):
+    url = checked_address(address)
+    store, key = place_of(url)
+    with _as_data_errors(url), as_os_errors(url):
         import obstore
 
         listed: list[Any] = [each for batch in obstore.list(store, prefix=key or None) for each in batch]
@@ -114,7 +114,7 @@ def home_of(path: Path) -> Path:
     return path
 
 
-def _checked(address: Path) -> str:
+def checked_address(address: Path) -> str:
     """The address of data; raises UsageError where it has what may be secret."""
     url = url_of(address)
     parts = urlsplit(url)
@@ -143,7 +143,7 @@ def _copied(store: Any, meta: Any, path: Path) -> Path:
     return path
 
 
-def _place(address: str) -> tuple[Any, str]:
+def place_of(address: str) -> tuple[Any, str]:
     """The store of an address, and the object's key in it; raises UsageError without obstore."""
     parts = urlsplit(url_of(address))
     key = unquote(parts.path) if parts.scheme.startswith("http") else parts.path
@@ -161,7 +161,7 @@ def _store(root: str) -> Any:
 
 
 @contextmanager
-def _as_os_errors(address: str) -> Iterator[None]:
+def as_os_errors(address: str) -> Iterator[None]:
     """What obstore raises as what the system would raise for a file; of its words only the first line."""
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 

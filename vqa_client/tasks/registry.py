@@ -78,7 +78,8 @@ class Entry(Struct, frozen=True, kw_only=True):
                 values[field.name] = _from_json(decided.get(field.name, file.get(field.name)), hints[field.name])
             if required and field.name not in file:
                 raise KeyError(field.name)
-        values |= {"dry_run": False, "rate": None, "processes": "1", "shard": ""}
+        values |= {"dry_run": False, "rate": None, "processes": "1", "shard": "", "share": ""}
+        values |= {"batch": False, "no_wait": False}  # which not every option may be beside
         return self.settings(**values if as_given else values | {each: _ALL[each] for each in values.keys() & _ALL})
 
 

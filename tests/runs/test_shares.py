@@ -1,0 +1,210 @@
+"""Workers that share an object store: leases keep them apart, and a dead one's records are taken over."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import s3
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.s3 import BUCKET, store_of
+from tests.fakes.words import delay, error, oracle
+from tests.faults.questions import Questions
+from vqa_client.cli import store_turns, turns
+from vqa_client.cli.main import run_command
+from vqa_client.cli.tally import Tally
+from vqa_client.cli.turns import in_turns
+from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.evaluation import Interrupted, arun
+from vqa_client.reports.report import Report
+from vqa_client.runs import leases
+from vqa_client.runs.leases import Lease, Leases
+from vqa_client.runs.rescored import rescore
+from vqa_client.settings.divided import Shard
+
+pytestmark = pytest.mark.usefixtures("store_environment")
+SHARE = f"s3://{BUCKET}/a/run"
+
+
+class Heard(Tally):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s3._Server]:
+    for module, name, value in (
+        (turns, "POLL_S", 0.05),
+        (store_turns, "KEPT_S", 0.02),
+        (store_turns, "RENEWED_S", 0.1),
+        (leases, "LOOKED_S", 0.0),
+    ):
+        monkeypatch.setattr(module, name, value)
+    with store_of(tmp_path / "bucket") as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.address)
+        yield server
+
+
+def expiring(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    for module in (leases, store_turns):
+        monkeypatch.setattr(module, "EXPIRED_S", seconds)
+
+
+async def worker(of: Questions, base_url: str, name: str, **changes: Any) -> Report:
+    progress, stop = changes.pop("progress", Heard()), changes.pop("stop", asyncio.Event())
+    given = {"shard": "next/3", "share": SHARE, "max_workers": 2, "output": of.root / name}
+    settings = of.settings(base_url, **(given | changes))
+    [report] = await in_turns([settings], None, progress, stop)
+    return report
+
+
+async def whole(of: Questions, base_url: str) -> bytes:
+    [report] = await arun(of.settings(base_url, output=of.root / "whole"))
+    return report.path.read_bytes()
+
+
+def taken(share: Leases, shard: Shard) -> Lease:
+    lease = share.take(shard)
+    assert lease is not None
+    return lease
+
+
+async def test_workers_without_a_common_folder_ask_each_question_once(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
+    of = Questions(tmp_path, 17)
+    server = fault_server((delay(0.02), oracle(of.replies())))
+    found = await asyncio.gather(*(worker(of, server.base_url, name) for name in "ab"))
+    assert len(server.chats) == 17
+    expected = await whole(of, server.base_url)
+    late = await worker(of, server.base_url, "late")
+    assert [report.path.read_bytes() for report in (*found, late)] == [expected] * 3
+    assert len(server.chats) == 17 * 2
+    assert not rescore(late.log, write=False).changes
+    names = [path.relative_to(store.folder / "a/run").as_posix() for path in store.folder.rglob("*") if path.is_file()]
+    assert not [name for name in names if ".new/" in name or name.startswith("check/")]
+
+
+async def test_a_dead_workers_shard_is_resumed_with_what_it_had_kept(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 9)
+    server = fault_server(oracle(of.replies()))
+    [report] = await arun(of.settings(server.base_url, shard="1/3", output=tmp_path / "dead"))
+    run = report.log.with_name(report.log.name.replace(".records.jsonl", ".run.json"))
+    share = Leases(SHARE, 3)
+    head, *lines = report.log.read_bytes().splitlines(keepends=True)
+    lease = taken(share, Shard(1, 3))
+    share.keep(lease, {f"0/{run.name}": run.read_bytes()}, {f"0/{report.log.name}": head})
+    share.keep(lease, {}, {f"0/{report.log.name}": lines[0]})
+    expiring(monkeypatch, 1.0)
+    begun_s = time.monotonic()
+    found = await worker(of, server.base_url, "a")
+    assert time.monotonic() - begun_s > 0.5
+    assert len(server.chats) == 3 + (3 - 2) + 6
+    share.keep(lease, {}, {f"0/{report.log.name}": lines[1]})  # on its way when it died
+    assert found.path.read_bytes() == await whole(of, server.base_url)
+    assert (await worker(of, server.base_url, "late")).path.read_bytes() == found.path.read_bytes()
+
+
+async def test_a_worker_that_has_lost_its_lease_stops_and_nothing_counts_twice(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 12)
+    server = fault_server((delay(0.1), oracle(of.replies())))
+    slow, progress = Leases(SHARE, 1), Heard()
+    working = asyncio.create_task(worker(of, server.base_url, "a", progress=progress, shard="next/1", max_workers=1))
+    await asyncio.to_thread(server.wait_for_requests, 2)
+    slow.is_done(Shard(1, 1))
+    with monkeypatch.context() as patched:
+        patched.setattr(leases, "EXPIRED_S", -1.0)
+        lease = taken(slow, Shard(1, 1))
+    async with asyncio.timeout(20):
+        while not any("another worker has its lease" in said for said in progress.said):
+            await asyncio.sleep(0.01)
+    asked = len(server.chats)
+    await asyncio.sleep(0.3)
+    assert len(server.chats) == asked < 12
+    slow.release(lease)
+    report = await working
+    records = [json.loads(line)["question_id"] for line in report.log.read_bytes().splitlines()]
+    assert sorted(records) == sorted(of.ids)
+    assert report.path.read_bytes() == await whole(of, server.base_url)
+
+
+async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
+    of = Questions(tmp_path, 12)
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    stop = asyncio.Event()
+    working = asyncio.create_task(worker(of, server.base_url, "a", stop=stop, shard="next/1"))
+    await asyncio.to_thread(server.wait_for_requests, 4)
+    stop.set()
+    with pytest.raises(Interrupted):
+        await working
+    assert (await worker(of, server.base_url, "b", shard="next/1")).summary.overall.total == 12
+    assert len(server.chats) == 12
+
+
+async def test_a_failed_worker_frees_its_shard(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:
+    of = Questions(tmp_path, 3)
+    server = fault_server(error(401, "no"))
+    with pytest.raises(ServerUnusable):
+        await worker(of, server.base_url, "a", shard="next/1", breaker_after=1)
+    assert Leases(SHARE, 1).take(Shard(1, 1)) is not None
+
+
+def test_of_two_workers_one_gets_a_shard(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other, shard = Leases(SHARE, 2), Leases(SHARE, 2), Shard(2, 2)
+    lease = taken(one, shard)
+    assert other.take(shard) is None
+    assert one.renew(lease)
+    one.release(lease)
+    second = taken(other, shard)
+    assert not one.renew(lease)
+    monkeypatch.setattr(leases, "EXPIRED_S", -1.0)
+    third = taken(one, shard)
+    assert (second.piece, other.renew(second), one.renew(third)) == (0, False, True)
+
+
+async def test_a_store_that_keeps_no_worker_away_is_refused(
+    tmp_path: Path, store: s3._Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Questions(tmp_path, 2)
+    taken(Leases(SHARE, 2), Shard(1, 2))
+    with pytest.raises(UsageError, match="has shards of 2, not of 3"):
+        await worker(of, "http://127.0.0.1:9/v1", "a")
+    store.conditions = False
+    with pytest.raises(UsageError, match="keeps no other worker away"):
+        await worker(of, "http://127.0.0.1:9/v1", "a")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ANOTHER")
+    s3.objects._store.cache_clear()
+    with pytest.raises(UsageError, match="access is denied"):
+        await worker(of, "http://127.0.0.1:9/v1", "a")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--share", SHARE], "--share is of --shard next/N"),
+        (["--share", "results", "--shard", "next/2"], "'results' is not an object store"),
+        (["--share", f"s3://{BUCKET}/run?key=hidden", "--shard", "next/2"], "a query or user in an address"),
+    ],
+)
+def test_what_can_not_be_shared_is_named(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(Questions(tmp_path, 1).arguments("http://127.0.0.1:9/v1", *options)) == 2
+    told = capsys.readouterr().err
+    assert (said in told, "hidden" in told) == (True, False), told

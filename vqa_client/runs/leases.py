@@ -1,0 +1,191 @@
+"""Shards of a run in an object store: which worker has which one, by conditional writes, and their files.
+
+    PREFIX/leases/3-of-64                         {"worker", "token", "renewals"}; empty: nobody's
+    PREFIX/shards/3-of-64/NAME                    a run file, or the whole log of a finished shard
+    PREFIX/shards/3-of-64/NAME.new/NUMBER-TOKEN   new lines of a log, in order
+    PREFIX/done/3-of-64                           it is finished
+
+No clock of another machine is trusted: a lease that has not changed for EXPIRED_S before a worker's eyes is a dead
+one's.
+"""
+
+import os
+import platform
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from vqa_client.errors import UsageError
+from vqa_client.settings.divided import Shard
+from vqa_client.tables.objects import WAY_OUT, as_os_errors, checked_address, place_of
+
+EXPIRED_S = 120.0
+LOOKED_S = 2.0
+"""What is known of the leases is good for so long: a write on older knowledge fails."""
+STEP = 1_000_000
+"""Pieces of a later lease have higher numbers, whatever of an earlier one is still on its way."""
+_WITHOUT = "--shard K/N for each worker and then `vqa-client merge`, or another store"
+
+
+class Lease(Struct, kw_only=True):
+    """A shard that is this worker's while `tag` is the lease's; `piece` numbers its next lines."""
+
+    shard: Shard
+    token: str
+    tag: str
+    piece: int
+    renewals: int = 0
+
+
+class Leases:
+    """The leases and files of a run's shards below an address; each call raises OSError where the store fails."""
+
+    def __init__(self, address: str, of: int) -> None:
+        self._address, self._of = checked_address(Path(address)), of
+        self._store, self._root = place_of(self._address)
+        self._known: dict[str, Any] = {}
+        self._since: dict[str, tuple[str, float]] = {}
+        self._looked_s = float("-inf")
+
+    def check(self) -> None:
+        """Raise UsageError where two workers could get one shard, or where the run has another division there."""
+        name, words = f"check/{secrets.token_hex(8)}", f"{self._address} keeps no other worker away"
+        try:
+            tag = self._put(name, b"1", "create")
+            if not tag or self._put(name, b"2", "create") or not self._put(name, b"3", {"e_tag": tag}):
+                raise UsageError(words, hint=_WITHOUT)
+            if self._put(name, b"4", {"e_tag": tag}):
+                raise UsageError(words, hint=_WITHOUT)
+            self._delete([name])
+            others = {int(of) for of in re.findall(r"-of-(\d+)", " ".join(self._list("leases")))} - {self._of}
+        except NotImplementedError:
+            raise UsageError(words, hint=_WITHOUT) from None
+        except OSError as error:
+            raise UsageError(f"{self._address}: {error.strerror}", hint=WAY_OUT) from None
+        if others:
+            raise UsageError(
+                f"{self._address} has shards of {others.pop()}, not of {self._of}",
+                hint="the same N, or another --share",
+            )
+
+    def is_done(self, shard: Shard) -> bool:
+        """Whether all questions of a shard have their records there."""
+        self._look()
+        return f"done/{_name(shard)}" in self._known
+
+    def take(self, shard: Shard) -> Lease | None:
+        """The shard's lease, if it is nobody's or a dead worker's."""
+        self._look()
+        name = f"leases/{_name(shard)}"
+        meta, mode = self._known.get(name), cast(Any, "create")
+        if meta is not None:
+            if meta["size"] and time.monotonic() - self._since[name][1] < EXPIRED_S:
+                return None
+            mode = {"e_tag": meta["e_tag"]}
+        self._looked_s = float("-inf")
+        lease = Lease(shard=shard, token=secrets.token_hex(8), tag="", piece=0)
+        lease.tag = self._put(name, _body(lease), mode) or ""
+        if not lease.tag:
+            return None
+        lease.piece = (max(map(_number, self._list(f"shards/{_name(shard)}")), default=-STEP) // STEP + 1) * STEP
+        return lease
+
+    def renew(self, lease: Lease) -> bool:
+        """Whether the lease is still this worker's, and now for longer."""
+        lease.renewals += 1
+        lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), {"e_tag": lease.tag}) or ""
+        return bool(lease.tag)
+
+    def release(self, lease: Lease) -> None:
+        """Give a shard back, finished or not."""
+        self._put(f"leases/{_name(lease.shard)}", b"", {"e_tag": lease.tag})
+
+    def keep(self, lease: Lease, files: Mapping[str, bytes], lines: Mapping[str, bytes]) -> None:
+        """Add to a shard's files: whole ones first, then new lines of logs."""
+        for name, content in files.items():
+            self._put(f"shards/{_name(lease.shard)}/{name}", content, "overwrite")
+        for name, content in lines.items():
+            piece = f"{lease.piece:012}-{lease.token}"
+            self._put(f"shards/{_name(lease.shard)}/{name}.new/{piece}", content, "overwrite")
+            lease.piece += 1
+
+    def finish(self, lease: Lease, files: Mapping[str, bytes]) -> None:
+        """Keep a finished shard's files whole, in place of their pieces."""
+        self.keep(lease, files, {})
+        self._put(f"done/{_name(lease.shard)}", lease.token.encode(), "overwrite")
+        self._delete([name for name in self._list(f"shards/{_name(lease.shard)}") if _number(name) >= 0])
+
+    def files(self, shard: Shard) -> dict[str, bytes]:
+        """A shard's files by their names, as far as they are there."""
+        found: dict[str, bytes] = {}
+        for name in sorted(self._list(f"shards/{_name(shard)}")):
+            inside = name.removeprefix(f"shards/{_name(shard)}/")
+            log = inside.rpartition(".new/")[0] if _number(name) >= 0 else inside
+            with as_os_errors(self._address):
+                import obstore
+
+                content = bytes(obstore.get(self._store, self._key(name)).bytes())
+            found[log] = found.get(log, b"") + content
+        return found
+
+    def _look(self) -> None:
+        if time.monotonic() - self._looked_s < LOOKED_S:
+            return
+        self._looked_s = now = time.monotonic()
+        self._known = {**self._list("leases"), **self._list("done")}
+        for name, meta in self._known.items():
+            if name not in self._since or self._since[name][0] != meta["e_tag"]:
+                self._since[name] = meta["e_tag"], now
+
+    def _list(self, name: str) -> dict[str, Any]:
+        with as_os_errors(self._address):
+            import obstore
+
+            found: Iterator[Any] = (
+                each for batch in obstore.list(self._store, prefix=self._key(name)) for each in batch
+            )
+            return {each["path"][len(self._key("")) :]: each for each in found}
+
+    def _put(self, name: str, content: bytes, mode: Any) -> str | None:
+        """Write an object, and give its tag; None where the condition does not hold."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        with as_os_errors(self._address):
+            try:
+                return obstore.put(self._store, self._key(name), content, mode=mode)["e_tag"]
+            except (AlreadyExistsError, PreconditionError):
+                found = obstore.get(self._store, self._key(name))  # the reply to an earlier try may have been lost
+                return found.meta["e_tag"] if content and bytes(found.bytes()) == content else None
+
+    def _delete(self, names: list[str]) -> None:
+        """What stays does no harm."""
+        import obstore
+
+        with suppress(OSError), as_os_errors(self._address):
+            obstore.delete(self._store, list(map(self._key, names)))
+
+    def _key(self, name: str) -> str:
+        return f"{self._root}/{name}" if self._root else name
+
+
+def _name(shard: Shard) -> str:
+    return f"{shard.number}-of-{shard.of}"
+
+
+def _number(name: str) -> int:
+    """The number of a piece of a log; -1 for any other object."""
+    found = re.search(r"/(\d{12})-[0-9a-f]{16}$", name)
+    return int(found[1]) if found else -1
+
+
+def _body(lease: Lease) -> bytes:
+    worker = f"{platform.node()} {os.getpid()}"
+    return msgspec.json.encode({"worker": worker, "token": lease.token, "renewals": lease.renewals})
