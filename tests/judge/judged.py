@@ -43,11 +43,12 @@ def read(reply, question):
 BENCHMARK = Benchmark(
     name="capitals",
     load=tables(Row, Form("rows.jsonl"), question=question),
-    prompt="{question}",
+    prompt="{question}\\n{choices}" if LABELS else "{question}",
     parse=read,
     metrics=(Metric("exact", lambda said, question: float(said in question.references)),),
     totals=(Total("of_all", MEAN),),
     judge=JUDGE,
+    labels=LABELS,
 )
 '''
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{6})>>>\n(.*?)\n<<<end \2>>>", re.DOTALL)
@@ -62,7 +63,8 @@ class Run:
     def __init__(self, root: Path, replies: list[str], *, choices: bool = False, judge: str = "None") -> None:
         self.root, self.log = root, root / "out" / "capitals.records.jsonl"
         root.mkdir(parents=True, exist_ok=True)
-        (root / "capitals.py").write_text(BENCHMARK.replace("JUDGE", judge))
+        labels = str(tuple("ABCD") if choices else ())
+        (root / "capitals.py").write_text(BENCHMARK.replace("JUDGE", judge).replace("LABELS", labels))
         rows = [
             {
                 "id": f"q{n}",

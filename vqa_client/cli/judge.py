@@ -24,9 +24,20 @@ from vqa_client.judge.beside import beside, judges_of, log_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
 from vqa_client.model_config import load_model
-from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, judged_path, kappa_text, name_of
+from vqa_client.reports.judged import (
+    Beside,
+    Form,
+    Verdicts,
+    agreement,
+    coverage,
+    gap_text,
+    judged_path,
+    kappa_text,
+    name_of,
+)
 from vqa_client.reports.names import interval_text, percent, safe_name
 from vqa_client.reports.sections import Section
+from vqa_client.scoring.averages import Mean
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
@@ -118,6 +129,8 @@ def _sections(found: Beside, report: Path) -> Iterator[Section]:
         yield Section(notes=["", name_of(verdicts), *coverage(verdicts)])
         if verdicts.judged:
             yield _accuracies(verdicts, found.headline)
+            if verdicts.forms:
+                yield _forms(verdicts.forms)
             named = {name.replace("_", " "): _figure(figure) for name, figure in verdicts.totals.items()}
             totals = [f"{name} by the judge: {shown} %" for name, shown in named.items()]
             rows = zip(("rule right", "rule wrong"), verdicts.table, strict=True)
@@ -139,6 +152,21 @@ def _accuracies(of: Verdicts, headline: str) -> Section:
         [f"by the rule ({headline})", percent(of.rule), interval_text(of.rule_interval), "the same"],
     ]
     return Section(columns=["in %", "score", "95 % interval", "of"], rows=rows)
+
+
+def _forms(forms: Sequence[Form]) -> Section:
+    def cell(mean: Mean) -> str:
+        bounds = f" ({interval_text(mean.interval)})" if mean.interval else ""
+        return percent(mean.value) + bounds
+
+    gaps = any(form.gap for form in forms)
+    rows = [
+        [form.name, cell(form.judge), cell(form.rule), f"{form.judge.n:,}", *([gap_text(form.gap)] if gaps else [])]
+        for form in forms
+    ]
+    notes = ["no reply is wrong, what was not asked about is as the rule has it; without undecided ones"]
+    first = [f"judge - {forms[0].name}"] if gaps else []
+    return Section(columns=["in %", "by the judge", "by the rule", "of", *first], rows=rows, notes=notes)
 
 
 def _differing(of: Verdicts) -> Iterator[str]:

@@ -9,18 +9,23 @@ from vqa_client.html.figures import Figure, state_link
 from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, kappa_text, name_of, read_judged
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.scoring.averages import Mean
 
 SIDES = ("raised", "lowered")
 
 
 class Judging(Struct, frozen=True, kw_only=True):
-    """One judge beside the rule; `cells` has each cell of the table with the link to its questions, "" without one."""
+    """One judge beside the rule; `cells` has each cell of the table with the link to its questions, "" without one.
+
+    `forms` are the figures of each form by the judge, and by the rule, in a run that asks its questions in several.
+    """
 
     title: str
     of: Verdicts
     figures: tuple[Figure, ...]
     cells: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
     lines: tuple[str, ...]
+    forms: tuple[tuple[Figure, ...], tuple[Figure, ...]]
 
 
 def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
@@ -64,4 +69,12 @@ def _judging(one: Beside, of: Verdicts) -> Judging:
             ("rule wrong", ((wrong[0], raised), (wrong[1], ""))),
         ),
         lines=(*coverage(of), *(agreement(of) if of.judged else ())),
+        forms=(
+            tuple(_figure(form.name, form.judge) for form in of.forms),
+            tuple(_figure(form.name, form.rule) for form in of.forms),
+        ),
     )
+
+
+def _figure(label: str, mean: Mean) -> Figure:
+    return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval)

@@ -1,18 +1,17 @@
 """What judges make of a run beside its rule: accuracies, bounds, agreement, and where they differ."""
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
 from math import fsum
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.aggregates import Running, Scored
 from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
+from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
+from vqa_client.judge.forms import same_question
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
@@ -24,38 +23,9 @@ from vqa_client.scoring.statistics import interval
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
 from vqa_client.types import FAILED, Record
 
-RIGHT = 0.5
-"""The least score that counts as right in tables of right and wrong."""
 LEAST_BY_LENGTH = 30
 """Questions below which scores by length are noise."""
-_UNDECIDED, _NOT_ASKED, _NO_REPLY = -1.0, -2.0, -3.0
 _FAMILY = re.compile(r"[A-Za-z]+")
-
-
-class Columns(Struct):
-    """The judged run in columns, in the order of its data: a question takes some tens of bytes.
-
-    `rule` is its score by the rule, of a pair beside the other's, and `length` that of its reply.
-    """
-
-    rule: "array[float]"
-    length: "array[int]"
-    replied: bytearray
-    clusters: list[str]
-
-
-class Column(Struct):
-    """One judge's scores of these questions, below 0 where there is none; the keys are of those that differ."""
-
-    judge: Judge
-    scores: "array[float]"
-    totals: dict[str, Running]
-    raised: list[Key]
-    lowered: list[Key]
-
-    def sides(self) -> Iterator[bool | None]:
-        """Whether the judge calls each of the questions right; None where it doesn't say."""
-        return (None if score < 0 else score >= RIGHT for score in self.scores)
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
@@ -86,7 +56,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
     columns, found = _columns(run, judges, prices)
-    log, reopened = run.log, run.run
+    log, reopened, forms = run.log, run.run, len(run.records.variants)
     del run  # its index would stand beside what the figures need for a moment
     kappas, fleiss = {}, None
     alone = [each for each in found if each.judge.name != MAJORITY]
@@ -108,39 +78,31 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         verdicts=tuple(_verdicts(each, columns) for each in found),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, [each.judge for each in alone], settings.which)),
+        notes=tuple(_notes(model, [each.judge for each in alone], settings.which, forms)),
     )
 
 
 def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices]) -> tuple[Columns, list[Column]]:
     """The run and what each judge says of it, last their majority where there are several."""
-    benchmark = run.run.benchmark
+    variants, benchmark = run.records.variants, run.run.benchmark
     read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
     shown = read if len(read) < 2 else [*read, majority(read)]
-    own = [total for total in benchmark.totals if not total.on] if benchmark.judge else []
-    columns = Columns(array("d"), array("Q"), bytearray(), [])
-    found = [
-        Column(replace(judge, scores={}), array("d"), {total.name: Running(total.value) for total in own}, [], [])
-        for judge in shown
-    ]
+    adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
+    own = [total for total in benchmark.totals if not total.on] if adds_up else []
+    columns, found = Columns(), [Column(judge, variants, own) for judge in shown]
     names: dict[str, str] = {}
-    for question, record in run.all_records():
-        key, rule, said = (record.question_id, record.variant), run.rule(record), said_by(record)
-        replied = bool(said) or record.score > 0  # what a server put into its field of thoughts is left to the rule
-        columns.rule.append(rule)
-        columns.length.append(len(said))
-        columns.replied.append(replied)
-        columns.clusters.append(names.setdefault(record.cluster, record.cluster))
-        for judge, column in zip(shown, found, strict=True):
-            score = judge.scores.get(key, _NOT_ASKED if replied else _NO_REPLY)
-            column.scores.append(_UNDECIDED if score is None else score)
-            if score is not None and score >= 0 and (score >= RIGHT) != (rule >= RIGHT):
-                (column.raised if score >= RIGHT else column.lowered).append(key)
-            counted = 0.0 if score == _NO_REPLY else score
-            if column.totals and counted is not None and counted >= 0:
-                scored = Scored(question=question, record=record, answer=record.answer, score=counted)
-                for total in column.totals.values():
-                    total.add(scored)
+    for _, asked in groupby(run.all_records(), key=lambda one: one[0].id):
+        replies: list[Reply] = []
+        for question, record in asked:
+            said, rule = said_by(record), run.rule(record)
+            replied = bool(said) or record.score > 0  # what is in a server's field of thoughts is left to the rule
+            cluster = names.setdefault(name := run.cluster(record), name)
+            replies.append((question, record, rule, replied))
+            columns.add(rule, len(said), cluster, replied=replied)
+        for column in found:
+            column.add(replies, cluster)
+    for column in found:
+        column.judge = replace(column.judge, scores={})
     return columns, found
 
 
@@ -214,9 +176,9 @@ def _verdicts(column: Column, columns: Columns) -> Verdicts:
         return ((score, rule, cluster) for score, rule, cluster in rows if score >= 0)
 
     scores, total = column.scores, len(column.scores)
-    judged, undecided, not_asked = sum(s >= 0 for s in scores), scores.count(_UNDECIDED), scores.count(_NOT_ASKED)
+    judged, undecided, not_asked = sum(s >= 0 for s in scores), scores.count(UNDECIDED), scores.count(NOT_ASKED)
     known = fsum(score for score, *_ in decided())
-    outside = fsum(rule for rule, score in zip(columns.rule, scores, strict=True) if score == _NOT_ASKED)
+    outside = fsum(rule for rule, score in zip(columns.rule, scores, strict=True) if score == NOT_ASKED)
     sides = [(rule >= RIGHT, score >= RIGHT, cluster) for score, rule, cluster in decided()]
     counts = Counter((rule, side) for rule, side, _ in sides)
     return Verdicts(
@@ -224,7 +186,7 @@ def _verdicts(column: Column, columns: Columns) -> Verdicts:
         total=total,
         judged=judged,
         undecided=undecided,
-        no_reply=total - sum(columns.replied),
+        no_reply=total - columns.replied,
         not_asked=not_asked,
         accuracy=known / judged if judged else None,
         interval=interval(by_cluster((score, cluster) for score, _, cluster in decided())),
@@ -242,6 +204,7 @@ def _verdicts(column: Column, columns: Columns) -> Verdicts:
         longer=_by_length(scores, columns),
         raised=tuple(column.raised),
         lowered=tuple(column.lowered),
+        forms=column.forms.figures(),
         totals={name: each.figure() for name, each in column.totals.items()},
     )
 
@@ -255,7 +218,12 @@ def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
     return tuple(fsum(scores[n] - columns.rule[n] for n in third) / len(third) for third in thirds)
 
 
-def _notes(model: str, judges: Sequence[Judge], which: str) -> Iterator[str]:
+def _notes(model: str, judges: Sequence[Judge], which: str, forms: int) -> Iterator[str]:
+    if forms > 1:
+        yield (
+            f"each question was asked in {forms} forms: every reply is judged once, and the replies to a question "
+            "are one cluster of the intervals"
+        )
     if which == WRONG:
         yield "only what the rule calls wrong was judged: that can raise the score and never lower it"
     for judge in judges:

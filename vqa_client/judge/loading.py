@@ -179,7 +179,9 @@ class JudgedRun:
             yield self._asked(made, variant, order, right)
 
     def _ideal(self, question: Question) -> str:
-        return self.run.benchmark.ideal_reply(question)
+        """The label of the right choice, or what a model that is always right would say."""
+        labels = (each for each in question.references if each in question.choices)
+        return next(labels, None) or self.run.benchmark.ideal_reply(question)
 
     def _wrong(self, question: Question, others: list[Judged]) -> str | None:
         """Another choice, or another question's answer, that the rule scores 0 here."""

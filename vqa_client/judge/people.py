@@ -13,7 +13,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Figure, Scored, Sums, compute
 from vqa_client.errors import DataError
 from vqa_client.files import alone_in
-from vqa_client.judge.beside import RIGHT
+from vqa_client.judge.columns import RIGHT
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.prompt import choices_text
 from vqa_client.reports.csv_rows import harmless, write_rows

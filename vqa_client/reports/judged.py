@@ -13,6 +13,7 @@ from vqa_client.files import checked_nesting
 from vqa_client.reports.log_reader import LOG_ENDING, Key
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.scoring.agreement import Kappa
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.statistics import Interval
 from vqa_client.settings.judge import JudgeKind
@@ -39,6 +40,19 @@ class Judge(Struct, frozen=True, kw_only=True):
     dollars: float | None = None
 
 
+class Form(Struct, frozen=True, kw_only=True):
+    """The means of judge and rule over the questions in one of their forms, or over all forms of each question.
+
+    Undecided replies are in neither, without a reply is wrong, and what wasn't asked about is as the rule has it. `gap`
+    is the judge's paired difference from the clean form, or from the one with images.
+    """
+
+    name: str
+    judge: Mean
+    rule: Mean
+    gap: Difference | None = None
+
+
 class Verdicts(Struct, frozen=True, kw_only=True):
     """What one judge, or the majority of several, comes to; shares in [0, 1].
 
@@ -47,7 +61,8 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
     judge's surplus over the rule in each third of the replies by length, the shortest first. `raised`
     are the questions that the judge alone calls right, `lowered` those that the rule alone does. `totals` are the
-    benchmark's own, by the judge's scores, where it declares a judge.
+    benchmark's own, by the judge's scores, where it declares a judge. `forms` are of a run that asks each question in
+    several: all other figures are of its replies, each of which is judged once.
     """
 
     judge: Judge
@@ -70,6 +85,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     raised: tuple[Key, ...]
     lowered: tuple[Key, ...]
     totals: dict[str, Figure] = {}
+    forms: tuple[Form, ...] = ()
 
 
 class Beside(Struct, frozen=True, kw_only=True):
@@ -136,12 +152,17 @@ def agreement(of: Verdicts) -> Iterator[str]:
     """Lines on how a judge that judged something agrees with the rule, and how far it is above it."""
     same = of.table[0][0] + of.table[1][1]
     yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)}); kappa {kappa_text(of.kappa)}"
-    if (gap := of.difference) is not None:
-        yield f"judge - rule {100 * gap.value:+.1f} points ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    if of.difference is not None:
+        yield f"judge - rule, in points: {gap_text(of.difference)}"
     if of.longer:
         shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
         grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
         yield f"judge - rule of short, middle and long replies: {shown} points{grows}"
+
+
+def gap_text(gap: Difference | None) -> str:
+    """A difference in points with its interval, "" for none."""
+    return f"{100 * gap.value:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})" if gap else ""
 
 
 def kappa_text(kappa: Kappa | None) -> str:
