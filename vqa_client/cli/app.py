@@ -2,45 +2,45 @@
 
 from cyclopts import App, Group
 
-from vqa_client.cli.commands import SPELLED
+from vqa_client.cli.command_line import SPELLED
 from vqa_client.version import __version__
 
 ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     ASK: {
         "ask": (
-            "commands.benchmarks",
+            "ask",
             "Ask your own questions: CSV, TSV, JSON, Parquet, tar, or a folder of images; columns are detected.",
             "ask questions.csv --images pictures --model my-model",
         ),
         "run": (
-            "commands.benchmarks",
+            "benchmark",
             "Run a benchmark by its name, or by the path of a file; NAME --help shows its options.",
             "run chartqa --data ChartQA --limit 100",
         ),
-        "list_benchmarks": ("commands.benchmarks", "List the benchmarks that `run` knows.", "list"),
+        "list_benchmarks": ("main", "List the benchmarks that `run` knows.", "list"),
         "suite": (
-            "commands.benchmarks",
+            "suite",
             "Run several benchmarks one after the other, and put their results into one table.",
             "suite smoke --data sets --model my-model",
         ),
         "mc": (
-            "commands.benchmarks",
+            "benchmark",
             "Multiple choice on long documents as page images (LongBench-v2's form).",
             "mc --data longbench/data.json --images longbench/clean/images --output results",
         ),
         "niah": (
-            "commands.benchmarks",
+            "benchmark",
             "Needle in a haystack: secrets hidden in documents that are shown as page images.",
             "niah --input niah --output results",
         ),
         "vqa2": (
-            "commands.benchmarks",
+            "benchmark",
             "Open questions on photographs (VQA 2.0 on COCO), scored as the official evaluator does.",
             "vqa2 --data vqa2 --sample 500 --output results",
         ),
         "explain": (
-            "commands.benchmarks",
+            "benchmark",
             "Answers with explanations: VQA-X, ACT-X, e-SNLI-VE and VCR.",
             "explain --task vqax --data sets --config llava",
         ),
@@ -50,18 +50,18 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "ctl results --max_workers 64",
         ),
         "demo": (
-            "commands.servers",
+            "demo",
             "Start the page reader, a local OCR server, and run niah and mc on the sample pages.",
             "demo",
         ),
         "batch": (
-            "commands.benchmarks",
+            "batch",
             "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
             "or see and cancel what is at the server.",
             "batch write run chartqa --data ChartQA --model my-model",
         ),
         "selftest": (
-            "commands.benchmarks",
+            "benchmark",
             "Score a benchmark's own references as replies; every score must be 1. Needs no server.",
             "selftest chartqa --data ChartQA",
         ),
@@ -93,12 +93,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "parse results --explain QUESTION_ID",
         ),
         "judge": (
-            "commands.results",
+            "judge",
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
             "judge results --model judge-model",
         ),
         "label": (
-            "commands.results",
+            "label",
             "Label drawn replies of a run by keys, on a page on this machine, to compare judges with people.",
             "label results --name ada",
         ),
@@ -109,7 +109,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "merge results",
         ),
         "score": (
-            "commands.results",
+            "score",
             "Score answers from a file, against VQA annotations or as a benchmark does; needs no server.",
             "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
         ),
@@ -148,12 +148,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     SERVERS: {
         "check": (
-            "commands.servers",
+            "check",
             "Test a server: does it see images, mix up answers, ignore parameters?",
             "check --base_url http://localhost:8000/v1",
         ),
         "serve": (
-            "commands.servers",
+            "serve",
             "Start vLLM or mlx-vlm by a model's config, the tiny VLM or the page reader; stops on Ctrl-C.",
             "serve vllm --config qwen3-vl",
         ),

@@ -1,7 +1,12 @@
 """`vqa-client ask`: one's own questions, their first ones shown by a dry run, or their columns as a benchmark file."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
@@ -11,9 +16,13 @@ from vqa_client.runs.plans import make_plans
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import short_name
 
+_Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
+_ASK = AskSettings()
 
-def ask(settings: AskSettings) -> int:
+
+def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
     """Ask, or write the benchmark file that --to names."""
+    settings = replace(settings, data=data)
     if settings.to is not None:
         from vqa_client.tasks.ask.as_file import write_benchmark
 

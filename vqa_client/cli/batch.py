@@ -1,10 +1,12 @@
 """`vqa-client batch`: one step of a batched run, with the options of the run."""
 
 import shlex
-from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import anyio
+from cyclopts import Parameter
 
+from vqa_client.cli.command_line import Options
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.text import count, safe
@@ -14,9 +16,13 @@ from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 STEPS = ("write", "read", "status", "cancel")
+_Step = Annotated[
+    Literal["write", "read", "status", "cancel"],
+    Parameter(help="write and read need no server; a benchmark's command with its options follows."),
+]
 
 
-def batch(step: str, command: Sequence[str]) -> int:
+def batch(step: _Step, /, *command: Options) -> int:
     """Run a benchmark's command line up to one step."""
     from vqa_client.cli.main import run_command  # which imports this one
 

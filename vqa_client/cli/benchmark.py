@@ -1,4 +1,4 @@
-"""`vqa-client run` and `selftest`: any declared benchmark, by its name or by the path of its file."""
+"""`vqa-client run`, `selftest` and the benchmarks with a command of their own."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
@@ -8,28 +8,31 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.commands import HELP_FLAGS, SPELLED
+from vqa_client.cli.command_line import HELP_FLAGS, SPELLED, Options
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.explain import ExplainSettings
+from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.settings.run import RunSettings
+from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tasks.listing import declared
 
 _NO_NAME = "name one that `vqa-client list` shows, or the path of a file that declares one"
 _SHOWN = 10
 Settings = TypeVar("Settings")
+_Name = Annotated[str | None, CommandParameter(allow_leading_hyphen=True, help="A name that `list` shows, or FILE.py.")]
+_NIAH, _VQA2, _EXPLAIN = NiahSettings(), Vqa2Settings(), ExplainSettings()
 
 
-def run(name: str | None, options: Sequence[str]) -> int:
+def run(name: _Name = None, /, *options: Options) -> int:
     """Ask a benchmark with its own options."""
     settings = _settings("run", name, options)
     if settings is None:
         return EXIT_OK
-    from vqa_client.cli.evaluate import evaluate
-
-    code, judges = evaluate(settings), isinstance(settings, BenchmarkSettings) and settings.judge
+    code, judges = _evaluate(settings), isinstance(settings, BenchmarkSettings) and settings.judge
     if not judges or settings.dry_run or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
         return code
     from vqa_client.cli.judge import judge_after
@@ -37,7 +40,33 @@ def run(name: str | None, options: Sequence[str]) -> int:
     return judge_after(cast(BenchmarkSettings, settings)) or code
 
 
-def selftest(name: str | None, options: Sequence[str]) -> int:
+def mc(settings: McSettings) -> int:
+    """Ask LongBench-v2's questions."""
+    return _evaluate(settings)
+
+
+def niah(settings: NiahSettings = _NIAH) -> int:
+    """Ask for needles."""
+    return _evaluate(settings)
+
+
+def vqa2(settings: Vqa2Settings = _VQA2) -> int:
+    """Ask VQA 2.0."""
+    return _evaluate(settings)
+
+
+def explain(settings: ExplainSettings = _EXPLAIN) -> int:
+    """Ask for answers with explanations."""
+    return _evaluate(settings)
+
+
+def _evaluate(settings: RunSettings) -> int:
+    from vqa_client.cli.evaluate import evaluate
+
+    return evaluate(settings)
+
+
+def selftest(name: _Name = None, /, *options: Options) -> int:
     """Score each question's ideal reply; prints the questions whose scores are not all 1, with exit code 1."""
     from vqa_client.runs.selftest import selftest as tested
 

@@ -1,14 +1,28 @@
-"""What is wrong with a command line, as this program says it."""
+"""How options are spelled, and what is wrong with a command line, as this program says it."""
 
-from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError
+from typing import Annotated, Any
+
+from cyclopts import CycloptsError, MissingArgumentError, Parameter, UnknownOptionError
 
 from vqa_client.errors import UsageError
 
 OF_A_CONFIG = {"prompt_template": "prompt", "system_prompt": "system", "max_completion_tokens": "max_tokens"}
 """Keys of a config, or of other programs, by the option that means the same."""
-
-
+HELP_FLAGS = frozenset({"--help", "-h"})
+Options = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
+"""Options that the command reads by itself."""
 _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked examples; `run` and `ask` take --shots"
+
+
+def _shown(default: Any) -> str | None:
+    """A default as help shows it; a switch that is off and an empty value say nothing."""
+    if isinstance(default, bool) or default in (None, "", ()):
+        return None
+    return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown)
+"""Options are spelled as the settings are; hyphens are taken too."""
 
 
 def usage_error(error: CycloptsError) -> UsageError:

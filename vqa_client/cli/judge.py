@@ -4,7 +4,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
+from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
@@ -42,6 +44,8 @@ from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.judge import JudgeSettings
 from vqa_client.tasks import registry
 
+_Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, its report, or a folder of runs.")]
+_JUDGE = JudgeSettings()
 MOST_DIFFER = 10
 """Questions that one side alone calls right that a terminal shows; the report file has all."""
 
@@ -51,10 +55,15 @@ def judge_after(run: BenchmarkSettings) -> int:
     same = ("api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed")
     given = {name: getattr(run, name) for name in same}
     benchmark = registry.find(run.benchmark).make(run).name
-    return judge(JudgeSettings(results=run.output, judge=run.judge, **given), benchmark)
+    return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **given), benchmark)
 
 
-def judge(settings: JudgeSettings, benchmark: str = "") -> int:
+def judge(results: _Results, /, settings: JudgeSettings = _JUDGE) -> int:
+    """Ask judges about a finished run."""
+    return ask_judges(replace(settings, results=results))
+
+
+def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     """Ask, unless people are what is asked about; 1 where judges gave no reply to some questions.
 
     With `benchmark` only its runs are judged, and --json leaves what comes to the report files.

@@ -1,5 +1,11 @@
 """`vqa-client label`: a local page on which a person labels drawn replies of a run, for `judge --labels`."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import safe
@@ -12,9 +18,13 @@ from vqa_client.judge.people import write_sheet
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.settings.judge import JudgeSettings, LabelSettings
 
+_Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, its report or its folder.")]
+_LABEL = LabelSettings()
 
-def label(settings: LabelSettings) -> int:
+
+def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
     """Draw the sheet where there is none, and serve the page until Ctrl-C."""
+    settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed))
     assert judged.kind is not None
     run = JudgedRun(judged, judged.kind)

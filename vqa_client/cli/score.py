@@ -2,17 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import Field, field, fields, make_dataclass
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
+
+from cyclopts import Parameter
 
 from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
-from vqa_client.settings.score import AnswersSettings, ScoreSettings
+from vqa_client.settings.score import DATA, AnswersSettings, ScoreSettings
 
 
-def score(task: str | None, options: Sequence[str]) -> int:
+def score(
+    *options: Options,
+    task: Annotated[
+        str | None,
+        Parameter(
+            group=DATA,
+            help="A benchmark that `vqa-client list` shows, or a file: scores answers to its questions. Takes its data "
+            "options too: --task NAME --help shows them.",
+        ),
+    ] = None,
+) -> int:
     """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
+    if HELP_FLAGS.intersection(options):
+        from vqa_client.cli.app import app
+
+        app.help_print(["score"])
     if task is not None:
         return _score_benchmark(task, options)
     settings = taken(settings_command("vqa-client score", ScoreSettings), options)

@@ -19,14 +19,15 @@ from vqa_client.settings.serve import ServerName, ServeSettings
 
 LOOK_S = 0.2
 _LAUNCHES = {"vllm": vllm.launch, "mlx": mlx.launch}
+_SERVE = ServeSettings()
 
 
-def serve(name: ServerName, settings: ServeSettings) -> int:
+def serve(server: ServerName, /, settings: ServeSettings = _SERVE) -> int:
     """Start the server, say where it is, and stay until it ends or a signal ends both.
 
     Exit code 0 for a dry run, 128 and its number for a signal; a server that ends by itself is ServerUnusable.
     """
-    launch = _OWN[name](settings) if name in _OWN else _model(name, settings)
+    launch = _OWN[server](settings) if server in _OWN else _model(server, settings)
     if settings.dry_run:
         emit(_as_typed(launch) + "\n")
         return EXIT_OK

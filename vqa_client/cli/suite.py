@@ -2,8 +2,9 @@
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, Parameter
 
 from vqa_client.cli.attended import Stopped, attended
 from vqa_client.cli.benchmark import settings_command, taken
@@ -22,8 +23,11 @@ from vqa_client.settings.run import RunSettings
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.tasks.registry import find
 
+_Suite = Annotated[str, Parameter(help="smoke, documents, general, or a FILE.toml.")]
+_SUITE = SuiteSettings()
 
-def suite(name: str, settings: SuiteSettings) -> int:
+
+def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
     runs = settings_of(settings, entries, _parsed, settings.data or path.parent)

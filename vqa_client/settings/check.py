@@ -10,6 +10,7 @@ from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSetti
 from vqa_client.settings.validation import check
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckSettings:
     """Settings of `vqa-client check`: where the server is, and what will be asked for there."""

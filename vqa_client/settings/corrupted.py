@@ -10,6 +10,7 @@ from vqa_client.settings.validation import check
 CORRUPTIONS = Group("Corruptions", sort_key=0)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RobustnessRun:
     """Which corruptions a benchmark is asked under; level 0 is the clean image, asked once."""

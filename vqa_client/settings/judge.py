@@ -167,6 +167,7 @@ class JudgeSettings(RunSettings):
         return self.with_images
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelSettings:
     """Settings of `vqa-client label`: a page on this machine on which a person labels drawn replies of a run."""

@@ -35,6 +35,7 @@ def _checked_by_default() -> bool:
     return not os.environ.get("VQA_CLIENT_NO_CHECK")
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSettings(RequestOptions, BatchSettings):
     """What every benchmark command takes: the server, the pace, and what happens to the images."""

@@ -11,6 +11,7 @@ from vqa_client.settings.validation import check
 ServerName = Literal["vllm", "mlx", "local", "reader"]
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServeSettings:
     """Settings of `vqa-client serve`."""
@@ -35,6 +36,7 @@ class ServeSettings:
         check(self)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoSettings:
     """Settings of `vqa-client demo`."""

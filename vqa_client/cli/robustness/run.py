@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from vqa_client.cli.benchmark import settings_command, taken
-from vqa_client.cli.commands import HELP_FLAGS
+from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.errors import UsageError
@@ -18,7 +18,7 @@ _ALL = RobustnessRun()
 
 
 def run(
-    *options: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    *options: Options,
     task: Annotated[
         str | None,
         Parameter(
@@ -27,7 +27,7 @@ def run(
             "shows, or a file. Takes all options of its own command too: --task NAME --help shows them.",
         ),
     ] = None,
-    corrupted: Annotated[RobustnessRun, Parameter(name="*")] = _ALL,
+    corrupted: RobustnessRun = _ALL,
 ) -> int:
     """Run the benchmark with its own options, as its own command takes them."""
     if HELP_FLAGS.intersection(options):
