@@ -30,44 +30,41 @@ class Numbering(Generic[Key]):
 
     def find(self, key: Key) -> int:
         """The number of a key, -1 where it has none."""
-        return self._find(key, hash(key) & _TAG)
-
-    def _find(self, key: Key, tag: int) -> int:
-        table, tags = self._tables[tag >> 24], self._tags
-        size = len(table)
-        at = tag % size
-        while after := table[at]:  # the number and one: 0 is an empty slot
-            if tags[after - 1] == tag and self._holds(after - 1, key):
-                return after - 1
-            at += 1
-            if at == size:
-                at = 0
-        return -1
+        tag = hash(key) & _TAG
+        table = self._tables[tag >> 24]
+        return table[self._slot(table, tag, key)] - 1
 
     def number(self, key: Key) -> int:
         """The number of a key, which is the next one where it has none yet: `len` tells beforehand which that is."""
         tag = hash(key) & _TAG
         which = tag >> 24
-        found = self._find(key, tag)
-        if found >= 0:
-            return found
+        table = self._tables[which]
+        at = self._slot(table, tag, key)
+        if table[at]:
+            return table[at] - 1
         self._tags.append(tag)
+        table[at] = len(self._tags)
         self._taken[which] += 1
-        if self._taken[which] * 4 > len(self._tables[which]) * 3:
-            self._tables[which] = self._grown(self._tables[which])
-        _put(self._tables[which], tag, len(self._tags))
+        if self._taken[which] * 4 > len(table) * 3:
+            self._tables[which] = self._grown(table)
         return len(self._tags) - 1
 
+    def _slot(self, table: "array[int]", tag: int, key: Key) -> int:
+        """Where in its table a key's number, and one, is, or the empty place where it would be."""
+        tags, size = self._tags, len(table)
+        at = tag % size
+        while (after := table[at]) and not (tags[after - 1] == tag and self._holds(after - 1, key)):
+            at += 1
+            if at == size:
+                at = 0
+        return at
+
     def _grown(self, table: "array[int]") -> "array[int]":
-        grown = array("I", bytes(4 * (len(table) * 2)))
-        for after in table:
-            if after:
-                _put(grown, self._tags[after - 1], after)
+        size = 2 * len(table)
+        grown = array("I", bytes(4 * size))
+        for after in filter(None, table):
+            at = self._tags[after - 1] % size
+            while grown[at]:
+                at = (at + 1) % size
+            grown[at] = after
         return grown
-
-
-def _put(table: "array[int]", tag: int, after: int) -> None:
-    at = tag % len(table)
-    while table[at]:
-        at = (at + 1) % len(table)
-    table[at] = after

@@ -15,6 +15,7 @@ from tests.bench.beside.suite import HELP
 from tests.bench.cases import NAIVE, OURS
 from tests.bench.measure import Run
 from tests.bench.processes import Usage
+from vqa_client.files import stamp, state_of
 
 PLACE = Place(
     date="2026-11-28 12:00 UTC",
@@ -118,9 +119,13 @@ def test_the_plot_is_the_same_every_time_and_has_no_background(results: Results,
     assert "#ffffff" not in drawn
 
 
-def test_a_record_of_another_document_differs_in_its_name_and_checksum_alone() -> None:
-    def line(name: int) -> bytes:
+def test_a_record_of_another_document_differs_in_its_name_its_page_and_its_checksum_alone(tmp_path: Path) -> None:
+    def line(name: int, page: str) -> bytes:
         text = b'{"question_id":"%024x#3","images":[{"name":"%024x_page_001.png"}]' % (name, name)
+        text += b',"image_stamps":"%b"' % page.encode()
         return b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text))
 
-    assert _renamed(line(7), 40_000) == line(40_007)
+    own = tmp_path / "needles" / "images" / f"{40_007:024x}_page_001.png"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"page")
+    assert _renamed(line(7, "0badcafe"), 40_000, tmp_path) == line(40_007, stamp(state_of(own.stat())))

@@ -21,6 +21,7 @@ from tests.bench.alone import needles, picture, written
 from tests.bench.beside.results import Repeated
 from tests.bench.run import say
 from tests.bench.servers import REPOSITORY, control
+from vqa_client.files import stamp, state_of
 
 PER_DOCUMENT = 5
 ASKED_FEW, ASKED_MANY = "1,000 questions asked", "200,000 questions asked"
@@ -118,7 +119,7 @@ def _write_million(asked: Path, million: Path) -> int:
             with open(_beside(asked, "records.jsonl"), "rb") as lines:
                 for line in lines:
                     starts.append(out.tell())
-                    out.write(_renamed(line, first))
+                    out.write(_renamed(line, first, million))
     run_file = json.loads(_beside(asked, "run.json").read_text(encoding="utf-8"))
     with open(million / "data.json", "rb") as data:
         data_sha256 = hashlib.file_digest(data, "sha256")  # not in one piece: what is held here shows in the clients
@@ -127,9 +128,14 @@ def _write_million(asked: Path, million: Path) -> int:
     return starts[0]
 
 
-def _renamed(line: bytes, first: int) -> bytes:
-    name = json.loads(line)["question_id"].partition("#")[0]
-    text = line.partition(b',"crc"')[0].replace(name.encode(), _name(int(name, 16) + first).encode())
+def _renamed(line: bytes, first: int, folder: Path) -> bytes:
+    """The line of another document, whose page is in the state that the record keeps: else its bytes would be read."""
+    record = json.loads(line)
+    before = record["question_id"].partition("#")[0]
+    name = _name(int(before, 16) + first)
+    page = stamp(state_of(os.stat(Path(_images(folder)) / f"{name}_page_001.png")))
+    text = line.partition(b',"crc"')[0].replace(before.encode(), name.encode())
+    text = text.replace(record["image_stamps"].encode(), page.encode())
     return b'%b,"crc":"%08x"}\n' % (text, zlib.crc32(text))
 
 
