@@ -1,130 +1,19 @@
 """One's own questions: every form gives the same ones, nothing is guessed, and faults name row and column."""
 
-import base64
 import csv
 import hashlib
-import io
 import json
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.contract.ask_forms import FORMS, REPLIES, ROWS, as_csv, as_messages
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
 from tests.fakes.words import oracle
 from vqa_client.cli.main import run_command
-
-Rows = list[dict[str, Any]]
-ROWS: Rows = [
-    {"image": [draw(1)], "question": "[[q0]] Which colour?", "choices": ["red", "blue"], "answer": "A"},
-    {"image": [draw(2), draw(3)], "question": "[[q1]] Which changed?", "choices": ["cup", "lid", "jar"], "answer": "C"},
-    {"image": [], "question": "[[q2]] Which is a fruit?", "choices": ["pear", "car"], "answer": "A"},
-    {"image": [draw(1)], "question": "[[q3]] Which shape?", "choices": ["disc", "cube"], "answer": "B"},
-]
-REPLIES = {"[[q0]]": "A", "[[q1]]": "The answer is C", "[[q2]]": "A", "[[q3]]": "A"}
-"""The last one is wrong."""
-
-
-def files(folder: Path, row: dict[str, Any], number: int) -> list[str]:
-    names = [f"{number}_{at}.png" for at in range(len(row["image"]))]
-    for name, picture in zip(names, row["image"], strict=True):
-        (folder / name).write_bytes(picture)
-    return names
-
-
-def encoded(row: dict[str, Any]) -> str:
-    texts = [base64.b64encode(picture).decode() for picture in row["image"]]
-    return repr(texts) if len(texts) > 1 else "".join(texts)
-
-
-def as_json(folder: Path, *, lines: bool = False) -> Path:
-    rows = [{**row, "image": files(folder, row, number)} for number, row in enumerate(ROWS)]
-    path = folder / ("rows.jsonl" if lines else "rows.json")
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows))
-    return path
-
-
-def as_csv(folder: Path) -> Path:
-    with (folder / "rows.csv").open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["image", "question", "A", "B", "C", "answer"])
-        for number, row in enumerate(ROWS):
-            names = files(folder, row, number)
-            cell = json.dumps(names) if len(names) > 1 else "".join(names)
-            table.writerow([cell, row["question"], *row["choices"], *[""] * (3 - len(row["choices"])), row["answer"]])
-    return folder / "rows.csv"
-
-
-def as_tsv(folder: Path) -> Path:
-    with (folder / "rows.tsv").open("w", newline="") as file:
-        table = csv.writer(file, delimiter="\t")
-        table.writerow(["index", "image", "question", "options", "answer"])
-        for number, row in enumerate(ROWS):
-            table.writerow([number, encoded(row), row["question"], repr(row["choices"]), row["answer"]])
-    return folder / "rows.tsv"
-
-
-def as_parquet(folder: Path) -> Path:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    rows = [{**row, "image": [{"bytes": each, "path": None} for each in row["image"]]} for row in ROWS]
-    parquet.write_table(pa.Table.from_pylist(rows), folder / "test-0.parquet")
-    return folder
-
-
-def as_image_columns(folder: Path) -> Path:
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    rows = [
-        {
-            **{key: value for key, value in row.items() if key != "image"},
-            **{f"image_{at + 1}": {"bytes": each, "path": None} for at, each in enumerate(row["image"])},
-        }
-        for row in ROWS
-    ]
-    blank = {"image_1": None, "image_2": None}
-    parquet.write_table(pa.Table.from_pylist([blank | row for row in rows]), folder / "rows.parquet")
-    return folder / "rows.parquet"
-
-
-def as_tar(folder: Path) -> Path:
-    with tarfile.open(folder / "rows.tar", "w") as tar:
-        for number, row in enumerate(ROWS):
-            asked = {key: value for key, value in row.items() if key != "image"}
-            members = [(f"{number:04}.json", json.dumps(asked).encode())]
-            members += [(f"{number:04}.{at}.png", picture) for at, picture in enumerate(row["image"])]
-            for name, data in members:
-                member = tarfile.TarInfo(name)
-                member.size = len(data)
-                tar.addfile(member, io.BytesIO(data))
-    return folder / "rows.tar"
-
-
-def as_messages(folder: Path) -> Path:
-    rows = []
-    for row in ROWS:
-        urls = [f"data:image/png;base64,{base64.b64encode(each).decode()}" for each in row["image"]]
-        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-        turn = {"role": "user", "content": [*parts, {"type": "text", "text": row["question"]}]}
-        rows.append({"messages": [turn], "choices": row["choices"], "answer": row["answer"]})
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder / "rows.jsonl"
-
-
-FORMS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
-    "JSON": (as_json, ()),
-    "JSON Lines": (lambda folder: as_json(folder, lines=True), ()),
-    "CSV": (as_csv, ()),
-    "TSV with base64": (as_tsv, ()),
-    "Parquet in a folder": (as_parquet, ()),
-    "columns image_1 and image_2": (as_image_columns, ()),
-    "tar": (
-        as_tar,
-        ("--question", "json.question", "--choices", "json.choices", "--answer", "json.answer"),
-    ),
-}
 
 
 def ask(data: Path, base_url: str, *options: str) -> int:
@@ -226,7 +115,7 @@ def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing
         "f1": pytest.approx(0.5 * (1 + 2 / 6)),
     }
     assert report(tmp_path, "ask_no_answer")["accuracy"] is None
-    assert "1 rows have no answer" in capsys.readouterr().err
+    assert "without an answer: 1 row, asked" in capsys.readouterr().err
     assert ask(path, server.base_url, "--score", "exact") == 0
     assert len(server.chats) == 3
     assert report(tmp_path, "ask_open")["accuracy"] == 0.5
@@ -313,6 +202,12 @@ FAULTS = [
      '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 is of 'user'"),
     ("rows.json", '[{"messages": [{"role": "user", "content": "<image 2> a"}]}]', "names image 2"),
     ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
+    ("rows.json", '{"data": [{"question": "a"}], "rows": [{"question": "b"}]}', "several lists of rows: data, rows"),
+    ("rows.json", '{"images": [{"id": 1}], "annotations": [{"image_id": 2, "question": "a"}]}', "row 0: `images` has"),
+    ("rows.json", '[{"question": "a", "answer": NaN}]', "NaN in item 0, field `answer`"),
+    ("rows.jsonl", '{"question": "a"}\n{"question": "a", "x": [1, -Infinity]}', "row 1: -Infinity in field `x[1]`"),
+    ("rows.csv", "question,choices,answer\nWhat?,a|b,a\n", "1 choice; there must be 2 to 26 (--choices_separator"),
+    ("rows.csv", "picture_of\n1.png\n", "or --prompt TEXT asks the same of each row"),
     ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
     ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),
     ("rows.xlsx", "PK\x03\x04", "save the sheet as CSV"),

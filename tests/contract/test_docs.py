@@ -55,7 +55,14 @@ EXAMPLES = re.findall(r"```\w+ (\S+)\n(.*?)```", OWN_DATA, re.DOTALL)
 
 
 def test_own_data_has_its_examples() -> None:
-    assert [name for name, _ in EXAMPLES] == ["photos.csv", "exam.tsv", "open.jsonl", "choices.json", "chat.jsonl"]
+    assert [name for name, _ in EXAMPLES] == [
+        "photos.csv",
+        "exam.tsv",
+        "open.jsonl",
+        "choices.json",
+        "coco.json",
+        "chat.jsonl",
+    ]
 
 
 @pytest.mark.parametrize(("name", "content"), EXAMPLES)

@@ -4,6 +4,7 @@ The file is mapped, not read, so that its pages are not memory of this process.
 """
 
 import mmap
+import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +13,22 @@ from typing import Any
 import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.not_json import fault
 from vqa_client.tables.pictures import image_in
 from vqa_client.tables.rows import FORMS_HINT, NumberedRow, cell_place, reach, unreadable
 
+_OBJECTS = re.compile(rb"\[\s*\{")
 _BOM = b"\xef\xbb\xbf"
 _LOOKED_AT = 4096
+_ROWS = ("annotations", "data", "entries", "examples", "instances", "items", "questions", "records", "rows", "samples")
+"""What the list of rows in an object is called."""
 
 
 class JsonTable:
     """The rows of a list, of an object with rows by key, of either under the key `records`, or one per line.
 
-    A row of an object has its key under "key".
+    A row of an object has its key under "key". Where no key of rows is given, an object may have one list of rows under
+    a usual name. To those of `annotations` the fields of their image are added, where `images` are beside them.
     """
 
     notes: tuple[str, ...] = ()
@@ -30,12 +36,13 @@ class JsonTable:
     def __init__(self, path: Path, records: str = "") -> None:
         self.path = path
         self.header: list[str] = []
-        self._records = records
         self._text = _mapped(path)
         self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0
         self._is_object = self._text[self._begin : self._begin + _LOOKED_AT].lstrip()[:1] == b"{"
-        self._is_lines = self._is_object and not records and self._begins_with_row()
-        self.start = f"{path}#{records}." if self._is_object and records else f"{path}#"
+        self._records = records or (self._list_of_rows() if self._is_object else "")
+        self._adds_images = not records and self._records == "annotations"
+        self._is_lines = self._is_object and not self._records and self._begins_with_row()
+        self.start = f"{path}#{self._records}." if self._is_object and self._records else f"{path}#"
         self._lists: dict[str, list[Any]] = {}
         self._starts = array("q")
 
@@ -50,8 +57,12 @@ class JsonTable:
             for number, (key, row) in enumerate(members.items()):
                 yield number, {"key": key, **self._row(number, row)}
         else:
+            images = self._images()
             for number, row in enumerate(members):
-                yield number, self._row(number, row)
+                cells = self._row(number, row)
+                if images and (image := cells.get("image_id")) not in images:
+                    raise DataError(f"{self.path}: row {number}: `images` has no id {image!r}")
+                yield number, {**images[image], **cells} if images else cells
 
     def image(self, place: str) -> bytes:
         """The image in a cell; raises ValueError or LookupError."""
@@ -70,6 +81,29 @@ class JsonTable:
     def is_near(self, place: str) -> bool:
         """Rows are found at once, after the first."""
         return True
+
+    def _list_of_rows(self) -> str:
+        """The name of the list of rows of a file that is one object, "" of any other; raises DataError for several."""
+        lines = self._lines()
+        if next(lines)[1].endswith(b"}") and next(lines, None):
+            return ""
+        try:
+            found = msgspec.json.decode(memoryview(self._text)[self._begin :], type=dict[str, msgspec.Raw])
+        except UNDECODABLE:
+            return ""
+        names = [name for name in _ROWS if name in found and _OBJECTS.match(memoryview(found[name]))]
+        if len(names) > 1:
+            told = f"{self.path} has several lists of rows: {', '.join(names)}"
+            raise DataError(told, hint="write the one to ask to a file of its own")
+        return names[0] if names and "question" not in found else ""
+
+    def _images(self) -> dict[Any, dict[str, Any]]:
+        """The images of annotations by their ids."""
+        found = (
+            self._decoded(memoryview(self._text)[self._begin :], dict[str, msgspec.Raw]) if self._adds_images else {}
+        )
+        images = self._decoded(found["images"], list[dict[str, Any]]) if "images" in found else []
+        return {image.pop("id", None): image for image in images}
 
     def _begins_with_row(self) -> bool:
         """Whether the first line is a row: an object that has more than objects in it."""
@@ -112,7 +146,7 @@ class JsonTable:
         try:
             return msgspec.json.decode(data, type=kind)
         except UNDECODABLE as error:
-            raise DataError(f"{self.path}: {place}{error}", hint=FORMS_HINT) from None
+            raise DataError(f"{self.path}: {place}{fault(error, data)}", hint=FORMS_HINT) from None
 
 
 def _mapped(path: Path) -> mmap.mmap:

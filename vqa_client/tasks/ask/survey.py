@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.prompt import marks_in
+from vqa_client.reports.names import count
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import may_repeat
 from vqa_client.tables.rows import Table
@@ -64,13 +65,13 @@ class Survey(Struct, frozen=True, kw_only=True):
     def reading(self) -> Iterator[str]:
         """What was found, a line per fact."""
         names = ", ".join(table.path.name for table in self.tables[:3]) + (", ..." if len(self.tables) > 3 else "")
-        yield f"{names}: {self.rows:,} rows"
+        yield f"{names}: {count(self.rows, 'row')}"
         for role, words in self.mapped.said:
             yield f"  {role:<9} {words}"
         if self.answer_form:
             yield f"  answers   {_FORM_WORDS[self.answer_form]}, because all of them fit"
         if missing := self.parts.get("no_answer"):
-            yield f"  {missing:,} rows have no answer: they are asked, and in no accuracy"
+            yield f"  without an answer: {count(missing, 'row')}, asked, and in no accuracy"
 
 
 def survey(settings: AskSettings) -> Survey:
@@ -90,7 +91,8 @@ def survey(settings: AskSettings) -> Survey:
     found = mapped(columns, rows, given, has_folder=FOLDER in columns)
     if not (found.question or found.messages or settings.prompt):
         raise UsageError(
-            f"no column of {settings.data} is the question", hint=f"--question COLUMN, of {', '.join(columns)}"
+            f"no column of {settings.data} is the question",
+            hint=f"--question COLUMN, of {', '.join(columns)}; or --prompt TEXT asks the same of each row",
         )
     return _checked(settings, tables, found, rows, tuple(columns))
 
@@ -144,7 +146,7 @@ def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: in
         tables=tuple(tables),
         mapped=found,
         answer_form=form,
-        parts={name: count for name, count in looked.parts.items() if count},
+        parts={name: number for name, number in looked.parts.items() if number},
         references=looked.references,
         faults=tuple(looked.faults),
         columns=columns,
@@ -256,7 +258,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     def __iter__(self) -> Iterator[Question]:
         reader = Reader(self.settings, self.of.mapped, self.of.answer_form)
         faulty = {(fault.path, fault.row) for fault in self.of.faults}
-        count = 0
+        asked = 0
         for table in self.of.tables:
             for number, cells in table.rows():
                 if faulty and (table.path, number) in faulty:
@@ -264,7 +266,7 @@ class Asked(Struct, frozen=True, kw_only=True):
                 question, answer = reader.question(cells, table, number)
                 if len(self.of.parts) > 1 and _part(question, answered=answer not in BLANK) != self.part:
                     continue
-                if self.settings.limit is not None and count >= self.settings.limit:
+                if self.settings.limit is not None and asked >= self.settings.limit:
                     return
-                count += 1
+                asked += 1
                 yield question

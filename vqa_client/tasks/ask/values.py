@@ -60,7 +60,8 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
     if not texts:
         return {}
     if not 2 <= len(texts) <= len(LABELS):
-        raise ValueError(f"{len(texts)} choice{'s' * (len(texts) != 1)}; there must be 2 to {len(LABELS)}")
+        way_out = " (--choices_separator splits a text)" if isinstance(value, str) and not separator else ""
+        raise ValueError(f"{len(texts)} choice{'s' * (len(texts) != 1)}; there must be 2 to {len(LABELS)}{way_out}")
     if twice := next((text for text in texts if texts.count(text) > 1), None):
         raise ValueError(f"two choices are {twice!r}")
     return dict(zip(labels, texts, strict=True))
