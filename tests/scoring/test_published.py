@@ -204,6 +204,8 @@ def test_slidevqas_evidence_and_both_together_are_the_published_ones() -> None:
         (mm_niah.score, ("²", 2), 0),
         (mm_niah.score, ("none of them", "None"), 1),
         (mm_niah.score, ("[1, 2]", []), 0),
+        (mm_niah.score, ('{"a": [1], "b": [2]}', [1, 2]), 1),
+        (mm_niah.score, ('{"a": [1, 2], "why": "x"}', [1, 2]), 0),
         (partial(ocrbench.counting, regression=True), ("1" * 5000, ["5"]), 0),
         (partial(ocrbench.counting, regression=True), ("5", ["five"]), 0),
         (ocrbench.letters, ("答案：A、C", ["AC"]), 1),

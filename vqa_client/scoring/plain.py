@@ -40,6 +40,8 @@ def plain(text: str) -> str:
     text = _CONTROL.sub("", text)
     if "<" in text or "[" in text:
         text = _untagged(text)
+    if "_" in text:
+        text = _SUBSCRIPT.sub(r"\1\2", text)
     if "\\" in text:
         text = _unlatexed(text)
     text = _unmarked(text)
@@ -96,12 +98,14 @@ _COLOUR = re.compile(r"\\(?:text)?color(?:box)?\s*\{[^{}]{0,30}\}")
 _COMMAND = re.compile(
     r"\\(?:text|math|operatorname|emph|underline|ensuremath|rm|bf|it|sf|tt|left|right|mbox|large|Large|huge)[a-z]{0,6}\b\s*"
 )
+_FRACTION = re.compile(r"\\[cdt]frac(?![a-z])")
+_SUBSCRIPT = re.compile(r"(?<=[A-Za-z])_(?:\{(\d{1,3})\}|(\d{1,3}))")
 _SPACING = re.compile(r"\\(?:[,;:! ()\[\]]|q?quad\b|displaystyle\b)")
 _ESCAPED = re.compile(r"\\([^\w\s\\])")
 
 
 def _unlatexed(text: str) -> str:
-    text = text.replace("\\\\", "\n")
+    text = _FRACTION.sub(r"\\frac", text.replace("\\\\", "\n"))
     text = _COLOUR.sub(" ", text)
     text = _boxes(text) if "box" in text else text
     return _ESCAPED.sub(r"\1", _SPACING.sub(" ", _COMMAND.sub(" ", text)))

@@ -56,7 +56,7 @@ def answer_and_explanation(text: str) -> tuple[str, str] | None:
         value = _pairs(text[start.end() :])
     while isinstance(value, list | dict) and len(value) == 1:
         (held,) = value if isinstance(value, list) else value.values()
-        if not isinstance(held, list | dict):
+        if not _nests(held) or (isinstance(held, list) and not any(map(_nests, held))):
             break
         value = held
     answer = _said(value) if isinstance(value, dict) else None
@@ -83,6 +83,10 @@ def _pairs(text: str) -> dict[str, str]:
         for pair in _PAIR.finditer(text)
         if pair["bare"] or pair["end"] or _folded(pair["key"]) in EXPLANATIONS
     }
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _unescaped(text: str) -> str:

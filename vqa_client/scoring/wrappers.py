@@ -34,7 +34,8 @@ _ENCLOSING: Final = tuple(
 _LABELLED = re.compile(
     r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?"
     r"(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
-    r"|ответ|答案|回答|答|정답|답변|답)[ *_]{0,4}(?:[:：][*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
+    r"|ответ|答案|回答|答|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
+    r"(?:(?:[:：]|\b(?:is|would be)\b:?)[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:", re.IGNORECASE)
@@ -65,7 +66,10 @@ def unwrapped(said: str) -> Unwrapped | None:
 
 
 def labelled(said: str) -> Unwrapped | None:
-    """What "Answer:" introduces in the only or the last line, unless a question that the reply invents is above it."""
+    """What "Answer:" or "The answer is" introduces in the only or the last line.
+
+    It is none where a question that the reply invents is above it.
+    """
     found = _LABELLED.search(said)
     if found is None or _ASKS.search(said, 0, found.start()):
         return None

@@ -11,6 +11,7 @@ from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, 
 from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import plain
+from vqa_client.scoring.strict.number_words import SMALL
 
 LABEL_READ: Final = 12
 LINES_READ: Final = 20
@@ -62,6 +63,8 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if short := abbreviated(reply):
         return short
     whole = text = spaced(_after_code(folded(reply.text)))
+    if reply.texts.counts:
+        text = _COUNT.sub(lambda word: str(SMALL[word[0]]), text)
     if reply.texts.letters:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
@@ -131,7 +134,7 @@ def _states(text: str, start: int, end: int) -> bool:
     if not _NUMBER.fullmatch(text, start, end):
         return True
     operand = _OPERATOR.search(before) or _OPERATES.match(text, end)
-    result = not _EQUALS.search(before) or _CLAUSE_END.match(text, end) is not None
+    result = not _EQUALS.search(before) or (_CLAUSE_END.match(text, end) or _ON_GROUNDS.match(text, end)) is not None
     return not operand and result and not _RANGE.search(before) and not _STATED.search(text, end)
 
 
@@ -302,22 +305,28 @@ _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|sev
 """One of several things that are shown: "a street with trees, a bus and some people"."""
 _JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
+_COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
 _NUMBER = lazily(r"[-+~$€£(]{0,3}\d[\d.,/:]*\s?[^\d\s]{0,12}")
 _ASKED = lazily(r"[^.!?\n]{0,60}\?")
 _LABELLED = lazily(r"(?:^|[\s(])([a-j])[ ]?[).:] ?[\"'(]?(?:the |an? )?$")
 _OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = lazily(r"[=≈] ?[$]?$")
+_ON_GROUNDS = lazily(r",? (?:since|because|as|so|which|by)\b")
 _RANGE = lazily(
-    r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,5})? (?:and|(?:up |down )?to))? $"
+    r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,9})? (?:and|(?:up |down )?to))? $"
 )
 _STATED = lazily(r"(?:[=≈]|\b(?:is|are|equals|gives?|get|makes?|yields?)) ?(?:about |approximately |roughly )?[$-]?\d")
 """A number that is stated later."""
 _LEADS_UP = lazily(
-    r"(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)"
+    r"(?:(?:\b(?:is|was|are|were|be|as|called|points? (?:at|to)|pointing (?:at|to)|more likely|most likely|namely)|'s)"
     r"(?: (?:most likely|likely|probably|clearly))?|->|:) ?(?:the |an? )?[\"'(]{0,2}$"
 )
-_ASIDE = lazily(r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b")
+_ASIDE = lazily(
+    r";|,? (?:which|who|whose|where|while|whereas|not|rather than|because|since|as)\b"
+    r"|,? (?:(?:parked|standing|seen|located|placed|driving|waiting|moving|lying|sitting|right|just) |to the \w+ )?"
+    r"(?:in front of|next to|behind|beside|near|of|under|above|below|close to|in between)\b"
+)
 """Between a stated choice and another one, of which the sentence then speaks beside it."""
 _TURNS = lazily(
     r"\b(?:however|therefore|thus|hence|actually|wait|correction|but|answer|correct|option|choice|conclu\w+|so,|overall)\b"

@@ -11,7 +11,8 @@ A reply is read in four steps, and each file of this room is one of them:
    ends. The last declaration decides; a weak one ("points to option B") only where nothing else is declared and all
    weak ones agree. `refuted` takes away what its sentence denies, doubts, supposes or lends to others.
 4. Where nothing is declared: `undeclared` reads the one letter that is set apart, or that is left when all others are
-   excluded; `by_text` reads the text of a choice, another form of it, or the word that only it has.
+   excluded; `by_text` reads the text of a choice, another form of it, or the word that only it has; `by_sense` reads
+   a yes or no, and that nobody can tell.
 
 `RULES` is the order of reading: the first rule that finds something decides. One label is the answer, several are an
 ambiguity, none is a declared non-answer. Of a reply that was cut off, only declarations count. `trace` shows what each
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from vqa_client.scoring.choices import by_text, undeclared
+from vqa_client.scoring.choices import by_sense, by_text, undeclared
 from vqa_client.scoring.choices.declared import declared
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, reply_of
 from vqa_client.scoring.choices.peel import own_reply, text_read
@@ -104,10 +105,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(name="predicate", find=undeclared.predicate),
     Rule(name="last word", find=undeclared.last_word),
     Rule(name="exclusion", find=undeclared.left_over),
+    Rule(name="list", find=undeclared.not_denied),
     Rule(name="text", find=by_text.contained_text),
     Rule(name="opening", find=by_text.opening),
     Rule(name="parts", find=by_text.parts),
     Rule(name="difference", find=by_text.difference),
     Rule(name="truth", find=by_text.truth),
     Rule(name="paraphrase", find=by_text.said_otherwise),
+    Rule(name="yes or no", find=by_sense.yes_or_no),
+    Rule(name="undetermined", find=by_sense.undetermined),
 )

@@ -20,7 +20,7 @@ from vqa_client.scoring.choices.grammar import (
     Cue,
     Found,
 )
-from vqa_client.scoring.choices.options import excluded, folded
+from vqa_client.scoring.choices.options import excluded, folded, telling
 from vqa_client.scoring.choices.refuted import affirmed, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.denials import NOT
@@ -77,6 +77,7 @@ _RETRACTED = lazily(
     r"but (?:that|this|it) (?:can't|cannot|can not|could not|couldn't|isn't|is not)(?: be)? (?:right|correct)"
     r"|(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
     r"(?:wrong|incorrect|not right|not correct)|scratch that|i was wrong|never ?mind that|i take that back"
+    r"|[.!?] none (?:fits?|match(?:es)?|works?|applies|apply|is (?:right|correct)|are (?:right|correct))\b"
 )
 
 
@@ -127,7 +128,7 @@ def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
         return
     for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
         if not refuted(sentence_before(text, found.start()), found[0]):
-            rule = "fit" if found["only"] else "hedge"
+            rule = "fit" if found["only"] or reply.text.startswith(" best", found.end()) else "hedge"
             yield Declaration(at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True)
 
 
@@ -199,7 +200,9 @@ def _linked(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
         found = reply.patterns.linked[cue.name].match(reply.text, start)
         if not found or _denied(reply, end, found.end("fill")):
             return None
-        spoken = cue.alone and not cue.subject and found["label"].islower()
+        spoken = (
+            cue.alone and not cue.subject and found["label"].islower() and reply.text[found.start("label") - 1] != "("
+        )
         if not spoken and reply.means(found, alone=cue.alone):
             hedged = _HEDGE.search(reply.text, end, found.start("label")) is not None
             return _run(reply, found, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
@@ -216,7 +219,8 @@ def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | 
         said = folded(reply.lower[link : link + reply.texts.longest + 40])
         labels, length = reply.texts.at_start(said)
         if cue.alone:
-            labels = labels if _CLOSES.match(said, length) else ()
+            pauses = said.startswith(",", length) and labels and not telling(reply.texts.own[labels[0]])
+            labels = labels if pauses or _CLOSES.match(said, length) else ()
         elif not labels and any(map(str.isdecimal, said[:8])):
             labels = reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
         if labels and not _denied(reply, end, link):

@@ -32,6 +32,7 @@ _CORRECT = """
     right statement
     best answer|best option|best choice|best response|best fit|best match|best describes|best fits|best matches
     best description|best explanation|best representation|best supported|better answer|better option|better choice
+    odd one|odd one out|different one|matching one
     most likely|most plausible|most accurate|most appropriate|most suitable|most probable|most reasonable
     most consistent|most correct|one that matches|one that fits|most fitting|most relevant|exact
 """
@@ -44,17 +45,21 @@ _CORRECT_ABROAD = """
 _COMMITMENTS = """
     choose|chose|chosen|choosing|select|selected|selecting|pick|picked|picking|go with|going with|went with|opt for
     opting for|settle on|settle for|vote for|guess|i'd say|i would say|i say|lean toward|lean towards|leaning toward
-    leaning towards
+    leaning towards|bet on|betting on|my money is on
 """
 _COMMITMENTS_ABROAD = """
     wähle|wählen|entscheide mich für|nehme|choisis|choisirais|elijo|elegiría|escojo|escolho|scelgo|kies|wybieram|vybírám
     seçiyorum|seçerim|väljer|vælger|velger|valitsen|választom|aleg|memilih|pilih|chọn|выбираю|выбрал|выберу|обираю|вибираю
-    επιλέγω|أختار|בוחר|בוחרת|चुनता हूँ|เลือก
+    tippe auf|würde sagen|je dirais|diría|diria|direi|zou zeggen|skulle säga|ville sige|ville si|tippar på|gissar på
+    gætter på|tipper på|veikkaan|typuję|tipuji
+    επιλέγω|أختار|בוחר|בוחרת|चुनता हूँ|เลือก|だと思|认为是|認為是|觉得是|覺得是
     故选|应选|應選|选择|選擇|选|選|選びます
 """
 _IDENTITIES = """
     it's|it is|it must be|it should be|it has to be|it would be|this is|that's|that is|must be|has to be|is therefore
-    c'est|es ist|das ist|es la|é a|è la|это
+    c'est|es ist|das ist|es la|é a|è la|это|more like
+    handelt es sich um|es handelt sich um|il s'agit de|il s'agit du|se trata de|trata-se da|trata-se de|si tratta di
+    si tratta della|si tratta dell'|het gaat om|chodzi o|jde o
 """
 _REFERENCES = """
     matches|match|matching|consistent with|points to|suggests|suggesting|supports|supporting|indicates|indicating|we get
@@ -65,6 +70,10 @@ _TITLES = "is option|be option|is choice|be choice|is answer choice|be answer ch
 _REMAINDERS = """
     corresponds to|correspond to|corresponding to|leaves|leaves us with|leaving|leaving us with|left with|which is
     i.e.|namely
+"""
+_STANCES = """
+    i think it's|i think it is|i think this is|i believe it's|i believe it is|i'd say it's|i would say it's|so it's
+    so it is|so it must be|so this is|so i think it's|so i think it is|therefore it's|thus it is|hence it is
 """
 _CONCLUSIONS = """
     therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|finally|ultimately|presumably
@@ -79,7 +88,10 @@ _CONTRASTS = """
     not|nicht|pas|no es|no la|não é|non è|niet|nie|není to|inte|ikke|ei ole|nem|nu este|bukan|không phải|όχι|ليس|לא|ไม่ใช่
     не|不是
 """
-_REPLACEMENTS = "아니라|ではなく|じゃなくて|じゃなく|而是|değil|नहीं|নয়"
+_REPLACEMENTS = """
+    아니라|ではなく|じゃなくて|じゃなく|而是|değil|नहीं|নয়|아니고|sondern|sondern um|mas sim|mais bien|mais plutôt|sino
+    bensì|nýbrž|hanem|vaan|melainkan
+"""
 _FIELDS = "output|label|decision|classification|key|reply"
 
 _VERBS = (
@@ -115,7 +127,7 @@ _FILLERS = (
     "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
     "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
     "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|a letra|für|buchstabe|antwort"
-    "|l'option|l'opzione|lettre|réponse"
+    "|l'option|l'opzione|opzione|lettre|réponse"
     "|opción|opcion|letra|respuesta|вариант|буква|ответ"
 )
 _ARTICLES = r"(?-i:a|o|az|το|η|за)(?= (?-i:[A-Z])\b)"
@@ -158,6 +170,8 @@ CUES: Final[tuple[Cue, ...]] = (
     Cue(name="commitment", words=_COMMITMENTS, link=NOTHING, text=True, subject=True),
     Cue(name="commitment", words=_COMMITMENTS_ABROAD, link=NOTHING, text=True, subject=True, anywhere=True),
     Cue(name="identity", words=_IDENTITIES, link=NOTHING, alone=True),
+    Cue(name="hedge", words="probably", link=NOTHING, alone=True, weak=True),
+    Cue(name="stance", words=_STANCES, link=NOTHING, alone=True, text=True),
     Cue(name="reference", words=_REFERENCES, link=NAMED, alone=True, weak=True),
     Cue(name="title", words=_TITLES, link=NOTHING, weak=True),
     Cue(name="remainder", words=_REMAINDERS, link=NOTHING, alone=True, weak=True),
@@ -251,7 +265,8 @@ class Patterns:
     `linked`: a cue's link up to the label, by the name of the cue; `bare`: a label that follows at once; `further`: one
     more label after a label; `joined`: a label that leads on to another; `counted`: the same in "none of A, B"; `line`
     and `whole_reply`: a label alone; `leading`: a label that opens a line; `ticked`: a label with a tick; `verdicts`:
-    one that is judged; `fitting`: one that fits what was asked for; the subjects: "B is", "makes B the", "B是".
+    one that is judged; `fitting`: one that fits what was asked for; `excepted`: the one of "all but B"; the subjects:
+    "B is", "makes B the", "B是".
     """
 
     labels: Labels
@@ -266,6 +281,7 @@ class Patterns:
     ticked: re.Pattern[str]
     verdicts: tuple[re.Pattern[str], ...]
     fitting: re.Pattern[str]
+    excepted: re.Pattern[str]
     subjects: tuple[re.Pattern[str], re.Pattern[str]]
     unspaced_subject: re.Pattern[str]
 
@@ -302,6 +318,10 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         fitting=lazily(
             rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) )[\x02(\"']{{0,2}}{exact}"
             rf"[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
+        ),
+        excepted=lazily(
+            rf"(?i:\b(?:all|every|any|none|no|nothing)\b[^.;\n]{{0,40}}?\b(?:except|but|other than|apart from)(?: for)?"
+            rf" (?:(?:option|choice|answer) )?)[\"'(]{{0,2}}{exact}[\"')]{{0,2}}(?= (?:is|are|can|ha[sv]e?)\b|[.,]|$)"
         ),
         subjects=(
             lazily(rf"(?P<head>.*){spoken}(?P<tail>.{{0,70}}?)(?i:{_IS})\Z", re.DOTALL),

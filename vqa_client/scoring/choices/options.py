@@ -10,6 +10,7 @@ from vqa_client.scoring.boundary import JOINER, find_whole, is_whole, joins
 from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import plain
+from vqa_client.scoring.strict.number_words import SMALL
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
 """Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""
@@ -170,7 +171,21 @@ _VALUE = lazily(
 )
 _REASON = lazily(r",? (?:because|since|due to)\b")
 _THOUSANDS = lazily(r"(?<=\d),(?=\d{3}(?!\d))")
-_OPENS = lazily(r"^(?:an?|the|it|they) (?=\w{3})")
+_OPENS = lazily(
+    r"^(?:(?:it|they|he|she|there|this|that) (?:is|are|was|were|has|have) (?=\w+ \w{3})|(?:an?|the|it|they) (?=\w{3}))"
+)
+_RESPELLED: Final = tuple(
+    (lazily(spelled), other)
+    for spelled, other in (
+        (r"(?<=\d) ?°(?!\w)", " degrees"),
+        (r"(?<=\d) ?deg(?:rees?)?\b", "°"),
+        (r"(?<=\d) ?%", " percent"),
+        (r"(?<=\d) ?per ?cent\b", "%"),
+        (r"\\frac\((\d+)\)\((\d+)\)", r"\1/\2"),
+        (r"(?<![\d/])(\d+)/(\d+)(?![\d/])", r"\\frac(\1)(\2)"),
+    )
+)
+"""Other spellings of units and fractions."""
 _IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
@@ -190,6 +205,7 @@ _COMMON = frozenset(
         "neither",
         "one",
         "the",
+        *SMALL,
     )
 )
 """Texts that any sentence may hold by chance; these count only at the start of a reply or of a declared answer."""
@@ -213,7 +229,8 @@ class Texts:
             if text and text not in labels | {"a", "an", "the"}:
                 loose = spaced(text).replace("'s", "s")
                 bare = _OPENS.sub("", _THOUSANDS.sub("", text))
-                for writing in dict.fromkeys((text, bare, _UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), loose)):
+                units = (_UNIT.sub(r"\1\2", text), _UNIT.sub(r"\1 \2", text), *_respelled(text))
+                for writing in dict.fromkeys((text, bare, *units, loose)):
                     owners[writing] = (*owners.get(writing, ()), label)
         return owners
 
@@ -239,6 +256,11 @@ class Texts:
     @cached_property
     def _spelled(self) -> str:
         return "\n".join(self.choices.values()).lower()
+
+    @cached_property
+    def counts(self) -> bool:
+        """Whether the choices are nothing but whole numbers."""
+        return all(self.own[label].isdecimal() for label in self.labels)
 
     @cached_property
     def letters(self) -> bool:
@@ -316,6 +338,11 @@ def folded(text: str) -> str:
 def spaced(text: str) -> str:
     """Folded text without the hyphens between words: "pot-bound" as "pot bound"."""
     return _HYPHEN.sub(" ", text) if "-" in text else text
+
+
+def _respelled(text: str) -> list[str]:
+    words = [word for word, value in SMALL.items() if text == str(value)]
+    return [*words, *(spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text))]
 
 
 def _whole(text: str, start: int, end: int) -> bool:

@@ -26,6 +26,8 @@ _BREAK = lazily(
     rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
     rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
     r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:"
+    r"|^\W{0,8}(?:(?:now|next|then|moving)\b[, ]{1,2})?(?:for|on to|to) (?:the )?"
+    r"(?:(?:next|second|following) (?:question|problem)|(?:question|problem) ?#?\d{1,3})\b"
     r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
     re.MULTILINE,
 )

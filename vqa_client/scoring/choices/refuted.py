@@ -34,7 +34,8 @@ _DOUBTED = lazily(
     r"(?:\b(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!little )(?<!reason to )doubt(?:s|ed|ful|ing)?\b"
     r"|\b(?:unlikely|improbable)\b|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|convinced|confident|clear)\b"
     r"|\bno (?:evidence|reason|proof|indication|sign)\b"
-    r"|\bwrong to\b)"
+    r"|\bwrong to\b|\b(?:не (?:думаю|считаю|уверена?)|nie (?:sądzę|myślę)|nemyslím(?: si)?|nem hiszem"
+    r"|(?:glaube|denke) nicht),? (?:что|żeby|że|že|hogy|dass))"
     r"(?:(?!\b(?:but|so|therefore|thus|hence|doubt)\b)[^,:;().]){0,40}$",
     re.IGNORECASE,
 )
@@ -45,7 +46,8 @@ _SUPPOSED = lazily(
     re.IGNORECASE,
 )
 _ATTRIBUTED = lazily(
-    r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+)\b(?: \w+){0,3}"
+    r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
+    r"(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
     r"(?: that| with| for)?(?: the| an?)?(?: \w+)?$"
     r"|\b(?:(?<!second )thought|believed|assumed|initially|originally|at first)\b"

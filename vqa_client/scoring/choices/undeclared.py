@@ -7,6 +7,7 @@ from typing import Final
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import WORDS, excluded, folded, stands
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import EMPHASIS
 
@@ -16,6 +17,8 @@ MENTIONS_READ: Final = 4000
 """Characters at the end of a reply in which undeclared labels are counted."""
 SHORT: Final = 700
 """Characters of a reply in which letters are choices; a longer one has things with letters for names."""
+FEWEST: Final = 3
+"""Choices from which on all but one are denied on purpose."""
 PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
 
@@ -116,9 +119,12 @@ def ticked(reply: ChoiceReply) -> Found | None:
 
 
 def last_word(reply: ChoiceReply) -> Found | None:
-    """The label that is the last sentence: "It shifts to the right. B.", "C it is." """
+    """The label that is the last sentence: "It shifts to the right. B.", "This decides it: B.", "C it is." """
     last = _LAST_WORD.search(reply.text)
-    label = reply.patterns.labels.exact.fullmatch(last[1]) if last else None
+    before = sentence_before(reply.text, last.start(1)) if last else ""
+    if not last or refuted(before) or _DENIES.search(before.lower()):
+        return None
+    label = reply.patterns.labels.exact.fullmatch(last[1])
     return Found(labels=(reply.patterns.labels.of(label[0]),), rule="last word") if label else None
 
 
@@ -127,6 +133,8 @@ def left_over(reply: ChoiceReply) -> Found | None:
     text, labels = reply.text, reply.patterns.labels
     if len(text) > SHORT:
         return None
+    if found := reply.patterns.excepted.search(text):
+        return Found(labels=(reply.label(found),), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -141,6 +149,21 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):
         return None
     return Found(labels=tuple(left), rule="exclusion")
+
+
+def not_denied(reply: ChoiceReply) -> Found | None:
+    """The one item without a denial in a list of all choices: "A: there is no bus. B: it is blue. ..." by lines."""
+    items = list(islice(reply.patterns.leading.finditer(reply.text), len(reply.texts.labels) + 1))
+    if len(items) < FEWEST or {reply.label(item) for item in items} != {*reply.texts.labels}:
+        return None
+    rests = {}
+    for item in items:
+        label = reply.label(item)
+        end = reply.after_own_text(item.end(), label)
+        rests[label] = reply.lower[end : (reply.lower.find("\n", end) + 1 or len(reply.lower) + 1) - 1]
+    left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
+    judged = len(items) == len(rests) and all(map(_WORD.search, rests.values()))
+    return Found(labels=tuple(left), rule="list") if judged and len(left) == 1 else None
 
 
 def mentioned(reply: ChoiceReply) -> set[str]:
@@ -168,13 +191,14 @@ _EMPHASISED = lazily(
 )
 _ITEM, _ITEM_ENDS = lazily(r" ?[:)]"), (".", ";", "|")
 """A further verdict on the same line: "A: no. B: no. C: yes." """
+_DENIES = lazily(rf"{NOT}|n't\b|\b(?:not|never|cannot|without|none|lacks?|incorrect|wrong|false)\b|[❌✗✘✖]")
 _KEY = lazily(r"\" ?:")
 _SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
 _IN_BRACKETS = lazily(r"\([A-Z]\)")
 _PREDICATES = lazily(r"\b(?:is|are|be|by|has|with)[ \x02]{1,2}(?:option |choice )?\(([^\W_]{1,3})\)")
 _BRACKETED = lazily(r"\((?i:option |choice |answer |which is option )?(\w{1,3})\)(?=\W*$|[\x03\x05]*[.;!\n])")
 _LAST_WORD = lazily(
-    r"(?<=[a-z]{2}[.!?] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
+    r"(?<=[a-z]{2}[.!?:] )[\"'(=> -]{0,4}(?:compound |structure |choice )?(\w{1,3})[\"')]?(?: it is)?[.!]?\Z",
     re.IGNORECASE,
 )
 _EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")

@@ -19,11 +19,16 @@ _NEXT = re.compile(
     r"\n\s*(?:question|hypothesis|statement|caption|image|picture|example|user|human)\s?\d{0,3}\s?:", re.I
 )
 _NAME: Final = "(?:final answer|answer|assistant|response|reply|label|activity|output|prediction)"
-_PREFIX = re.compile(rf"(?:[\s*#-]*{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I)
+_PREFIX = re.compile(rf"(?:[\s*#-]*(?:\d[.)] )?{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I)
 _LABEL: Final = r"(?:explanation|reason|reasoning|rationale|justification)"
+_INTRODUCTION = re.compile(
+    rf"\A(?!\W{{0,9}}{_LABEL}\b)[^\n]{{0,200}}[:!][ \t]{{0,9}}\n\s{{0,9}}(?=(?:\d[.)] )?[#*]{{0,9}}{_NAME}[\s*]{{0,9}}:)",
+    re.I,
+)
 _EXPLICIT = re.compile(
-    r"(?:^|[\s,;:.(\"'*-]{1,9})because\b(?:\*\*)?[\s,:;]*"
-    rf"|(?:^|[\s,;.(*#-]{{1,9}}){_LABEL}[\s*]{{0,9}}:(?:\*\*)?\s*|^[#*][#* ]{{0,9}}{_LABEL}[* ]{{0,9}}\n\s*",
+    r"(?:^|[\s,;:.(\"'*<-]{1,9})because\b(?:\*\*)?[\s,:;>]*"
+    rf"|(?:^|\s{{1,9}}\d[.)]|[\s,;.(*#-])[\s,;.(*#-]{{0,9}}{_LABEL}[\s*]{{0,9}}:(?:\*\*)?\s*"
+    rf"|^[#*][#* ]{{0,9}}{_LABEL}[* ]{{0,9}}\n\s*",
     re.I | re.M,
 )
 _AFTER_COMMA = re.compile(r"(?P<by>,\s*(?:since|as|given that|due to)\s+)", re.I)
@@ -114,6 +119,8 @@ def _own_words(text: str) -> str:
     """Drop the question that a reply repeats first, the further ones it invents, and names such as "Answer:"."""
     echo = _ECHO.match(text)
     text = text[echo.end() if echo else 0 :].strip()
+    introduction = _INTRODUCTION.match(text)
+    text = text[introduction.end() if introduction else 0 :]
     following = _NEXT.search(text)
     text = text[: following.start()] if following else text
     prefix = _PREFIX.match(text)

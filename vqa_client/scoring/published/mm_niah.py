@@ -145,7 +145,7 @@ def _list(reply: str) -> list[Any]:
     """The list that a reply is as JSON, or the values of an object of lists; empty where it is neither."""
     try:
         found = json.loads(reply.replace("json", "").replace("```", "").strip())
-        found = [*chain(*found.values())] if isinstance(found, dict) else found
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    lists = [*found.values()] if isinstance(found, dict) else [found]
+    return [*chain(*lists)] if all(isinstance(each, list) for each in lists) else []

@@ -75,7 +75,9 @@ _STATED = lazily(
     r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently|so|thus|hence|therefore)(?: it says)? *$"
 )
 _SUBJECT = lazily(
-    r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?(?: (?:the|my|your))?(?: \w+)?"
+    r"[\"'*)\]_`]*,? (?:is|was)(?: (?:indeed|clearly|definitely|probably|likely))?"
+    r"(?: (?:marked|labell?ed|designated|identified|named|called|described|given|stated|flagged)(?: as)?)?"
+    r"(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
 _IF, _THEN = lazily(r"\W*if\b"), lazily(r"\W*(?:then|otherwise|it's|it is)\b")
