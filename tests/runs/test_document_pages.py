@@ -1,6 +1,7 @@
 """PDF documents as pages, and which of them a question comes with."""
 
 import json
+from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,36 @@ def test_questions_come_with_the_pages_of_their_pdf_which_are_kept_beside_the_re
     assert asked(data, server.base_url, "--fresh") == 0
     assert drawn[0].read_bytes() == before
     assert asked(data, server.base_url, "--dpi", "72") == 2, "another resolution is another run"
+
+
+def in_cells(data: Path) -> Path:
+    """The same as VLMEvalKit has it: each row with its whole document, and names for pages that it would write."""
+    rows = json.loads((data / "samples.json").read_text(encoding="utf-8"))
+    lines = ["\t".join(("index", *rows[0], "image", "image_path"))]
+    for number, row in enumerate(rows):
+        document = b64encode((data / "documents" / row["doc_id"]).read_bytes()).decode()
+        names = [f"{row['doc_id']}_{page}.jpg" for page in range(len(PAGES[row["doc_id"]]))]
+        lines.append("\t".join((str(number), *row.values(), document, str(names))))
+    path = data.parent / "MMLongBench_DOC.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_documents_in_the_cells_of_a_table_are_drawn_as_files_are(data: Path, fault_server: StartsServers) -> None:
+    pytest.importorskip("bm25s")
+    server = fault_server(oracle(REPLIES))
+    table = in_cells(data)
+    assert asked(table, server.base_url) == 0
+    assert images(server) == {"[[q0]]": 3, "[[q1]]": 2, "[[q2]]": 2}
+    drawn = data.parent / "out/drawn_pages"
+    assert sorted(path.name for path in drawn.rglob("*.pdf")) == ["document.pdf"] * 2
+    before = {path.relative_to(drawn): path.read_bytes() for path in drawn.rglob("*.png")}
+    assert asked(data, server.base_url, "--fresh") == 0
+    assert before == {path.relative_to(drawn): path.read_bytes() for path in drawn.rglob("*.png")}
+    assert asked(table, server.base_url, "--pages", "retrieved:1", "--dpi", "72", "--fresh") == 0
+    log = next((data.parent / "out").glob("*retrieved*.records.jsonl"))
+    shown = {record.question_id: record.images for record in LogReader(log)}
+    assert [image.name.rpartition(":")[2] for image in shown["garden.pdf#0"]] == ["image#2@72"]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.varied import varied
 from vqa_client.settings.declared import ALL_PAGES, EVIDENCE, RETRIEVED, PageOptions
 from vqa_client.shipped import install
-from vqa_client.tables.inside import split_name
-from vqa_client.tables.pdf_pages import page_texts
+from vqa_client.tables.inside import open_image, split_name
+from vqa_client.tables.pdf_pages import document_of, page_texts
 from vqa_client.task import Pages, Walk
 from vqa_client.types import Question
 
@@ -69,7 +69,7 @@ def _showing(questions: Iterable[Question], choose: Choose) -> Iterator[Question
 
 def _at(names: tuple[str, ...], dpi: int) -> tuple[str, ...]:
     """Pages that are drawn from a PDF, at this resolution; pages that are images stay as they are."""
-    return tuple(f"{name.rpartition('@')[0]}@{dpi}" if ".pdf#" in name else name for name in names)
+    return tuple(f"{name.rpartition('@')[0]}@{dpi}" if document_of(name)[1] else name for name in names)
 
 
 def _chooser(form: str, plan: Plan) -> Choose:
@@ -143,11 +143,11 @@ class _Search:
         texts: dict[str, str] = {}
         images: list[str] = []
         for name in pages:
-            path, place = split_name(name)
-            if path.endswith(".pdf") and place:
-                if path not in layers:
-                    layers[path] = _text_layers(path)
-                texts[name] = layers[path][int(place.partition("@")[0]) - 1]
+            document, page = document_of(name)
+            if page:
+                if document not in layers:
+                    layers[document] = _text_layers(document)
+                texts[name] = layers[document][page - 1]
             elif (known := self._texts.get(name)) is not None:
                 texts[name] = known
             else:
@@ -171,8 +171,8 @@ def _tokens(bm25s: Any, texts: Sequence[str]) -> list[list[str]]:
     return tokens
 
 
-def _text_layers(path: str) -> list[str]:
+def _text_layers(document: str) -> list[str]:
     try:
-        return page_texts(path)
+        return page_texts(document, open_image(document).read() if split_name(document)[1] else None)
     except ValueError as error:
-        raise DataError(f"{path}: {error}", hint="leave --pages retrieved out") from None
+        raise DataError(f"{document}: {error}", hint="leave --pages retrieved out") from None

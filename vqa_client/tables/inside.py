@@ -1,6 +1,7 @@
 """Data files by their content, and images by their names, wherever they are: files, and places inside files.
 
-`test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar, `a.pdf#3@144` a page.
+`test.parquet#5310:image[0]` is a cell of a table, `shard.tar#0001.jpg` a member of a tar, `a.pdf#3@144` a page, and
+`rows.tsv#7:image#3@144` a page of the document in a cell.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from vqa_client.files import FileState, state_of
 from vqa_client.tables.delimited import DelimitedTable
 from vqa_client.tables.json_table import JsonTable
 from vqa_client.tables.parquet_table import ParquetTable
-from vqa_client.tables.pdf_pages import PdfPages
+from vqa_client.tables.pdf_pages import PdfPages, document_of, page_in_cell
 from vqa_client.tables.pictures import is_address
 from vqa_client.tables.rows import FORMS_HINT, Table, unreadable
 from vqa_client.tables.tar_table import TarTable
@@ -126,6 +127,10 @@ _TABLES = _OpenTables()
 
 def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
     """The bytes of the image at a place in a file, and the file's state; raises DataError, ValueError or OSError."""
+    document, page = document_of(f"{path}#{place}")
+    if page and document != path:
+        content, state = image_inside(path, document[len(path) + 1 :])
+        return page_in_cell(f"{path}#{place}", content), state
     with _TABLES.table(path) as (table, state):
         if not isinstance(table, PdfPages):
             try:
@@ -139,7 +144,7 @@ def is_near(path: str, place: str) -> bool:
     """Whether that image is read as quickly as a file of its size."""
     try:
         with _TABLES.table(path) as (table, _):
-            return table.is_near(place)
+            return table.is_near(place) and not document_of(f"{path}#{place}")[1]
     except (OSError, ValueError, DataError):
         return True
 

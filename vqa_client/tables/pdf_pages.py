@@ -1,5 +1,7 @@
 """The pages of PDF documents as images, drawn by PDFium: `report.pdf#3@144` is its third page at 144 dpi.
 
+A document may be in a cell of a table too: `rows.tsv#7:image#3@144`.
+
 PDFium isn't safe for threads, so pages are drawn in processes. A drawn page is kept in a folder under the document's
 digest, so that a resumed run sends the same bytes without drawing them again.
 """
@@ -7,7 +9,7 @@ digest, so that a resumed run sends the same bytes without drawing them again.
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from io import BytesIO
@@ -29,6 +31,7 @@ POINTS_PER_INCH = 72
 MOST_PIXELS = 80_000_000
 """A page that would have more, such as a poster, is refused."""
 _PLACE = re.compile(r"(?P<page>\d+)@(?P<dpi>\d+)")
+_IN_DOCUMENT = re.compile(rf"(?P<document>.+)#{_PLACE.pattern}", re.DOTALL)
 _PDFIUM = RLock()
 _PASSWORD = 4
 """PDFium's error for a document that is encrypted."""
@@ -61,8 +64,7 @@ class PdfPages:
         found = _PLACE.fullmatch(place)
         if found is None:
             raise ValueError(f"{place!r} is not a page, such as 3@144")
-        job = PageJob(str(self.path), int(found["page"]), int(found["dpi"]))
-        return _DRAWING.page(job)
+        return _DRAWING.page(PageJob(str(self.path), int(found["page"]), int(found["dpi"])))
 
     def is_near(self, place: str) -> bool:
         """Whether the page is drawn already."""
@@ -96,13 +98,20 @@ class _Drawing:
     def __init__(self) -> None:
         self._runs: list[_Run] = []
 
-    def page(self, job: PageJob) -> bytes:
+    def page(self, job: PageJob, document: bytes | None = None) -> bytes:
+        """A page of the document at the job's path, or of these bytes, which are written beside their pages."""
         if not self._runs:
-            return draw(job)
+            return draw(job, document)
         run = self._runs[-1]
-        name = run.folder / _digest(job.path, os.stat(job.path).st_mtime_ns) / f"{job.page}@{job.dpi}.png"
+        digest = _digest(job.path, os.stat(job.path).st_mtime_ns) if document is None else _short_digest(document)
+        name = run.folder / digest / f"{job.page}@{job.dpi}.png"
         if name.is_file():
             return name.read_bytes()
+        if document is not None:
+            job = job._replace(path=str(name.with_name("document.pdf")))
+            if not os.path.isfile(job.path):
+                with replacing(Path(job.path)) as file:
+                    file.write(document)
         drawn = run.draw(job)
         with replacing(name) as file:
             file.write(drawn)
@@ -136,15 +145,36 @@ def page_count(path: str) -> int:
         return len(document)
 
 
-def page_texts(path: str) -> list[str]:
+def document_of(name: str) -> tuple[str, int]:
+    """The document that a page is drawn from and the page's number; the name and 0 for any other image."""
+    found = _IN_DOCUMENT.fullmatch(name)
+    return (found["document"], int(found["page"])) if found else (name, 0)
+
+
+def page_in_cell(name: str, document: bytes) -> bytes:
+    """As `PdfPages.image`, of a page by its whole name and the document that its cell has."""
+    found = _IN_DOCUMENT.fullmatch(name)
+    if found is None:
+        raise ValueError(f"{name!r} is not a page, such as a.tsv#7:image#3@144")
+    return _DRAWING.page(PageJob(found["document"], int(found["page"]), int(found["dpi"])), document)
+
+
+def written_or_drawn(pages: Sequence[str], document: Sequence[str], dpi: int = 144) -> tuple[str, ...]:
+    """Pages that are files; where they aren't, as many of the document in a cell, as they are drawn at `dpi`."""
+    if len(document) != 1 or (pages and os.path.isfile(pages[0])):
+        return tuple(pages)
+    return tuple(f"{document[0]}#{number}@{dpi}" for number in range(1, len(pages) + 1))
+
+
+def page_texts(path: str, content: bytes | None = None) -> list[str]:
     """The text layer of each page, "" where a page has none; raises ValueError where it can't be opened."""
-    with _open(path) as document:
+    with _open(path, content) as document:
         return [document[at].get_textpage().get_text_range() for at in range(len(document))]
 
 
-def draw(job: PageJob) -> bytes:
+def draw(job: PageJob, content: bytes | None = None) -> bytes:
     """Draw a page as PNG: the same bytes for the same document, resolution and libraries."""
-    with _open(job.path) as document:
+    with _open(job.path, content) as document:
         if not 0 < job.page <= len(document):
             raise ValueError(f"there is no page {job.page}: the document has {len(document)}")
         page = document[job.page - 1]
@@ -161,25 +191,33 @@ def draw(job: PageJob) -> bytes:
 
 
 @contextmanager
-def _open(path: str) -> Iterator[Any]:
+def _open(path: str, content: bytes | None = None) -> Iterator[Any]:
     """A document; neighbours are mostly pages of the same one."""
     with _PDFIUM:
-        yield _document(path, os.stat(path).st_mtime_ns)
+        yield _document(path, os.stat(path).st_mtime_ns) if content is None else _loaded(content)
 
 
 @lru_cache(maxsize=2)
 def _document(path: str, changed_ns: int) -> Any:
     del changed_ns
+    return _loaded(path)
+
+
+def _loaded(source: str | bytes) -> Any:
     try:
         from pypdfium2 import PdfDocument, PdfiumError
     except ImportError:
         raise UsageError("PDF documents need pypdfium2", hint=install("render")) from None
     try:
-        return PdfDocument(path)
+        return PdfDocument(source)
     except PdfiumError as error:
         if getattr(error, "err_code", None) == _PASSWORD or "password" in str(error).lower():
             raise ValueError("the document is encrypted: save it without its password") from None
         raise ValueError(f"PDFium can't open the document: {error}") from None
+
+
+def _short_digest(document: bytes) -> str:
+    return hashlib.sha256(document).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
 """MMLongBench-Doc: questions on long documents, some across pages and some that the document can't answer.
 
-Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv. PDFs are drawn at 144 dpi,
-or their pages are images beside them, as `vqa-client render --pdf` draws them. CC BY-NC 4.0. A row:
+Data: samples.json or the hub's Parquet with documents/, or VLMEvalKit's MMLongBench_DOC.tsv with PDFs in cells. These
+are drawn at 144 dpi, unless their pages are images, as `vqa-client render --pdf` draws them. CC BY-NC 4.0. A row:
 
     {"doc_id": "a.pdf", "doc_type": "Guidebook", "question": "How many steps are there?", "answer": "4",
      "evidence_pages": "[3, 5]", "evidence_sources": "['Table', 'Figure']", "answer_format": "Int"}
@@ -17,6 +17,7 @@ from vqa_client.benchmark import Benchmark, Beside, Form, Home, Metric, Pages, P
 from vqa_client.benchmark import Total, short_answer, tables, verbatim
 from vqa_client.images.find import pages_of
 from vqa_client.scoring.published import mmlongbench_doc as rules
+from vqa_client.tables.pdf_pages import written_or_drawn
 
 
 class Row(Struct):
@@ -29,10 +30,11 @@ class Row(Struct):
     answer_format: str = "None"
     document: Picture = ""
     pages: tuple[Picture, ...] = ()
+    in_cell: tuple[Picture, ...] = ()
 
 
 def question(row: Row, place: Place) -> Question:
-    pages = row.pages or pages_of(row.document)
+    pages = written_or_drawn(row.pages, row.in_cell) or pages_of(row.document)
     return Question(
         id=f"{row.doc_id}#{place.number}",
         text=row.question,
@@ -59,7 +61,7 @@ BENCHMARK = Benchmark(
         Row,
         Form(("samples.json", "data/samples.json"), columns=DOCUMENT, home=HOME),
         Form("data/train-*.parquet", columns=DOCUMENT, home=Home("hf://yubo2333/MMLongBench-Doc", "CC BY-NC 4.0", 600)),
-        Form("MMLongBench_DOC.tsv", columns={"pages": "image_path"}),
+        Form("MMLongBench_DOC.tsv", columns={"pages": "image_path", "in_cell": "image"}),
         question=question,
     ),
     prompt="{question}\nAnswer in a few words, with a number or a list such as ['a', 'b'], or write Not answerable.",
@@ -79,10 +81,8 @@ BENCHMARK = Benchmark(
         Total(
             "f1", Sums(rules.f1_terms(), rules.f1), "of questions answered and answerable", on=("accuracy", "published")
         ),
-        Total(
-            "f1_vlmevalkit", Sums(rules.f1_terms("vlmevalkit"), rules.f1), "the same in VLMEvalKit", on=("vlmevalkit",)
-        ),
-        Total("f1_lmms_eval", Sums(rules.f1_terms("lmms_eval"), rules.f1), "the same in lmms-eval", on=("lmms_eval",)),
+        Total("f1_vlmevalkit", Sums(rules.f1_terms("vlmevalkit"), rules.f1), "in VLMEvalKit", on=("vlmevalkit",)),
+        Total("f1_lmms_eval", Sums(rules.f1_terms("lmms_eval"), rules.f1), "in lmms-eval", on=("lmms_eval",)),
     ),
     breakdowns=("evidence", "source", "document_type", "format"),
     unit="document",
