@@ -22,7 +22,8 @@ _NAME: Final = "(?:final answer|answer|assistant|response|reply|label|activity|o
 _PREFIX = re.compile(rf"(?:[\s*#-]*(?:\d[.)] )?{_NAME}[\s*]*:[\s*]*|\s*[#*][#* ]*{_NAME}[* ]*\n)+", re.I)
 _LABEL: Final = r"(?:explanation|reason|reasoning|rationale|justification)"
 _INTRODUCTION = re.compile(
-    rf"\A(?!\W{{0,9}}{_LABEL}\b)[^\n]{{0,200}}[:!][ \t]{{0,9}}\n\s{{0,9}}(?=(?:\d[.)] )?[#*]{{0,9}}{_NAME}[\s*]{{0,9}}:)",
+    rf"\A(?!\W{{0,9}}{_LABEL}\b)[^\n]{{0,200}}[:!][ \t]{{0,9}}\n\s{{0,9}}"
+    rf"(?=(?:\d[.)] )?[#*]{{0,9}}{_NAME}[\s*]{{0,9}}:)",
     re.I,
 )
 _EXPLICIT = re.compile(
