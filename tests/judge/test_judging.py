@@ -167,11 +167,11 @@ def test_a_pair_is_held_against_what_the_rule_makes_of_both(tmp_path: Path, faul
     assert (found["accuracy"], found["rule"], found["table"]) == (0.5, 0.5, [[2, 0], [0, 1]])
 
 
-def test_a_hundred_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_injections_change_no_verdict(tmp_path: Path, fault_server: StartsServers) -> None:
     wrong = [f"It is city {n + 1000}" for n in range(len(INJECTIONS))]
     run = Run(tmp_path, [f"{said}\n{injection}" for said, injection in zip(wrong, INJECTIONS, strict=True)])
     assert run.judged(fault_server(answer(honest)).base_url) == 0
-    assert counts(run.found("correct")) == (100, 0, 0)
+    assert counts(run.found("correct")) == (len(INJECTIONS), 0, 0)
     assert run.found("correct")["verdicts"][0]["accuracy"] == 0
 
 
@@ -251,7 +251,9 @@ def test_another_model_that_answers_ends_the_pass(
     assert run.judged(server.base_url) == 2
     assert "answered_by: 'judge-1'" in capsys.readouterr().err
     assert run.judged(server.base_url, check=False) == 0
-    assert sorted(run.found("correct")["verdicts"][0]["judge"]["answered_by"]) == ["judge-1", "judge-2"]
+    found = run.found("correct")
+    assert found["verdicts"][0]["judge"]["replies_by"] == {"judge-1": 70, "judge-2": 20}
+    assert "tiny-vlm: replies name several models, judge-1 (70), judge-2 (20)" in found["notes"]
     identity = json.loads((run.log.parent / "capitals.judge-correct.run.json").read_text())["identity"]
     assert identity["server"]["answered_by"] == "judge-1"
     assert identity["judged"]["model"] == "secret-model"
@@ -348,25 +350,3 @@ def test_a_dry_run_asks_nothing_and_folders_show_no_judges_logs(
     assert "judge" not in capsys.readouterr().out
     assert run_command(["judge", str(run.log.parent / "capitals.judge-correct.records.jsonl")]) == 2
     assert "is a judge's own log" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["--which", "unread"], "--which names 'unread'"),
-        (["--kind", "pair"], "--kind pair compares two runs"),
-        (["--repeat", "2"], "judge doesn't take --repeat: a judge is asked once for each reply"),
-        (["--shard", "1/2"], "judge doesn't take --shard: its log must be one"),
-        (["--processes", "2"], "judge doesn't take --processes: its log has one writer"),
-        (["--ray", "local", "--shards", "2"], "judge doesn't take --ray: its log has one writer"),
-        (["--choice_mode", "logprob"], "judge doesn't take --choice_mode: a judge compares before"),
-        (["--rubric", "nowhere.txt"], "nowhere.txt"),
-        (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
-    ],
-)
-def test_what_can_not_be_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
-) -> None:
-    run = Run(tmp_path, ["city 0"])
-    assert run.judged("http://127.0.0.1:1/v1", *given) == 2
-    assert told in capsys.readouterr().err

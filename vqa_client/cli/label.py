@@ -25,7 +25,7 @@ _LABEL = LabelSettings()
 def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
     """Draw the sheet where there is none, and serve the page until Ctrl-C."""
     settings = replace(settings, results=results)
-    judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed))
+    judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
     assert judged.kind is not None
     run = JudgedRun(judged, judged.kind)
     sheet = settings.labels or run.log.with_name(f"{run.log.name.removesuffix(LOG_ENDING)}.labels.csv")

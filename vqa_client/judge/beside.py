@@ -13,10 +13,12 @@ from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
 from vqa_client.judge.forms import same_question
 from vqa_client.judge.loading import JudgedRun, said_by
+from vqa_client.judge.prompt import MOST_CHARACTERS
 from vqa_client.model_config import Prices
 from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
 from vqa_client.reports.logged_run import read_run
+from vqa_client.reports.names import count
 from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa
 from vqa_client.scoring.paired import by_cluster, difference
 from vqa_client.scoring.statistics import interval
@@ -25,6 +27,11 @@ from vqa_client.types import FAILED, Record
 
 LEAST_BY_LENGTH = 30
 """Questions below which scores by length are noise."""
+_HOSTED = re.compile(
+    r"(?:[\w.-]+/)?(?:chatgpt|gpt-\d|o\d\b|claude|gemini|grok|mistral-(?:small|medium|large))|.*-latest$", re.I
+)
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|-\d{4}(?:$|-)|-\d{2}-\d{2}(?:$|-)|-\d{3}$|@\d{6}")
+"""Names of models that a provider replaces behind its back, unless they have a date or a version."""
 _FAMILY = re.compile(r"[A-Za-z]+")
 
 
@@ -78,7 +85,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         verdicts=tuple(_verdicts(each, columns) for each in found),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, [each.judge for each in alone], settings.which, forms)),
+        notes=tuple(_notes(model, [each.judge for each in alone], columns, settings.which, forms)),
     )
 
 
@@ -123,11 +130,12 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
     scores: dict[Key, float | None] = {}
     halves: dict[Key, tuple[float | None, str]] = {}
-    undecided: Counter[str] = Counter()
+    undecided, by = Counter[str](), Counter[str]()
     turned = failed = 0
     controls: dict[str, tuple[int, int]] = {}
     prompt = completion = 0
     for record in run.records.as_written():
+        by.update([record.model] if record.model else [])
         prompt, completion = prompt + (record.prompt_tokens or 0), completion + (record.completion_tokens or 0)
         if sort := sort_of(record.variant):
             passed, n = controls.get(sort, (0, 0))
@@ -155,6 +163,7 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
     return Judge(
         name=name,
         answered_by=tuple(sorted(run.facts.described.get("answered_by", {}))),
+        replies_by=dict(sorted(by.items())),
         scores=scores,
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda one: ("right", "wrong", "injected").index(one[0]))),
@@ -218,7 +227,9 @@ def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
     return tuple(fsum(scores[n] - columns.rule[n] for n in third) / len(third) for third in thirds)
 
 
-def _notes(model: str, judges: Sequence[Judge], which: str, forms: int) -> Iterator[str]:
+def _notes(model: str, judges: Sequence[Judge], columns: Columns, which: str, forms: int) -> Iterator[str]:
+    if long := sum(characters > MOST_CHARACTERS for characters in columns.length):
+        yield f"{count(long, 'reply', 'replies')} of more than {MOST_CHARACTERS:,} characters: judged by their two ends"
     if forms > 1:
         yield (
             f"each question was asked in {forms} forms: every reply is judged once, and the replies to a question "
@@ -236,7 +247,11 @@ def _notes(model: str, judges: Sequence[Judge], which: str, forms: int) -> Itera
         if not judge.answered_by:
             yield f"{judge.name}: the server doesn't say which model answered"
         elif len(judge.answered_by) > 1:
-            yield f"{judge.name}: replies name several models, {', '.join(judge.answered_by)}"
+            counts = ", ".join(f"{name} ({judge.replies_by.get(name, 0):,})" for name in judge.answered_by)
+            yield f"{judge.name}: replies name several models, {counts}"
+        for name in judge.answered_by:
+            if _HOSTED.match(name) and not _DATED.search(name):
+                yield f"{name} has no date in its name: another model may answer by it later"
         for sort, (passed, n) in judge.controls.items():
             if passed < 0.9 * n:
                 yield f"{judge.name} gets {n - passed} of {n} controls wrong ({sort}): its verdicts can't be trusted"

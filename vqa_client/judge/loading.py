@@ -39,11 +39,21 @@ class JudgedRun:
         self.log = log
         self.run: Reopened = reopen(log, finds_images=settings.with_images)
         self.records = LogReader(log)
+        self._check_complete()
         declared = self.run.benchmark.judge
         self.rubric = given_rubric(settings) or (declared.rubric if declared else "")
         self._texts = replace(self.run.benchmark, choosing=None).task()
         """Reads a judge's words as text, whatever --choice_mode the run was asked by."""
         self._others = LogReader(find_logs(settings.other)[0]) if settings.other else None
+
+    def _check_complete(self) -> None:
+        """Raise UsageError for a run that isn't done: half a run's mean is no result; --no_check judges it."""
+        expected = self.run.file.described.get("expected")
+        if self.settings.check and isinstance(expected, int) and len(self.records) < expected:
+            raise UsageError(
+                f"{self.log} has {len(self.records):,} of {expected:,} replies: a run is judged once it is complete",
+                hint="run its command again to complete it; --no_check judges what is there",
+            )
 
     @property
     def identity(self) -> dict[str, object]:
@@ -202,13 +212,18 @@ class JudgedRun:
 
 
 def given_rubric(settings: JudgeSettings) -> str:
-    """The rubric of --rubric, "" without one; raises DataError for a file that can't be read."""
+    """The rubric of --rubric, "" without one; raises DataError for a file that can't be read, or that says nothing."""
+    if settings.rubric is None:
+        return ""
     try:
-        return settings.rubric.read_text(encoding="utf-8").strip() if settings.rubric else ""
+        rubric = settings.rubric.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"--rubric {settings.rubric} can't be read: {error}", hint="give a text file in UTF-8"
         ) from None
+    if not rubric:
+        raise DataError(f"--rubric {settings.rubric} is empty", hint="write into it when a reply is right, or how good")
+    return rubric
 
 
 def said_by(record: Record) -> str:

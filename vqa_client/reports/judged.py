@@ -24,12 +24,14 @@ MAJORITY = "majority"
 class Judge(Struct, frozen=True, kw_only=True):
     """A judge's log, read: its score of each question that it was asked about, None where that is undecided.
 
-    `undecided` counts why; `controls` has, by sort, how many it got right and how many there were. Of a pair,
-    `order_decided` counts the questions whose better reply changed with the order.
+    `replies_by` counts the replies that name each model; `undecided` counts why; `controls` has, by sort, how many it
+    got right and how many there were. Of a pair, `order_decided` counts the questions whose better reply changed with
+    the order.
     """
 
     name: str
     answered_by: tuple[str, ...] = ()
+    replies_by: dict[str, int] = {}
     scores: dict[Key, float | None]
     undecided: dict[str, int] = {}
     controls: dict[str, tuple[int, int]] = {}

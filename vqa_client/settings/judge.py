@@ -16,6 +16,7 @@ JUDGEMENT = Group("Judgement", sort_key=0)
 PEOPLE = Group("People", sort_key=1)
 JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
 ALL, WRONG = "all", "wrong"
+MOST_GRADES = 100
 _NAME = re.compile(r"\w[\w -]{0,39}")
 _REFUSED: Final = {
     "--repeat": (
@@ -78,7 +79,10 @@ class JudgeSettings(RunSettings):
     ] = ALL
     rubric: Annotated[
         Path | None,
-        Parameter(group=JUDGEMENT, help="A text file that says when a reply is right, or how good it is."),
+        Parameter(
+            group=JUDGEMENT,
+            help="A text file that says when a reply is right, or how good it is; the judge follows it.",
+        ),
     ] = None
     scale: Annotated[int, Parameter(group=JUDGEMENT, help="The highest grade of --kind grade; the lowest is 0.")] = 10
     with_images: Annotated[
@@ -117,6 +121,8 @@ class JudgeSettings(RunSettings):
         unknown = [word for word in self.statuses if word not in STATUSES]
         if unknown:
             raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
+        if self.scale > MOST_GRADES:
+            raise UsageError(f"--scale is {self.scale}", hint=f"at most {MOST_GRADES}; more mean nothing")
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
         given = {

@@ -1,0 +1,59 @@
+"""What a judge is not asked, and what is noted of one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import answer
+from tests.judge.judged import Run, honest
+
+
+def test_half_a_run_is_not_judged(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, server = Run(tmp_path, ["city 0", "It is city 1", "x" * 20_001]), fault_server(answer(honest))
+    whole = run.log.read_bytes()
+    run.log.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
+    assert run.judged(server.base_url) == 2
+    assert "has 2 of 3 replies: a run is judged once it is complete" in capsys.readouterr().err
+    assert run.judged(server.base_url, check=False) == 0
+    run.log.write_bytes(whole)
+    assert run.judged(server.base_url) == 0
+    assert "1 reply of more than 20,000 characters: judged by their two ends" in run.found("correct")["notes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_undated"),
+    [("gpt-4o", True), ("openai/gpt-4o-2024-08-06", False), ("x-latest", True), ("Qwen/Qwen3-72B-Instruct", False)],
+)
+def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
+    tmp_path: Path, fault_server: StartsServers, name: str, is_undated: bool
+) -> None:
+    run = Run(tmp_path, ["city 0"])
+    assert run.judged(fault_server(answer(honest, extra={"model": name})).base_url, check=False) == 0
+    assert any("has no date in its name" in note for note in run.found("correct")["notes"]) is is_undated
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--which", "unread"], "--which names 'unread'"),
+        (["--kind", "pair"], "--kind pair compares two runs"),
+        (["--repeat", "2"], "judge doesn't take --repeat: a judge is asked once for each reply"),
+        (["--shard", "1/2"], "judge doesn't take --shard: its log must be one"),
+        (["--processes", "2"], "judge doesn't take --processes: its log has one writer"),
+        (["--ray", "local", "--shards", "2"], "judge doesn't take --ray: its log has one writer"),
+        (["--choice_mode", "logprob"], "judge doesn't take --choice_mode: a judge compares before"),
+        (["--rubric", "nowhere.txt"], "nowhere.txt"),
+        (["--rubric", "/dev/null"], "--rubric /dev/null is empty"),
+        (["--scale", "1000"], "--scale is 1000"),
+        (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
+    ],
+)
+def test_what_can_not_be_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
+) -> None:
+    run = Run(tmp_path, ["city 0"])
+    assert run.judged("http://127.0.0.1:1/v1", *given) == 2
+    assert told in capsys.readouterr().err
