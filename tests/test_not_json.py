@@ -10,11 +10,10 @@ import msgspec
 import pytest
 
 from tests.tasks.documents import mc_record, niah_record, two_pages
+from vqa_client.answers.annotations import read_annotations
+from vqa_client.answers.predictions import read_explained, read_predictions
 from vqa_client.errors import DataError
 from vqa_client.not_json import fault, without_nan
-from vqa_client.scorefiles.annotations import read_annotations
-from vqa_client.scorefiles.explanations.predictions import read_predictions as read_explanations
-from vqa_client.scorefiles.predictions import read_predictions
 from vqa_client.tables.data_file import read_index
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.explain.loading import read_questions
@@ -53,7 +52,7 @@ READERS: list[tuple[Callable[[Path], object], Any, str]] = [
     (read_annotations, {"7": {"answers": ["x", nan]}}, "NaN in field `7.answers[1]`"),
     (read_predictions, [RIGHT, NO_ANSWER], "NaN in item 1, field `answer`"),
     (read_predictions, REPORT, "NaN in field `results.m.seconds`"),
-    (read_explanations, [{"question_id": 1, "rationale": nan}], "NaN in item 0, field `rationale`"),
+    (read_explained, [{"question_id": 1, "rationale": nan}], "NaN in item 0, field `rationale`"),
 ]
 
 
@@ -76,7 +75,7 @@ def test_every_reader_names_the_item_and_the_field(
         (explained, [{"explanation": ["a"]}, {"explanation": [nan]}], "NaN in record 1, field `explanation[0]`"),
         (read_annotations, [{"question_id": 1}, {"question_id": 2, "answers": [nan]}], "line 2: NaN in field"),
         (read_predictions, [RIGHT, NO_ANSWER], "line 2: NaN in field `answer`"),
-        (read_explanations, [{"id": 1, "rationale": "x"}, {"id": 2, "rationale": nan}], "line 2: NaN in field"),
+        (read_explained, [{"id": 1, "rationale": "x"}, {"id": 2, "rationale": nan}], "line 2: NaN in field"),
     ],
 )
 def test_of_one_record_a_line_too(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorefiles.sample import annotation, write_annotations, write_results
+from tests.answers.sample import annotation, write_annotations, write_results
 from vqa_client.records import RecordLog
 from vqa_client.types import Record
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorefiles.explanations.sample import SAID, data_root, write_log
+from tests.answers.explained_sample import SAID, data_root, write_log
 from vqa_client.cli.main import run_command
 from vqa_client.types import Record
 

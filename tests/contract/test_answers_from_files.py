@@ -16,12 +16,12 @@ from tests.kept_runs import lay_out
 from tests.kept_runs import settings as kept_settings
 from tests.runs.explain_sample import own
 from tests.tasks.explain.samples import actx, esnlive, vcr_own
+from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.report import Report
-from vqa_client.runs.answers_from_file import score_answers
 from vqa_client.runs.selftest import selftest
 from vqa_client.settings.ask import AskSettings
 from vqa_client.settings.run import RunSettings

@@ -14,11 +14,11 @@ from tests.contract.forms import forms_of
 from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
+from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.benchmark import Replay
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.reports.report import Report
-from vqa_client.runs.answers_from_file import score_answers
 from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.score import AnswersSettings

@@ -11,6 +11,8 @@ from msgspec import Struct
 from PIL import Image as PillowImage
 
 from tests.scoring.choice_label_sets import VEHICLES
+from vqa_client.answers.annotations import read_annotations
+from vqa_client.answers.predictions import read_predictions
 from vqa_client.cli.text import safe
 from vqa_client.client import retry
 from vqa_client.client.coding import _unpacked
@@ -27,8 +29,6 @@ from vqa_client.model_config import load_model
 from vqa_client.records import RecordLog
 from vqa_client.reports.names import safe_name
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scorefiles.annotations import read_annotations
-from vqa_client.scorefiles.predictions import read_predictions
 from vqa_client.scoring.choices.choice import read_choice
 from vqa_client.scoring.choices.trace import explain_choice
 from vqa_client.scoring.containment import contains

@@ -16,10 +16,10 @@ from tests.fakes.line import Play
 from tests.fakes.words import answer, delay, error
 from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
+from vqa_client.answers.explained import score_explanation_files
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import Interrupted
-from vqa_client.scorefiles.explanations.report import score_explanation_files
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.tasks.explain.explanations import ExplainSummary
 from vqa_client.types import Question
@@ -289,7 +289,7 @@ async def test_the_runs_own_files_score_as_the_run_did(
     again = score_explanation_files(ScoreExplanationsSettings(predictions=predictions, data_root=tmp_path))
     found = {name: accuracy.mean for name, accuracy in again.accuracies.items()}
     assert found["accuracy"].value == report.summary.overall.accuracy
-    assert (again.counts.n_scored, again.counts.n_failed) == (40, 1)
+    assert (again.counts["n_scored"], again.counts["n_failed"]) == (40, 1)
     for name in ("soft_vqa", "any_of_ten"):
         assert found[name].value == report.summary.parts[name].overall.value
     assert isinstance(report.summary, ExplainSummary)

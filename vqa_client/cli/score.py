@@ -37,21 +37,21 @@ def score(
 
 
 def _score_annotated(settings: ScoreSettings) -> int:
+    from vqa_client.answers.annotated import score_files
     from vqa_client.cli.score_tables import of_score
     from vqa_client.cli.tables import as_text
-    from vqa_client.scorefiles.report import score_files
 
     report = score_files(settings)
     if settings.json:
         emit_json(report)
     else:
         emit(as_text(of_score(report)))
-    return EXIT_FAILED_QUESTIONS if report.counts.n_failed else EXIT_OK
+    return EXIT_FAILED_QUESTIONS if report.counts["n_failed"] else EXIT_OK
 
 
 def _score_benchmark(task: str, options: Sequence[str]) -> int:
+    from vqa_client.answers.of_benchmark import score_answers
     from vqa_client.cli.report_tables import as_json_text, as_tables
-    from vqa_client.runs.answers_from_file import score_answers
     from vqa_client.tasks import registry
 
     kind = registry.find(task).settings

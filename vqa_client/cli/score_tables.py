@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from vqa_client.answers.annotated import ScoreReport
+from vqa_client.answers.official_files import DECIMALS
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import Section
-from vqa_client.scorefiles.official_files import DECIMALS
-from vqa_client.scorefiles.report import ScoreReport
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.vqa_accuracy import Gap
 
@@ -18,14 +18,14 @@ MOST_TYPES = 12
 def of_score(report: ScoreReport) -> Iterator[Section]:
     """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
     counts, summary = report.counts, report.summary
-    scored = f"{count(counts.n_scored, 'question')} scored of {counts.n_predictions:,} predicted"
+    scored = f"{count(counts['n_scored'], 'question')} scored of {counts['n_predictions']:,} predicted"
     yield Section(
         title=f"score · {report.predictions}",
-        notes=[f"{scored} and {counts.n_annotations:,} annotated in {report.annotations}"],
+        notes=[f"{scored} and {counts['n_annotations']:,} annotated in {report.annotations}"],
     )
-    if counts.n_scored:
+    if counts["n_scored"]:
         means = {name: (mean, summary.if_missing_were_wrong[name]) for name, mean in summary.overall.items()}
-        yield accuracies("metric", means, DECIMALS, missing=counts.n_without_prediction > 0)
+        yield accuracies("metric", means, DECIMALS, missing=counts["n_without_prediction"] > 0)
         by_type = {"by answer type": summary.per_answer_type, "by question type": summary.per_question_type}
         for title, types in by_type.items():
             for at in range(0, len(report.metrics) if types else 0, METRICS_ACROSS):
@@ -60,7 +60,7 @@ def _remarks(report: ScoreReport) -> Iterator[str]:
     hidden = len(report.summary.per_question_type) - MOST_TYPES
     if hidden > 0:
         yield f"and {count(hidden, 'more question type')}: --json has all"
-    if not report.counts.n_scored:
+    if not report.counts["n_scored"]:
         yield "no accuracy: the questions have no answers to compare with"
     if report.summary.gap:
         yield gap_text(report.summary.gap)

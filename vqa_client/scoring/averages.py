@@ -1,8 +1,9 @@
 """A mean over many questions with its interval, added up one by one."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
+from math import fsum
 
 from msgspec import Struct
 
@@ -49,3 +50,13 @@ def average(values: Iterable[tuple[float, str]]) -> Mean:
     for value, cluster in values:
         adding.add(value, cluster)
     return adding.average()
+
+
+def mean_of(values: Sequence[float], clusters: Sequence[str]) -> Mean:
+    """The mean of values and its interval, from two columns; the value is summed without the clusters' rounding."""
+    sums: dict[str, tuple[float, int]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        total, number = sums.get(cluster, (0.0, 0))
+        sums[cluster] = (total + value, number + 1)
+    n = len(values)
+    return Mean(n=n, value=fsum(values) / n if n else None, interval=interval(sums.values()))

@@ -46,6 +46,10 @@ _Pair = tuple[str, list[str]]
 Key = TypeVar("Key")
 
 
+class _Texts(list[str]):
+    """Answers that are known to be texts: every metric asks for them again."""
+
+
 def question_accuracy(prediction: str, answers: Answers, mode: Mode = "normalised") -> float:
     """The accuracy of one prediction in [0, 1], the same for any order of the answers.
 
@@ -90,7 +94,7 @@ def vqa_accuracy(
 
 def unanimous(answers: Answers) -> bool:
     """Whether VQAEval of 2021 takes all answers for the same and so compares without normalising."""
-    return len({on_one_line(answer) for answer in texts(answers)}) == 1
+    return len(set(map(on_one_line, texts(answers)))) == 1
 
 
 def is_sentence(prediction: str) -> bool:
@@ -101,7 +105,7 @@ def is_sentence(prediction: str) -> bool:
 def contains_answer(prediction: str, answers: Answers) -> bool:
     """Whether any of the answers stands in the prediction as whole words, both normalised: a diagnostic."""
     said = f" {normalised(on_one_line(prediction))} "
-    return any(f" {given} " in said for given in {normalised(answer) for answer in texts(answers)} if given)
+    return any(f" {given} " in said for given in set(map(normalised, texts(answers))) if given)
 
 
 def _grouped(pairs: Iterable[tuple[Key | None, float]]) -> dict[Key, list[float]]:
@@ -131,14 +135,14 @@ def _accuracy(matches: int, count: int, own: int) -> float:
 
 
 def _always(prediction: str, answers: list[str]) -> _Pair:
-    return plainest(on_one_line(prediction)), [plainest(answer) for answer in answers]
+    return plainest(on_one_line(prediction)), list(map(plainest, answers))
 
 
 def _where_they_differ(prediction: str, answers: list[str]) -> _Pair:
-    said, given = on_one_line(prediction), [on_one_line(answer) for answer in answers]
+    said, given = on_one_line(prediction), list(map(on_one_line, answers))
     if len(set(given)) == 1:
         return said, given
-    return normalised(said), [normalised(answer) for answer in given]
+    return normalised(said), list(map(normalised, given))
 
 
 def _prediction_always(prediction: str, answers: list[str]) -> _Pair:
@@ -215,7 +219,9 @@ def gap_between(normalised: Sequence[float], official: Sequence[float], unanimou
 
 def texts(answers: Answers) -> list[str]:
     """The answers without what is known of the annotators."""
-    return [answer if isinstance(answer, str) else answer.answer for answer in answers]
+    if isinstance(answers, _Texts):
+        return answers
+    return _Texts(answer if isinstance(answer, str) else answer.answer for answer in answers)
 
 
 def told_apart(answers: Answers) -> Answers:

@@ -21,7 +21,7 @@ METRICS = (
     "enhanced-words",
     "contains",
 )
-"""The names in the table of scorefiles.scored."""
+"""The names in the table of answers.annotated."""
 _FORMS = (
     "An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a *.records.jsonl."
 )

@@ -62,13 +62,13 @@ COVERED: dict[str, tuple[str, ...]] = {
     "Contractions never": ("scoring/test_vqa2.py",),
     "Non-answers earn": (
         "tasks/test_vqa2.py::test_a_reply_without_answer_is_a_state_and_worth_nothing",
-        "scorefiles/test_report.py::test_the_non_standard_metrics_say_so",
+        "answers/test_annotated.py::test_the_non_standard_metrics_say_so",
     ),
     "leave-one-out sets": (_VQA,),
-    "Unanimous references": (_VQA, "scorefiles/test_report.py::test_the_gap_and_what_makes_it_are_told"),
+    "Unanimous references": (_VQA, "answers/test_annotated.py::test_the_gap_and_what_makes_it_are_told"),
     "Normaliser applied twice": ("scoring/test_vqa_normalise.py",),
-    "Sentence answers": ("scorefiles/test_report.py::test_sentences_are_told_of_and_found_by_containment",),
-    "than ten references": (_VQA, "scorefiles/test_report.py::test_sets_with_other_than_ten_answers_are_told_of"),
+    "Sentence answers": ("answers/test_annotated.py::test_sentences_are_told_of_and_found_by_containment",),
+    "than ten references": (_VQA, "answers/test_annotated.py::test_sets_with_other_than_ten_answers_are_told_of"),
     # endpoint
     "200 with an error object": (
         f"{_ENDPOINT}::test_an_error_in_the_body_of_a_success_is_asked_again",
@@ -210,7 +210,7 @@ COVERED: dict[str, tuple[str, ...]] = {
     ),
     "different question sets": (
         "runs/test_vqa2_runs.py::test_every_mismatch_of_the_two_files_is_counted",
-        "scorefiles/test_report.py::test_questions_of_one_file_alone_are_counted_named_and_not_scored",
+        "answers/test_annotated.py::test_questions_of_one_file_alone_are_counted_named_and_not_scored",
     ),
     "Entailment labels": ("scoring/explained_answer/test_entailment.py",),
     "because <explanation>": ("scoring/explained_answer/test_phrase.py",),

@@ -24,12 +24,13 @@ class ExplainSummary(Summary, frozen=True, kw_only=True):
         return {"explanations": described(self.explanations) if self.explanations else None}
 
 
-def judge_explanations(pairs: Iterable[tuple[Question, Record]]) -> Judged:
+def judge_explanations(pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> Judged:
     """Score what every question was explained by; a question without an explanation counts as an empty one.
 
     METEOR, SPICE and BERTScore are computed where the environment names their programs and weights.
     """
-    return judge((_explanation(question, record) for question, record in pairs), tools_named_in(os.environ))
+    found = (_explanation(question, record, answers_known=answers_known) for question, record in pairs)
+    return judge(found, tools_named_in(os.environ))
 
 
 def write_scores(path: Path, run: Run, judged: Judged) -> None:
@@ -38,18 +39,17 @@ def write_scores(path: Path, run: Run, judged: Judged) -> None:
     write_json(path, facts | described(judged))
 
 
-def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]]) -> list[Path]:
+def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, answers_known: bool = True) -> list[Path]:
     """Write references and predictions as COCO captions; give the paths."""
-    return write_captions(
-        stem, [captioned(question, record.answer or "", record.rationale or "") for question, record in pairs]
-    )
+    questions = [captioned(question, record.answer or "", record.rationale or "") for question, record in pairs]
+    return write_captions(stem, questions, answers_known=answers_known)
 
 
-def _explanation(question: Question, record: Record) -> Explanation:
+def _explanation(question: Question, record: Record, *, answers_known: bool) -> Explanation:
     return Explanation(
         id=question.id,
         text=record.rationale or "",
         references=question.rationales,
-        right=record.score >= 1.0,
-        task_score=record.parts.get(SOFT, record.score),
+        right=record.score >= 1.0 if answers_known else None,
+        task_score=record.parts.get(SOFT, record.score) if answers_known else None,
     )

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.scorefiles.sample import annotation, ten_answers, write_annotations, write_results
+from tests.answers.sample import annotation, ten_answers, write_annotations, write_results
+from vqa_client.answers.annotated import METRICS as TABLE
+from vqa_client.answers.annotated import ScoreReport, score_files
+from vqa_client.answers.predictions import stem_of
 from vqa_client.errors import DataError, UsageError
 from vqa_client.records import RecordLog
-from vqa_client.scorefiles.official_files import stem_of
-from vqa_client.scorefiles.report import ScoreReport, score_files
-from vqa_client.scorefiles.scored import METRICS as TABLE
 from vqa_client.settings.score import METRICS, ScoreSettings
 from vqa_client.types import Record
 
@@ -36,15 +36,20 @@ def said(report: ScoreReport, words: str) -> bool:
 
 def test_whole_files_need_no_note(tmp_path: Path) -> None:
     report = scored(tmp_path, {1: "yes"}, annotation(1, "yes", "no"), metrics=("normalised", "official"))
-    assert (report.notes, report.counts.n_scored, percent(report)) == ([], 1, 100.0)
+    assert (report.notes, report.counts["n_scored"], percent(report)) == ([], 1, 100.0)
 
 
 def test_questions_of_one_file_alone_are_counted_named_and_not_scored(tmp_path: Path) -> None:
     answers = dict.fromkeys(range(1, 8), "yes")
     report = scored(tmp_path, answers, *(annotation(n, "yes") for n in range(5, 11)))
     counts = report.counts
-    assert (counts.n_questions, counts.n_predictions, counts.n_annotations, counts.n_scored) == (10, 7, 6, 3)
-    assert (counts.n_without_annotation, counts.n_without_prediction) == (4, 3)
+    assert (counts["n_questions"], counts["n_predictions"], counts["n_annotations"], counts["n_scored"]) == (
+        10,
+        7,
+        6,
+        3,
+    )
+    assert (counts["n_without_annotation"], counts["n_without_prediction"]) == (4, 3)
     assert said(report, "4 predictions (1, 2, 3, ...) without annotation, not scored")
     assert said(report, "3 annotated questions (8, 9, 10) without prediction, not scored")
     assert percent(report) == 100.0
@@ -58,14 +63,14 @@ def test_files_without_a_common_question_are_refused(tmp_path: Path) -> None:
 
 def test_several_rows_of_a_question_are_counted_and_the_last_one_counts(tmp_path: Path) -> None:
     report = scored(tmp_path, [(1, "no"), (1, "yes")], annotation(1, "no"), annotation(1, "yes"))
-    assert (percent(report), report.counts.n_predictions) == (100.0, 1)
+    assert (percent(report), report.counts["n_predictions"]) == (100.0, 1)
     assert said(report, "1 question (1) with several predictions (1 of them differ): the last one counts")
     assert said(report, "1 question (1) with several annotations: the last one counts")
 
 
 def test_ids_as_numbers_and_as_text_are_one_question(tmp_path: Path) -> None:
     report = scored(tmp_path, {"1": "yes", "2": "yes"}, annotation(1, "yes"), annotation(2, "yes"))
-    assert (report.counts.n_scored, said(report, '42 and "42" are taken for one question')) == (2, True)
+    assert (report.counts["n_scored"], said(report, '42 and "42" are taken for one question')) == (2, True)
 
 
 def test_empty_and_failed_answers_are_0_by_every_metric(tmp_path: Path) -> None:
@@ -95,7 +100,7 @@ def test_sets_with_other_than_ten_answers_are_told_of(tmp_path: Path) -> None:
         for n, answers in enumerate((["x"], ["x", "x"], ["x"] * 4, ["x"] * 10, ["x"] * 12), start=1)
     ]
     report = scored(tmp_path, dict.fromkeys(range(1, 6), "x"), *rows)
-    assert report.counts.answers_per_question == {1: 1, 2: 1, 4: 1, 10: 1, 12: 1}
+    assert report.counts["answers_per_question"] == {1: 1, 2: 1, 4: 1, 10: 1, 12: 1}
     assert percent(report) == round(100 * (0 + 1 / 3 + 1 + 1 + 1) / 5, 2)
     assert said(report, "1 question with a single answer: VQA accuracy is 0 whatever the prediction")
     assert said(report, "1 question with two or three answers, where VQA accuracy can't reach 100 %")
@@ -117,7 +122,7 @@ def test_questions_without_answers_have_no_accuracy_but_a_result_file(tmp_path: 
         ScoreSettings(predictions=predictions, annotations=tmp_path / "q.json", output=tmp_path / "out")
     )
     assert report.summary.overall["normalised"].value is None
-    assert (report.counts.n_without_answers, report.counts.n_scored) == (1, 0)
+    assert (report.counts["n_without_answers"], report.counts["n_scored"]) == (1, 0)
     assert said(report, "1 question (1) without any answer to compare with, not scored")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["model_leaderboard.json", "model_score.json"]
     assert json.loads((tmp_path / "out/model_leaderboard.json").read_text()) == [{"question_id": 1, "answer": "dog"}]
@@ -199,7 +204,7 @@ def test_a_blank_is_compared_as_the_evaluator_does(
     tmp_path: Path, prediction: str | None, answers: list[str], accuracy: float, mode: str
 ) -> None:
     report = scored(tmp_path, {1: prediction}, annotation(1, answers=ten_answers(*answers)), metrics=(mode,))
-    assert (report.counts.n_scored, report.counts.n_without_answers) == (1, 0)
+    assert (report.counts["n_scored"], report.counts["n_without_answers"]) == (1, 0)
     assert percent(report, mode) == accuracy
     assert said(report, "1 question with some blank answers") == any(not text.strip() for text in answers)
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorefiles.sample import write_results
+from tests.answers.sample import write_results
+from vqa_client.answers.predictions import Predictions, read_predictions
 from vqa_client.errors import DataError, UsageError
 from vqa_client.records import RecordLog
-from vqa_client.scorefiles.predictions import Predictions, read_predictions
 from vqa_client.types import Record
 
 ROWS = {"1": "yes", "2": "a red\u2028car", "3": 'it is, he said, "big"'}
@@ -72,7 +72,7 @@ def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_pat
     path = write_results(tmp_path / "r.json", [(1, "no"), ("1", "yes"), (2, "red"), (2, "red"), (3, "x")])
     found = read_predictions(path)
     assert texts(found) == {"1": "yes", "2": "red", "3": "x"}
-    assert (found.repeated, found.differing) == ({"1": 2, "2": 2}, 1)
+    assert (found.repeated, found.differing) == ({"1": 2, "2": 2}, {"1"})
     assert (found.numeric_ids, found.text_ids) == (True, True)
 
 

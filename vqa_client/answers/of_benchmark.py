@@ -7,6 +7,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from vqa_client.answers.notes import of_file, of_ids, of_repeated
+from vqa_client.answers.predictions import Prediction, Predictions, read_predictions, stem_of, strangers
+from vqa_client.answers.rows import key_of
 from vqa_client.errors import QuestionFailed, UsageError
 from vqa_client.files import sha256_of
 from vqa_client.model_config import ModelSettings
@@ -17,10 +20,6 @@ from vqa_client.runs.plan import Note, Plan, close_plan, run_file_for
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.resume import carry_over, move_aside
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scorefiles.notes import of_file, of_ids, of_repeated
-from vqa_client.scorefiles.official_files import stem_of
-from vqa_client.scorefiles.predictions import Prediction, read_predictions, strangers
-from vqa_client.scorefiles.rows import key_of
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.score import AnswersSettings
@@ -53,12 +52,12 @@ def score_answers(settings: RunSettings, given: AnswersSettings, note: Note) -> 
     treated = "counted as wrong" if given.missing == "wrong" else "not scored (--missing wrong counts them)"
     for line in (
         *of_ids(unknown, [each for ids in missing for each in ids], "question", "question", treated),
-        *of_repeated(predictions.repeated, predictions.differing),
-        *of_file(predictions.path, predictions.unreadable, predictions.not_text),
+        *of_repeated(predictions.repeated, len(predictions.differing)),
+        *of_file(predictions),
     ):
         note(line)
     wanted = plans if given.missing == "wrong" else map(_without, plans, missing)
-    return [_scored(plan, predictions.by_id, settings, given, note) for plan in wanted if plan.loaded.count]
+    return [_scored(plan, predictions, settings, given, note) for plan in wanted if plan.loaded.count]
 
 
 def _kept(plan: Plan) -> Plan:
@@ -77,9 +76,7 @@ def _without(plan: Plan, missing: tuple[str, ...]) -> Plan:
     return replace(plan, loaded=replace(loaded, count=loaded.count - len(missing), left_out=left_out))
 
 
-def _scored(
-    plan: Plan, predictions: dict[str, Prediction], settings: RunSettings, given: AnswersSettings, note: Note
-) -> Report:
+def _scored(plan: Plan, predictions: Predictions, settings: RunSettings, given: AnswersSettings, note: Note) -> Report:
     if given.fresh:
         move_aside(plan.paths)
     model = ModelSettings(model_name=given.model, max_tokens=settings.usual_max_tokens)
@@ -95,9 +92,9 @@ def _scored(
         return close_plan(plan, note, file, log)
 
 
-def _records(plan: Plan, predictions: dict[str, Prediction], *, blank: bool) -> Iterator[Record]:
+def _records(plan: Plan, predictions: Predictions, *, blank: bool) -> Iterator[Record]:
     for question in plan.loaded.questions:
-        prediction = predictions.get(key_of(question.id))
+        prediction = predictions.by_id.get(key_of(question.id))
         if prediction is not None:
             yield record_of(question, _reply(prediction), plan.task)
         elif blank:

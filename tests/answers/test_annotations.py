@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorefiles.sample import annotation, ten_answers, write_annotations
+from tests.answers.sample import annotation, ten_answers, write_annotations
+from vqa_client.answers.annotations import read_annotations
 from vqa_client.errors import DataError
-from vqa_client.scorefiles.annotations import read_annotations
 from vqa_client.scoring.vqa_accuracy import texts
 
 ROWS = [annotation(1001, "yes"), annotation(1002, "red", "blue")]

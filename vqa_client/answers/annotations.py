@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from vqa_client.answers.rows import Id, decoded, json_text, key_of, lines, opening
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.not_json import fault
-from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of, lines, opening
 from vqa_client.scoring.vqa_accuracy import HumanAnswer
 
 _FORM_HINT = 'expected {"annotations": [{"question_id", "answers": [{"answer", "answer_id"}], ...}]} or a record by id'
@@ -18,7 +18,7 @@ _LABELLED = ("train", "val")
 """How the splits begin whose answers are published."""
 
 
-class Annotation(Struct, frozen=True, kw_only=True):
+class Annotation(Struct, frozen=True, kw_only=True, gc=False):
     """What is known of one question; `answers` are decoded when they are needed, to keep 200,000 questions small."""
 
     question_id: Id = ""

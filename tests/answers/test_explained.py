@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scorefiles.explanations.sample import (
+from tests.answers.explained_sample import (
     REFERENCES,
     SAID,
     data_root,
@@ -20,8 +20,8 @@ from tests.scorefiles.explanations.sample import (
     write_published,
 )
 from tests.tasks.explain.samples import actx, esnlive, put, vcr_evil, vcr_nlx
+from vqa_client.answers.explained import ExplanationReport
 from vqa_client.errors import DataError, UsageError
-from vqa_client.scorefiles.explanations.report import ExplanationReport
 from vqa_client.types import Record
 
 
@@ -60,7 +60,7 @@ def test_every_form_of_predictions_has_the_same_scores_against_the_file_its_name
     assert (scores.unfiltered.n, scores.filtered.n, scores.half_right.n) == (4, 2, 3)
     assert evil.s_t.value == pytest.approx(2.9 / 4)
     assert evil.n_right == 3
-    assert (report.task, report.counts.n_scored, report.counts.n_without_prediction) == ("vqax", 4, 0)
+    assert (report.task, report.counts["n_scored"], report.counts["n_without_prediction"]) == ("vqax", 4, 0)
 
 
 def test_explanations_alone_have_no_accuracy_and_one_scope(tmp_path: Path) -> None:
@@ -118,9 +118,13 @@ def test_what_is_missing_or_doubled_on_either_side_is_counted_and_said(tmp_path:
     broken = REFERENCES | {"15": REFERENCES["11"] | {"answers": []}}
     report = score(path, data_root=put(tmp_path, "vqax", "val", broken))
     counts = report.counts
-    assert (counts.n_predictions, counts.n_references, counts.n_scored) == (4, 4, 2)
-    assert (counts.n_without_reference, counts.n_without_prediction, counts.n_repeated_predictions) == (1, 2, 1)
-    assert counts.n_unusable_references == 1
+    assert (counts["n_predictions"], counts["n_references"], counts["n_scored"]) == (4, 4, 2)
+    assert (counts["n_without_reference"], counts["n_without_prediction"], counts["n_repeated_predictions"]) == (
+        1,
+        2,
+        1,
+    )
+    assert counts["n_unusable_references"] == 1
     assert report.notes == [
         "1 prediction (99) without reference, not scored",
         "2 questions (13, 14) without prediction, not scored",
@@ -138,7 +142,7 @@ def test_failed_questions_are_wrong_and_without_explanation(tmp_path: Path) -> N
     with path.open("a") as file:
         file.write('{"question_id": "11", "sta')
     report = score(path, data_root=data_root(tmp_path))
-    assert (report.counts.n_failed, report.counts.status_counts) == (1, {"timeout": 1, "refused": 1, "ok": 1})
+    assert (report.counts["n_failed"], report.counts["status_counts"]) == (1, {"timeout": 1, "refused": 1, "ok": 1})
     assert means(report)["accuracy"] == pytest.approx(1 / 3)
     assert report.explanations.scores.unfiltered.n_empty == 1
     assert "1 question timeout, counted as wrong" in report.notes
@@ -153,7 +157,7 @@ def test_rows_of_the_published_table_that_are_alike_go_to_their_questions_in_ord
     report = score(write_csv(tmp_path / "esnlive_test_eval.csv", columns, rows), data_root=tmp_path)
     assert means(report) == {"accuracy": 0.5}
     assert set(rouge(report).values()) == {1.0}
-    assert report.counts.n_repeated_predictions == 0
+    assert report.counts["n_repeated_predictions"] == 0
 
 
 def test_the_published_tables_of_the_other_benchmarks_find_their_questions(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """What explanations are compared with, as settings or the files' names say: an NLE file, or COCO captions."""
 
+import os
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from vqa_client.answers.captions import Form, form_of, taken_apart
+from vqa_client.answers.rows import Id, decoded, json_text, key_of
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
-from vqa_client.scorefiles.explanations.predictions import Form, form_of, taken_apart
-from vqa_client.scorefiles.rows import Id, decoded, json_text, key_of
 from vqa_client.scoring.explained_answer.normalise import majority
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.tasks.explain import (
@@ -149,3 +152,29 @@ def _question(key: str, answers: tuple[str, ...], explanations: tuple[str, ...])
     return Question(
         id=key, text="", references=answers, rationales=tuple(filter(None, explanations)), cluster=key, extra=gold
     )
+
+
+class Places:
+    """Questions by image and text; where several have the same, they are given out in the order of the file."""
+
+    def __init__(self, questions: Mapping[str, Question]) -> None:
+        self._questions = questions
+        self._waiting: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}
+
+    def take(self, cells: Mapping[str, str]) -> str:
+        """The id of the next question with these cells, the last one again where none is left; "" for no such."""
+        columns = tuple(cells)
+        if columns not in self._waiting:
+            waiting = self._waiting[columns] = defaultdict[tuple[str, ...], list[str]](list)
+            for key, question in self._questions.items():
+                known = {"question": question.text} | question.extra.get("columns", {})
+                waiting[tuple(_plain(known.get(column, "")) for column in columns)].append(key)
+        ids = self._waiting[columns].get(tuple(map(_plain, cells.values())), [])
+        return ids.pop(0) if len(ids) > 1 else "".join(ids)
+
+
+def _plain(cell: str) -> str:
+    """An image without its folder, a number without noughts before it, a text without blanks around it."""
+    words = " ".join(cell.split())
+    name = os.path.basename(words) if " " not in words else words
+    return name.lstrip("0") or "0" if name.isascii() and name.isdecimal() else name

@@ -6,25 +6,17 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Final
 
+from vqa_client.answers.columns import Columns, indices_by_type, picked
+from vqa_client.answers.predictions import Predictions
+from vqa_client.answers.rows import Id
 from vqa_client.files import write_json
-from vqa_client.scorefiles.predictions import Predictions
-from vqa_client.scorefiles.rows import Id
-from vqa_client.scorefiles.scored import Scored, indices_by_type, picked
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 
 DECIMALS: Final = 2
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
-_ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
 
 
-def stem_of(predictions: str) -> str:
-    """The name that the files begin with: "x" for "x.json", "x_results.json", "x.csv" and "x.records.jsonl"."""
-    name = Path(predictions).name
-    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
-    return name.removesuffix(name[len(name) - len(ending) :] if ending else "").removesuffix("_results") or name
-
-
-def write_evaluation(folder: Path, stem: str, scored: Scored, metric: str) -> list[Path]:
+def write_evaluation(folder: Path, stem: str, scored: Columns, metric: str) -> list[Path]:
     """Write accuracy, evalQA, evalQuesType and evalAnsType by one metric, in per cent with two decimals.
 
     The files of the metric "official" have the names that VQA's evaluator gives them, others have the metric's within.
@@ -63,7 +55,7 @@ def write_leaderboard(folder: Path, stem: str, predictions: Predictions) -> Path
     return path
 
 
-def _by_type(scored: Scored, types: Mapping[str, list[int]], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
+def _by_type(scored: Columns, types: Mapping[str, list[int]], rounded: Sequence[float]) -> dict[str, dict[str, float]]:
     return {name: _by_id(picked(scored.question_ids, at), picked(rounded, at)) for name, at in types.items()}
 
 

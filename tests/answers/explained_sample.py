@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.tasks.explain.samples import put, vqax
+from vqa_client.answers.explained import ExplanationReport, score_explanation_files
 from vqa_client.records import RecordLog
-from vqa_client.scorefiles.explanations.report import ExplanationReport, score_explanation_files
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.types import Record
 

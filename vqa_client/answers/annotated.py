@@ -1,0 +1,262 @@
+"""Answers in a file against VQA annotations: scored in the line of a run, in the official evaluator's files."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vqa_client.answers.annotations import Annotation, Annotations, read_annotations
+from vqa_client.answers.columns import Columns, Summary, summarise
+from vqa_client.answers.notes import named, of_file, of_ids, of_repeated, of_statuses
+from vqa_client.answers.official_files import write_evaluation, write_leaderboard
+from vqa_client.answers.predictions import (
+    EXPLANATIONS_HINT,
+    Prediction,
+    Predictions,
+    read_predictions,
+    stem_of,
+    strangers,
+)
+from vqa_client.answers.records import records_of
+from vqa_client.errors import DataError
+from vqa_client.files import write_json
+from vqa_client.reports.names import count
+from vqa_client.scoring import vqa2
+from vqa_client.scoring.reply import reply_from
+from vqa_client.scoring.vqa_accuracy import (
+    FEWEST_FOR_FULL_MARKS,
+    LONG_WORDS,
+    MODES,
+    Answers,
+    HumanAnswer,
+    Mode,
+    contains_answer,
+    majority,
+    question_accuracy,
+    texts,
+)
+from vqa_client.settings.score import ScoreSettings
+from vqa_client.types import ANSWERED, Question
+
+Metric = Callable[[str, Answers, str], float]
+
+
+def _in_mode(mode: Mode) -> Metric:
+    return lambda said, answers, gold: question_accuracy(said, answers, mode)
+
+
+def _against_gold(score: Callable[[str, str], float]) -> Metric:
+    return lambda said, answers, gold: float(score(gold, said))
+
+
+METRICS: Final[dict[str, Metric]] = {
+    **{mode: _in_mode(mode) for mode in MODES},
+    "simple": _against_gold(vqa2.simple_correct),
+    "simple-words": _against_gold(vqa2.simple_correct_by_words),
+    "enhanced": _against_gold(vqa2.enhanced_score),
+    "enhanced-words": _against_gold(vqa2.enhanced_score_by_words),
+    "contains": lambda said, answers, gold: float(contains_answer(said, answers)),
+}
+OF_THE_ANSWER: Final = frozenset({"normalised", "contains"})
+"""These take a record's answer; published scores take all that its model said."""
+AGAINST_GOLD: Final = frozenset({"simple", "simple-words", "enhanced", "enhanced-words"})
+"""These compare with the annotation's `multiple_choice_answer`, or with the majority where there is none."""
+_USUAL: Final = 10
+_WHOLE_REPLY: Final = "whole_reply"
+"""The rule of a record whose answer is all that was said, without what that was wrapped in."""
+_NON_STANDARD: Final = "a non-standard ladder of partial credit, for comparison with published numbers only"
+_REMARKS: Final = {
+    "contains": "an annotator's answer is in the prediction as whole words; a diagnostic, not an accuracy",
+    "simple": "the gold answer is a part of the prediction, inside words too",
+    "enhanced": _NON_STANDARD,
+    "enhanced-words": _NON_STANDARD,
+}
+"""What a reader has to know of a metric that is not VQA accuracy."""
+
+
+class ScoreReport(Struct, frozen=True, kw_only=True):
+    """All numbers of a scoring, accuracies in [0, 1], and the files that hold them."""
+
+    predictions: str
+    annotations: str
+    metrics: tuple[str, ...]
+    counts: dict[str, Any]
+    summary: Summary
+    notes: list[str]
+    files: list[str]
+
+
+class _Ids(Struct):
+    """What could not be scored, by id."""
+
+    without_annotation: list[str]
+    without_prediction: list[str]
+    without_answers: list[str] = []
+
+
+def score_files(settings: ScoreSettings) -> ScoreReport:
+    """Score a file of predictions; writes nothing without an output folder.
+
+    The question file of a test split leaves every accuracy None. Raises DataError where no id is in both files, and
+    where other annotations have no answer to any of them.
+    """
+    predictions = read_predictions(settings.predictions, settings.variant)
+    annotations = read_annotations(settings.annotations)
+    said, known = predictions.by_id, annotations.by_id
+    if said.keys().isdisjoint(known):
+        raise strangers(predictions, next(iter(known)), str(settings.annotations))
+    ids = _Ids([key for key in said if key not in known], [key for key in known if key not in said])
+    columns = Columns(
+        values={name: array("d") for name in settings.metrics},
+        unanimous=bytearray(),
+        statuses=Counter(),
+        answer_counts=Counter(),
+    )
+    questions = _questions(predictions, annotations, ids, gold=not AGAINST_GOLD.isdisjoint(settings.metrics))
+    for question, record in records_of(questions, predictions, partial(_scores, settings.metrics)):
+        columns.add(question, record)
+    if not columns.question_ids and not annotations.unlabelled:
+        raise _unanswered(predictions, annotations, len(ids.without_answers))
+    files = _write(settings, predictions, columns) if settings.output else []
+    report = ScoreReport(
+        predictions=predictions.path,
+        annotations=annotations.path,
+        metrics=settings.metrics,
+        counts=_counts(predictions, annotations, columns, ids),
+        summary=summarise(columns, len(ids.without_prediction)),
+        notes=list(_notes(predictions, annotations, columns, ids)),
+        files=files,
+    )
+    if files:
+        write_json(files[-1], report)
+    return report
+
+
+def _questions(predictions: Predictions, annotations: Annotations, ids: _Ids, *, gold: bool) -> Iterator[Question]:
+    """The annotated questions in the order of the predictions; without any answer they go into `ids`."""
+    for key, prediction in predictions.by_id.items():
+        annotation = annotations.by_id.get(key)
+        if annotation is None:
+            continue
+        answers = annotations.answers(annotation)
+        if not answers:
+            ids.without_answers.append(key)
+            continue
+        given = texts(answers)
+        people = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
+        yield Question(
+            id=key,
+            text="",
+            references=tuple(given),
+            cluster=_cluster(key, prediction.cluster, annotation),
+            row=annotation,
+            extra={
+                "annotators": people,
+                "compared": given if len(set(people)) == len(answers) else answers,
+                "gold": annotation.multiple_choice_answer or (majority(answers) if gold else ""),
+            },
+        )
+
+
+def _cluster(key: str, cluster: str, annotation: Annotation) -> str:
+    """The image where it is known, else the question alone."""
+    return f"image {annotation.image_id}" if annotation.image_id is not None else cluster or f"question {key}"
+
+
+def _scores(metrics: tuple[str, ...], said: Prediction, question: Question) -> dict[str, float]:
+    """By each metric; a missing or unparsed answer is 0, a blank one is compared."""
+    if said.text is None:
+        return {}
+    whole = said.text
+    if said.reply and said.status == "ok" and said.rule == _WHOLE_REPLY:
+        whole = reply_from(said.reply).visible
+    compared, gold = question.extra["compared"], question.extra["gold"]
+    return {name: METRICS[name](said.text if name in OF_THE_ANSWER else whole, compared, gold) for name in metrics}
+
+
+def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) -> list[str]:
+    """The evaluator's files; the last one named is that of the report itself."""
+    assert settings.output
+    stem = stem_of(predictions.path)
+    written = [write_leaderboard(settings.output, stem, predictions)]
+    if columns.question_ids:
+        for metric in columns.values:
+            written += write_evaluation(settings.output, stem, columns, metric) if metric in MODES else []
+    return [str(path) for path in (*written, settings.output / f"{stem}_score.json")]
+
+
+def _counts(predictions: Predictions, annotations: Annotations, columns: Columns, ids: _Ids) -> dict[str, Any]:
+    """The denominators: questions of either file, and how many of them could be scored."""
+    statuses = Counter(prediction.status for prediction in predictions.by_id.values())
+    known = len(columns.question_ids) + len(ids.without_answers)
+    return {
+        "n_questions": known + len(ids.without_annotation) + len(ids.without_prediction),
+        "n_predictions": len(predictions.by_id),
+        "n_annotations": known + len(ids.without_prediction),
+        "n_scored": len(columns.question_ids),
+        "n_without_annotation": len(ids.without_annotation),
+        "n_without_prediction": len(ids.without_prediction),
+        "n_without_answers": len(ids.without_answers),
+        "n_without_image": statuses["bad_image"],
+        "n_failed": sum(number for status, number in statuses.items() if status not in ANSWERED),
+        "n_repeated_predictions": len(predictions.repeated),
+        "n_repeated_annotations": len(annotations.repeated),
+        "n_without_answer_id": columns.without_answer_id,
+        "answers_per_question": dict(sorted(columns.answer_counts.items())),
+        "status_counts": dict(statuses.most_common()),
+    }
+
+
+def _unanswered(predictions: Predictions, annotations: Annotations, number: int) -> DataError:
+    return DataError(
+        f"{annotations.path} has no answer to compare {count(number, 'prediction')} with",
+        hint=EXPLANATIONS_HINT.format(predictions.path)
+        if predictions.explained
+        else 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file',
+    )
+
+
+def _notes(predictions: Predictions, annotations: Annotations, columns: Columns, ids: _Ids) -> Iterator[str]:
+    """One sentence for each thing; none where both files are whole."""
+    yield from of_ids(ids.without_annotation, ids.without_prediction, "annotation", "annotated question")
+    if ids.without_answers:
+        yield f"{named(ids.without_answers, 'question')} without any answer to compare with, not scored"
+    yield from of_repeated(predictions.repeated, len(predictions.differing))
+    if annotations.repeated:
+        yield f"{named(annotations.repeated, 'question')} with several annotations: the last one counts"
+    if (predictions.numeric_ids or annotations.numeric_ids) and (predictions.text_ids or annotations.text_ids):
+        yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
+    yield from _on_answers(columns)
+    blank = "right only where annotators left theirs blank"
+    yield from of_statuses(columns.statuses, lambda status: blank if status == "empty" else "scored 0")
+    if predictions.explained:
+        yield f"only answers are scored here; {EXPLANATIONS_HINT.format(predictions.path)} for these"
+    yield from of_file(predictions)
+    if columns.sentences:
+        long = count(columns.sentences, "prediction")
+        yield f"{long} of more than {LONG_WORDS} words, where VQA accuracy wants a short answer"
+    yield from (f"{name}: {_REMARKS[name]}" for name in columns.values if name in _REMARKS and columns.question_ids)
+
+
+def _on_answers(columns: Columns) -> Iterator[str]:
+    counts = columns.answer_counts
+    single = counts[1]
+    few = sum(n for size, n in counts.items() if 1 < size < FEWEST_FOR_FULL_MARKS)
+    fewer = sum(n for size, n in counts.items() if size < _USUAL)
+    more = sum(n for size, n in counts.items() if size > _USUAL)
+    if single:
+        yield f"{count(single, 'question')} with a single answer: VQA accuracy is 0 whatever the prediction"
+    if few:
+        yield f"{count(few, 'question')} with two or three answers, where VQA accuracy can't reach 100 %"
+    if fewer or more:
+        yield f"{count(fewer, 'question')} with fewer than ten answers, {more:,} with more"
+    if columns.without_answer_id:
+        yield (
+            f"{count(columns.without_answer_id, 'question')} with answers without answer_id: by the official modes "
+            "equal answers then leave each other out, and ten equal ones score 0, as in VQA's own evaluator"
+        )
+    if columns.with_blank_answers:
+        yield f"{count(columns.with_blank_answers, 'question')} with some blank answers, which count as answers"

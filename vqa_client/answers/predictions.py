@@ -1,0 +1,310 @@
+"""Predictions as others and we write them: result files, JSONL, CSV, vqa2 reports, record logs, tables, captions."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from vqa_client.answers.captions import Form, form_of, taken_apart
+from vqa_client.answers.rows import Id, csv_rows, is_csv, is_log, json_rows, json_text, key_of, lines, opening
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.not_json import fault
+from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
+from vqa_client.types import FAILED, STATUSES, Completion, Status
+
+_IDS: Final = ("question_id", "questionId", "id")
+_ANSWERS: Final = ("answer", "prediction", "model_answer")
+_FORM_HINT = f"each row needs an id ({', '.join(_IDS)}) and an answer ({', '.join(_ANSWERS)})"
+_EXPLAINED_IDS: Final = ("sample_id", "question_id", "image_id", "id")
+_EXPLAINED_ANSWERS: Final = ("answer", "generated_answer", "generated_label")
+_EXPLANATIONS: Final = ("generated_explanation", "explanation", "rationale")
+PLACES: Final = ("image_id", "image_name", "question", "hypothesis")
+"""The columns by which a row of the published table, which has no id, is known."""
+_EXPLAINED_HINT: Final = (
+    "each row needs an id (sample_id, question_id, image_id) or the published table's columns, and an explanation "
+    "(rationale, explanation, generated_explanation) or a caption"
+)
+EXPLANATIONS_HINT: Final = "it contains explanations: use `vqa-client score-explanations -p {}`"
+_ENDINGS: Final = (".records.jsonl", ".jsonl", ".json", ".csv", ".tsv")
+Find = Callable[[Mapping[str, str]], str]
+"""Gives the id of the question with these cells of the published table, "" where there is none."""
+
+
+class Prediction(Struct, frozen=True, kw_only=True, gc=False):
+    """What was answered to one question; `text` is None where nothing was, or a run has another status.
+
+    A status other than "ok" is a record's own, or "empty" for an answer without any character but blanks; where
+    explanations are read, "" is that there is no text, or no `explanation`. `reply` is the whole reply that a record
+    keeps, `rule` that by which the text was read from it.
+    """
+
+    question_id: Id
+    text: str | None
+    explanation: str | None = None
+    status: Status = "ok"
+    cluster: str = ""
+    rule: str = ""
+    reply: Completion | None = None
+
+
+class Predictions(Struct, frozen=True, kw_only=True):
+    """The predictions of one file by id as text; of several for one id the last counts.
+
+    `times` says how many answers each id has, `differing` names those whose answers are not all the same. `not_text`
+    counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon. The two kinds
+    of ids are those that whoever wrote it chose: a record log's and a table's are always text. `explained` says that
+    answers come with explanations, as an explain run's do; `captions` is the form of COCO captions.
+    """
+
+    path: str
+    by_id: dict[str, Prediction]
+    times: Counter[str]
+    differing: set[str]
+    not_text: int
+    unreadable: int
+    numeric_ids: bool
+    text_ids: bool
+    explained: bool = False
+    captions: Form | None = None
+
+    @property
+    def repeated(self) -> dict[str, int]:
+        """How many answers each id has that has several."""
+        return {key: number for key, number in self.times.items() if number > 1}
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether it holds answers, and not explanations alone."""
+        return self.captions != "exp" and any(said.text or said.status != "ok" for said in self.by_id.values())
+
+
+class _Row(Struct, frozen=True, gc=False):
+    question_id: Id | UnsetType = UNSET
+    questionId: Id | UnsetType = UNSET  # noqa: N815  (as GQA's files spell it)
+    id: Id | UnsetType = UNSET
+    sample_id: Id | UnsetType = UNSET
+    image_id: Id | UnsetType | None = UNSET
+    answer: str | int | float | bool | UnsetType | None = UNSET
+    prediction: str | int | float | bool | UnsetType | None = UNSET
+    model_answer: str | int | float | bool | UnsetType | None = UNSET
+    rationale: Any = UNSET
+    explanation: Any = UNSET
+    caption: Any = UNSET
+    status: Status | UnsetType = UNSET
+    variant: str = ""
+    cluster: str = ""
+    rule: str = ""
+    output: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    first_token: dict[str, float] | None = None
+
+
+Rows = Iterable[tuple[str, _Row]]
+"""Rows, each behind where it stands, for messages."""
+
+
+class _Model(Struct, frozen=True):
+    question_results: list[_Row] = []
+
+
+class _Report(Struct, frozen=True):
+    results: dict[str, _Model]
+
+
+def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -> Predictions:
+    """Read a file of any form that has answers; raises DataError that names the row at fault.
+
+    `variant` picks one of a record log's, or a model of a report; several of these without a pick are a UsageError.
+    """
+    name = os.fspath(path)
+    unreadable: list[int] = []
+    rows = _of_variant(name, _from_csv(name) if is_csv(name) else _from_json(name, unreadable), variant)
+    return _collected(name, rows, _answered, _FORM_HINT, unreadable)
+
+
+def read_explained(
+    path: str | os.PathLike[str], find: Find = lambda cells: "", captions: Form | None = None
+) -> Predictions:
+    """Read a file of any form that has explanations, as `read_predictions`; the form of captions is seen, or given."""
+    name = os.fspath(path)
+    unreadable: list[int] = []
+    form: Form | None = None
+    if is_csv(name):
+        rows: Rows = _from_explained_csv(name, find)
+    else:
+        rows = list(json_rows(name, _Row, unreadable))
+        texts = [row.caption or "" for _, row in rows if row.caption is not UNSET]
+        form = (captions or form_of(name, texts)) if texts else None
+    found = _collected(name, rows, partial(_explained, form), _EXPLAINED_HINT, unreadable)
+    return replace(found, captions=form, explained=False)
+
+
+def stem_of(predictions: str) -> str:
+    """The name that the files begin with: "x" for "x.json", "x_results.json", "x.csv" and "x.records.jsonl"."""
+    name = Path(predictions).name
+    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
+    return name.removesuffix(name[len(name) - len(ending) :] if ending else "").removesuffix("_results") or name
+
+
+def strangers(predictions: Predictions, known: str, path: str) -> DataError:
+    """The error of a file none of whose questions is among those of another."""
+    predicted = next(iter(predictions.by_id))
+    return DataError(
+        f"no question of {predictions.path} is in {path}: the first ids are {predicted!r} and {known!r}",
+        hint=EXPLANATIONS_HINT.format(predictions.path) if predictions.explained else "are they of the same split?",
+    )
+
+
+def _from_csv(name: str) -> Iterator[tuple[str, _Row]]:
+    for number, cells in enumerate(csv_rows(name), start=2):
+        if cells.keys().isdisjoint(_IDS) or cells.keys().isdisjoint(_ANSWERS):
+            hint = EXPLANATIONS_HINT.format(name) if "generated_explanation" in cells else _FORM_HINT
+            raise DataError(f"{name} has the columns {', '.join(cells)}", hint=hint)
+        yield f", row {number}", _Row(**{key: cells[key] for key in (*_IDS, *_ANSWERS) if key in cells})  # type: ignore[arg-type]
+
+
+def _from_explained_csv(name: str, find: Find) -> Iterator[tuple[str, _Row]]:
+    for number, cells in enumerate(csv_rows(name), start=2):
+        answer, explanation = (
+            next((cells[column] for column in columns if column in cells), None)
+            for columns in (_EXPLAINED_ANSWERS, _EXPLANATIONS)
+        )
+        key = next((cells[column] for column in ("sample_id", "question_id", "id") if cells.get(column)), "")
+        places: dict[str, str] = {column: cells[column] for column in PLACES if column in cells}
+        if answer is None or explanation is None or not (key or places):
+            raise DataError(f"{name}, row {number}: the columns are {', '.join(cells)}", hint=_EXPLAINED_HINT)
+        status: Status = next((status for status in STATUSES if status == cells.get("status")), "ok")
+        key = key or find(places) or " / ".join(places.values())
+        yield f", row {number}", _Row(question_id=key, answer=answer, rationale=explanation, status=status)
+
+
+def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
+    text = json_text(name)
+    report = _report(name, text) if opening(text) == b"{" else None
+    if report is not None:
+        for model, result in report.results.items():
+            for number, row in enumerate(result.question_results):
+                yield f", {model}, item {number}", replace(row, variant=model)
+        return
+    yield from json_rows(name, _Row, unreadable)
+
+
+def _report(name: str, text: memoryview) -> _Report | None:
+    """A report of vqa2, ours or published; None for lines of JSON. Raises DataError for an object that is broken."""
+    try:
+        return msgspec.json.decode(text, type=_Report)
+    except UNDECODABLE as error:
+        if not is_log(name) and next(lines(name), (0, b""))[1].strip() == b"{":
+            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
+        return None
+
+
+def _of_variant(name: str, rows: Rows, variant: str | None) -> Iterator[tuple[str, _Row]]:
+    found: dict[str, None] = {}
+    for where, row in rows:
+        found[row.variant] = None
+        if variant is None and len(found) > 1:
+            first, second = found
+            raise UsageError(
+                f"{name} contains several variants, among them {first!r} and {second!r}",
+                hint="--variant NAME scores one of them",
+            )
+        if variant is None or row.variant == variant:
+            yield where, row
+    if variant is not None and variant not in found:
+        raise UsageError(f"{name} contains no variant {variant!r}", hint=f"it contains {', '.join(map(repr, found))}")
+
+
+def _collected(
+    name: str, rows: Rows, read: Callable[[str, _Row, Any], Prediction], hint: str, unreadable: list[int]
+) -> Predictions:
+    by_id: dict[str, Prediction] = {}
+    times: Counter[str] = Counter()
+    kinds: set[type[Any]] = set()
+    differing: set[str] = set()
+    not_text, explained = 0, False
+    for where, row in rows:
+        answer = _first(row, _ANSWERS)
+        prediction = read(name + where, row, answer)
+        key = key_of(prediction.question_id)
+        before = by_id.get(key, prediction)
+        if (before.text, before.explanation) != (prediction.text, prediction.explanation):
+            differing.add(key)
+        by_id[key] = prediction
+        times[key] += 1
+        kinds.add(type(prediction.question_id))
+        not_text += isinstance(answer, int | float)
+        explained = explained or bool(row.rationale)
+    if not by_id:
+        raise DataError(f"{name} contains no prediction", hint=hint)
+    return Predictions(
+        path=name,
+        by_id=by_id,
+        times=times,
+        differing=differing,
+        not_text=not_text,
+        unreadable=len(unreadable),
+        numeric_ids=int in kinds,
+        text_ids=str in kinds and not is_csv(name) and not is_log(name),
+        explained=explained,
+    )
+
+
+def _first(row: _Row, names: tuple[str, ...]) -> Any:
+    return next((value for name in names if (value := getattr(row, name)) is not UNSET), UNSET)
+
+
+def _answered(where: str, row: _Row, answer: Any) -> Prediction:
+    question_id = _first(row, _IDS)
+    if question_id is UNSET or answer is UNSET or question_id == "":
+        missing = "an answer" if answer is UNSET else "an id"
+        raise DataError(f"{where} has not {missing}", hint=_FORM_HINT)
+    status: Status = row.status or "ok"
+    text = None if answer is None or status != "ok" else str(answer)
+    if status == "ok" and not (text or "").strip():
+        status = "empty"
+    return Prediction(
+        question_id=question_id,
+        text=text,
+        status=status,
+        cluster=row.cluster,
+        rule="" if row.output is None else row.rule,
+        reply=None if row.output is None else _reply(row),
+    )
+
+
+def _reply(row: _Row) -> Completion:
+    return Completion(
+        text=row.output or "",
+        reasoning=row.reasoning,
+        finish_reason=row.finish_reason,
+        first_token=row.first_token,
+    )
+
+
+def _explained(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
+    key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, "")), UNSET)
+    explanation = _first(row, ("rationale", "explanation"))
+    if form and row.caption is not UNSET:
+        answer, explanation = taken_apart(row.caption or "", form)
+    elif explanation is UNSET and row.status is UNSET:
+        raise DataError(f"{where} has no explanation", hint=_EXPLAINED_HINT)
+    if key is UNSET:
+        raise DataError(f"{where} has no id", hint=_EXPLAINED_HINT)
+    status: Status = row.status or "ok"
+    if status in FAILED:
+        answer = explanation = None
+    return Prediction(question_id=key, text=_meant(answer), explanation=_meant(explanation), status=status)
+
+
+def _meant(said: Any) -> str:
+    """Nothing where the published script says in set words that there was nothing."""
+    text = "" if said is None or said is UNSET else str(said)
+    return "" if text.strip().lower() in (*PLACEHOLDERS, UNKNOWN) else text

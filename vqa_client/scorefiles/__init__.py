@@ -1,1 +1,0 @@
-"""Scores for answers in files, whoever made them: read, match by question id, score, write."""

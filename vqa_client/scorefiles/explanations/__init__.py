@@ -1,1 +1,0 @@
-"""Explanations in files, whoever made them: read, match with those of people, score, write."""
