@@ -10,9 +10,9 @@ from vqa_client.images.addresses import handed_over
 from vqa_client.images.held import HELD
 from vqa_client.images.recent import Recent
 from vqa_client.images.room import Room
-from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, settle
+from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, read_at_once, settle
 from vqa_client.images.steps import Recipe
-from vqa_client.tables.inside import is_near, split_name
+from vqa_client.tables.inside import split_name
 from vqa_client.tables.pictures import is_address, is_object
 from vqa_client.types import Image
 
@@ -126,8 +126,9 @@ class ImagePreparer:
 
     async def _started_inside(self, path: str, key: FileKey) -> Settled | _Making:
         """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
-        near = is_near(*split_name(path))
-        found = read(path) if near else await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
+        found = read_at_once(path)
+        if found is None:
+            found = await asyncio.get_running_loop().run_in_executor(self._pool, read, path)
         if isinstance(found, Refused):
             return found
         if len(found[1]) <= INLINE_BYTES:

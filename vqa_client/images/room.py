@@ -4,6 +4,7 @@ import asyncio
 import weakref
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from threading import RLock
 
 from vqa_client.types import Image
@@ -26,7 +27,7 @@ class Room:
         self._held = 0
         self._largest = 0
         self._expected = 0
-        self._counted: set[int] = set()
+        self._counted: dict[int, weakref.ref[Image]] = {}
         self._lock = RLock()  # images are let go in any thread, and by the garbage collector amid anything
         self._turn = asyncio.Lock()
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
@@ -34,37 +35,40 @@ class Room:
     @asynccontextmanager
     async def taken(self, images: int) -> AsyncIterator[None]:
         """Wait for room for as many of the largest image so far; `count` what was made before this ends."""
-        async with self._turn:
-            self._waiting = asyncio.get_running_loop(), asyncio.Event()
-            while not self._has_room(images):
-                await self._waiting[1].wait()
-                self._waiting[1].clear()
-            self._waiting = None
-            self._expected += images
+        if self._turn.locked() or not self._has_room(images):
+            await self._wait(images)
+        self._expected += images
         try:
             yield
         finally:
             self._expected -= images
             self._wake()
 
+    async def _wait(self, images: int) -> None:
+        async with self._turn:
+            self._waiting = asyncio.get_running_loop(), asyncio.Event()
+            while not self._has_room(images):
+                await self._waiting[1].wait()
+                self._waiting[1].clear()
+            self._waiting = None
+
     def count(self, images: Iterable[Image]) -> None:
         """Count images until they are let go, each once."""
         for image in images:
             with self._lock:
                 if id(image) not in self._counted:
-                    self._counted.add(id(image))
+                    self._counted[id(image)] = weakref.ref(image, partial(self._let_go, id(image), image.size_bytes))
                     self._held += image.size_bytes
                     self._largest = max(self._largest, image.size_bytes)
-                    weakref.finalize(image, self._let_go, id(image), image.size_bytes).atexit = False
 
     def _has_room(self, images: int) -> bool:
         if self._expected == 0 and self._held <= self._kept:
             return True
         return self._held + (self._expected + images) * (self._largest or FIRST_GUESS_BYTES) <= self._limit
 
-    def _let_go(self, number: int, size_bytes: int) -> None:
+    def _let_go(self, number: int, size_bytes: int, _: object) -> None:
         with self._lock:
-            self._counted.discard(number)
+            del self._counted[number]
             self._held -= size_bytes
         self._wake()
 

@@ -12,7 +12,7 @@ from vqa_client.images.facts import ImageFacts, facts
 from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
-from vqa_client.tables.inside import image_inside, short_name, split_name
+from vqa_client.tables.inside import image_at_once, image_inside, short_name, split_name
 from vqa_client.tables.pictures import is_address
 from vqa_client.types import Image
 
@@ -107,12 +107,25 @@ def read(name: str) -> Read | Refused:
             return _read(path)
         data, state = image_inside(path, place)
         return (name, *state), data
-    except QuestionFailed as failed:
-        return Refused(message=str(failed), hint=failed.hint, transient=failed.transient)
-    except (OSError, MemoryError) as error:
+    except (QuestionFailed, OSError, MemoryError, ValueError, DataError) as error:
+        return _refused(name, error)
+
+
+def read_at_once(name: str) -> Read | Refused | None:
+    """As `read`, of an image that is inside a file; None where that takes longer than reading a file of its size."""
+    try:
+        found = image_at_once(*split_name(name))
+    except (OSError, MemoryError, ValueError, DataError) as error:
+        return _refused(name, error)
+    return None if found is None else ((name, *found[1]), found[0])
+
+
+def _refused(name: str, error: Exception) -> Refused:
+    if isinstance(error, QuestionFailed):
+        return Refused(message=str(error), hint=error.hint, transient=error.transient)
+    if isinstance(error, OSError | MemoryError) or not split_name(name)[1]:
         return _unreadable(name, error)
-    except (ValueError, DataError) as error:
-        return Refused(message=f"{name}: {error}", hint=_DATA_HINT) if place else _unreadable(name, error)
+    return Refused(message=f"{name}: {error}", hint=_DATA_HINT)
 
 
 def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:

@@ -7,8 +7,6 @@
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from threading import RLock
@@ -104,22 +102,21 @@ def short_name(name: str) -> str:
 
 
 class _OpenTables:
-    """The tables that images were read from last, for all threads; one that has changed is opened again."""
+    """The tables that images were read from last, for all threads, each with `lock`; a changed one is opened again."""
 
     def __init__(self) -> None:
-        self._lock = RLock()
+        self.lock = RLock()
         self._tables: OrderedDict[tuple[str, FileState], Table] = OrderedDict()
 
-    @contextmanager
-    def table(self, path: str) -> Iterator[tuple[Table, FileState]]:
-        with self._lock:
-            state = state_of(os.stat(path))
-            table = self._tables.get((path, state)) or open_table(Path(path))
-            self._tables[path, state] = table
-            self._tables.move_to_end((path, state))
-            while len(self._tables) > MOST_OPEN:
-                self._tables.popitem(last=False)
-            yield table, state
+    def opened(self, path: str) -> tuple[Table, FileState]:
+        state = state_of(os.stat(path))
+        table = self._tables.get((path, state))
+        if table is None:
+            table = self._tables[path, state] = open_table(Path(path))
+        self._tables.move_to_end((path, state))
+        while len(self._tables) > MOST_OPEN:
+            self._tables.popitem(last=False)
+        return table, state
 
 
 _TABLES = _OpenTables()
@@ -131,22 +128,26 @@ def image_inside(path: str, place: str) -> tuple[bytes, FileState]:
     if page and document != path:
         content, state = image_inside(path, document[len(path) + 1 :])
         return page_in_cell(f"{path}#{place}", content), state
-    with _TABLES.table(path) as (table, state):
+    with _TABLES.lock:
+        table, state = _TABLES.opened(path)
         if not isinstance(table, PdfPages):
-            try:
-                return table.image(place), state
-            except LookupError as error:
-                raise ValueError(str(error.args[0] if error.args else error)) from None
+            return _image(table, place), state
     return table.image(place), state  # several threads wait for several processes
 
 
-def is_near(path: str, place: str) -> bool:
-    """Whether that image is read as quickly as a file of its size."""
+def image_at_once(path: str, place: str) -> tuple[bytes, FileState] | None:
+    """As `image_inside`; None where that takes longer than reading a file of the image's size."""
+    with _TABLES.lock:
+        table, state = _TABLES.opened(path)
+        is_near = table.is_near(place) and not document_of(f"{path}#{place}")[1]
+        return (_image(table, place), state) if is_near else None
+
+
+def _image(table: Table, place: str) -> bytes:
     try:
-        with _TABLES.table(path) as (table, _):
-            return table.is_near(place) and not document_of(f"{path}#{place}")[1]
-    except (OSError, ValueError, DataError):
-        return True
+        return table.image(place)
+    except LookupError as error:
+        raise ValueError(str(error.args[0] if error.args else error)) from None
 
 
 def open_image(name: str) -> BufferedReader | BytesIO:

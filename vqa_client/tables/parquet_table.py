@@ -51,22 +51,16 @@ class ParquetTable:
         cell = cell_place(place)
         if cell.column not in self._cursors:
             self._cursors[cell.column] = _Cursor(self._file, cell.column)
-        value = self._cursors[cell.column].value(cell.row)
-        if cell.item is not None:
-            value = value.values[cell.item]
-        if hasattr(value, "keys"):
-            found, path = value["bytes"].as_py(), value["path"].as_py() if "path" in value else None
-            if found is None and path:
-                found = Path(below(self.path.parent, path)).read_bytes()
-        else:
-            found = value.as_py()
+        found, path = self._cursors[cell.column].image(cell.row, cell.item)
+        if found is None and path:
+            found = Path(below(self.path.parent, path)).read_bytes()
         if isinstance(found, str):
             return image_in(found, None)
         if found is None:
             raise LookupError("there is no image in this cell")
         if len(found) > MOST_BYTES:
             raise ValueError(f"the image has {len(found)} bytes; at most {MOST_BYTES} are read")
-        return bytes(found)
+        return found
 
     def is_near(self, place: str) -> bool:
         """Whether the image is in a batch that was read, or in the next one."""
@@ -87,8 +81,33 @@ class ParquetTable:
         return [Here(f"{start}{row}:{name}") if each else None for row, each in there]
 
 
+class _Cells:
+    """A batch of one column, taken apart into its lists, its images and their paths: a cell as a whole costs more."""
+
+    def __init__(self, column: Any, first: int) -> None:
+        self.rows = range(first, first + len(column))
+        self._starts = column.offsets if _is_list(column.type) else None
+        images = column if self._starts is None else column.values
+        fields = (
+            {field.name: values for field, values in zip(images.type, images.flatten(), strict=True)}
+            if _is_struct(images.type)
+            else {}
+        )
+        self._images, self._paths = (fields["bytes"], fields.get("path")) if fields else (images, None)
+
+    def image(self, row: int, item: int | None) -> tuple[bytes | str | None, str | None]:
+        """The image and the path of a cell, of several the one at `item`; raises LookupError."""
+        at = row - self.rows.start
+        if self._starts is not None:
+            start, end = self._starts[at].as_py(), self._starts[at + 1].as_py()
+            if item is None or item >= end - start:
+                raise LookupError(f"there is no image {item} in this cell, which has {end - start}")
+            at = start + item
+        return self._images[at].as_py(), self._paths[at].as_py() if self._paths is not None else None
+
+
 class _Cursor:
-    """The values of one column, looked up mostly in the order of the rows."""
+    """The images of one column, looked up mostly in the order of the rows."""
 
     def __init__(self, file: Any, column: str) -> None:
         self._file, self._column = file, column
@@ -97,29 +116,32 @@ class _Cursor:
         at = [place for place in range(len(file.schema)) if file.schema.column(place).path.split(".")[0] == column]
         sizes = [file.metadata.row_group(0).column(place).total_uncompressed_size for place in at] if counts else []
         self._batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * counts[0] // max(1, sum(sizes)))) if counts else 1
-        self._read: list[tuple[int, Any]] = []
+        self._read: list[_Cells] = []
         self._next, self._end = 0, 0
         self._batches: Iterator[Any] = iter(())
 
     def is_near(self, row: int) -> bool:
-        return bool(self._read) and self._read[0][0] <= row < self._next + self._batch_rows
+        return bool(self._read) and self._read[0].rows.start <= row < self._next + self._batch_rows
 
-    def value(self, row: int) -> Any:
+    def image(self, row: int, item: int | None) -> tuple[bytes | str | None, str | None]:
         if not 0 <= row < self._starts[-1]:
             raise LookupError(f"there is no row {row}")
-        while (found := self._found(row)) is None:
-            group = next(group for group, start in enumerate(self._starts) if row < self._starts[group + 1])
-            if not self._next <= row < self._end or self._next < self._starts[group]:
-                self._next, self._end = self._starts[group], self._starts[-1]
-                groups = range(group, self._file.num_row_groups)
-                self._batches = _batches(self._file, [self._column], self._batch_rows, groups)
-            batch = next(self._batches).column(self._column)
-            self._read = [*self._read[-1:], (self._next, batch)]
-            self._next += len(batch)
-        return found
+        while True:
+            for cells in self._read:
+                if row in cells.rows:
+                    return cells.image(row, item)
+            self._read_on(row)
 
-    def _found(self, row: int) -> Any:
-        return next((each[row - start] for start, each in self._read if start <= row < start + len(each)), None)
+    def _read_on(self, row: int) -> None:
+        """Read the next batch, or the first one of the row's group where it is not ahead in what is being read."""
+        group = next(group for group, start in enumerate(self._starts) if row < self._starts[group + 1])
+        if not self._next <= row < self._end or self._next < self._starts[group]:
+            self._next, self._end = self._starts[group], self._starts[-1]
+            groups = range(group, self._file.num_row_groups)
+            self._batches = _batches(self._file, [self._column], self._batch_rows, groups)
+        cells = _Cells(next(self._batches).column(self._column), self._next)
+        self._read = [*self._read[-1:], cells]
+        self._next = cells.rows.stop
 
 
 def _opened(path: Path) -> Any:
@@ -154,7 +176,7 @@ def _leaves(file: Any) -> dict[str, str]:
     found = {}
     for field in file.schema_arrow:
         inner = field.type.value_type if _is_list(field.type) else field.type
-        if pa.types.is_struct(inner) and inner.get_field_index("bytes") >= 0:
+        if _is_struct(inner) and inner.get_field_index("bytes") >= 0:
             paths = [file.schema.column(place).path for place in range(len(file.schema))]
             leaf = next((path for path in paths if path.startswith(f"{field.name}.") and path.endswith(".path")), "")
             found[field.name] = leaf or field.name
@@ -169,6 +191,12 @@ def _without_bytes(file: Any, name: str) -> bool:
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     chunks = [(group.num_rows, group.column(place).statistics) for group in groups]
     return all(said is not None and said.has_null_count and said.null_count == rows for rows, said in chunks)
+
+
+def _is_struct(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_struct(kind))
 
 
 def _is_list(kind: Any) -> bool:

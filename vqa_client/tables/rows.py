@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -60,6 +61,7 @@ class CellPlace(NamedTuple):
     item: int | None
 
 
+@lru_cache(maxsize=16)
 def cell_place(place: str) -> CellPlace:
     """Take a place such as `17:image` or `data.17:images[0]` apart; raises ValueError."""
     found = _CELL.fullmatch(place)
