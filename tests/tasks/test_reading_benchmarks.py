@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,11 +14,20 @@ from tests.scoring.test_published import GOLDENS, needs_goldens
 from tests.tasks.declared import benchmark_of, task_of
 from vqa_client.aggregates import MEAN, Scored, compute
 from vqa_client.benchmark import Place
+from vqa_client.errors import DataError
 from vqa_client.runner import judge
-from vqa_client.tasks import charxiv, longdocurl, mm_niah, mmlongbench_doc
+from vqa_client.task import Source
+from vqa_client.tasks import chartqa, charxiv, longdocurl, mm_niah, mmlongbench_doc
 from vqa_client.types import Completion, Question, Record, group_values
 
 HERE = Place("data", 0, "val")
+
+
+def loaded(name: str, data: Path) -> list[Question]:
+    """The questions of a benchmark's data, whose images aren't looked for."""
+    settings = SimpleNamespace(data=data, split="", images=None, limit=None)
+    parts = benchmark_of(name, data=data).load(Source(settings=settings, finds_images=False))
+    return [question for part in parts for question in part.loaded.questions]
 
 
 def golden(name: str, kind: str) -> list[dict[str, Any]]:
@@ -298,3 +308,31 @@ def test_photographs_of_a_split_are_in_its_folder() -> None:
 def test_a_document_without_pages_stays_itself(tmp_path: Path) -> None:
     row = mmlongbench_doc.Row(doc_id="a.pdf", doc_type="", question="?", answer="1", document=str(tmp_path / "a.pdf"))
     assert mmlongbench_doc.question(row, HERE).images == (str(tmp_path / "a.pdf"),)
+
+
+ODD: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("docvqa", "val_v1.0.json", {"questionId": 7.0, "ucsf_document_id": "a", "ucsf_document_page_no": 1}),
+    ("textvqa", "TextVQA_0.5.1_val.json", {"question_id": 7.0, "image_id": 12.0, "answers": "['a', 'b']"}),
+    ("mp-docvqa", "val.json", {"questionId": 7.0, "doc_id": "a", "page_ids": "['a']", "answer_page_idx": 0.0}),
+)
+
+
+@pytest.mark.parametrize(("benchmark", "file", "row"), ODD)
+def test_numbers_and_lists_of_any_writing_are_read(
+    tmp_path: Path, benchmark: str, file: str, row: dict[str, Any]
+) -> None:
+    row = {"image": "1.png", "question": "?", **row}
+    (tmp_path / file).write_bytes(b"\xef\xbb\xbf" + json.dumps({"data": [row]}).encode())
+    assert [question.id for question in loaded(benchmark, tmp_path)] == ["7"]
+    del row["question"]
+    (tmp_path / file).write_text(json.dumps({"data": [row]}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 0: Object missing required field `\w+`( \(column `question`\))?$"):
+        loaded(benchmark, tmp_path)
+
+
+def test_a_chart_of_an_unknown_half_is_in_no_half() -> None:
+    made = [
+        chartqa.question(chartqa.Row(query="?", label="1", image="1.png", half=half), Place("ChartQA_TEST", 0, "test"))
+        for half in ("test_human", "augmented_test", "")
+    ]
+    assert [question.groups["written_by"] for question in made] == ["people", "machine", ()]

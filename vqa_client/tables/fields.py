@@ -13,6 +13,7 @@ from vqa_client.tables.forms import Beside, Columns, IsPicture
 from vqa_client.tables.pictures import below, literal, names_in
 from vqa_client.tables.rows import Here, reach
 
+_FIELD = re.compile(r"`(\w+)(?:\[\d+\])?`$")
 _NAMED = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 
 
@@ -68,7 +69,14 @@ class Filler:
         try:
             return msgspec.convert(given, self._row, strict=False)
         except msgspec.ValidationError as error:
-            raise ValueError(str(error).replace("$.", "")) from None
+            raise ValueError(self._with_column(str(error).replace("$.", ""))) from None
+
+    def _with_column(self, words: str) -> str:
+        """What is wrong with a row, with the column of a field that has another name."""
+        renamed = {field.name: field.column for field in self._fields if isinstance(field.column, str)}
+        found = _FIELD.search(words)
+        column = renamed.get(found[1], found[1]) if found else ""
+        return words if not found or column == found[1] else f"{words} (column `{column}`)"
 
 
 def _field(name: str, hint: Any, column: str | Columns | Beside) -> _Field:
@@ -123,6 +131,8 @@ def _value(field: _Field, cells: dict[str, Any], start: str, base: Path) -> Any:
         if isinstance(value, dict):
             return {key: _as_text(each) for key, each in value.items()}
         return [_as_text(each) for each in value] if isinstance(value, list) else value
+    if field.name.endswith("id") and isinstance(value, float) and value.is_integer():
+        value = int(value)  # as a table has it that lacks one
     return _as_text(value) if field.texts else value
 
 

@@ -21,12 +21,13 @@ class Row(Struct):
 
 
 def question(row: Row, place: Place) -> Question:
+    half = row.half or place.file
     return Question(
         id=f"{place.file}#{place.number}",
         text=row.query,
         images=(row.image,),
         references=(row.label,),
-        groups={"written_by": "people" if "human" in (row.half or place.file) else "machine"},
+        groups={"written_by": "people" if "human" in half else "machine" if "augmented" in half else ()},
         cluster=row.image,
     )
 
