@@ -13,6 +13,7 @@ from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_normalise import without_marks
+from vqa_client.scoring.wrappers import Unwrapped, labelled, unwrapped
 from vqa_client.types import Answer, Question
 
 Parse = Callable[[Reply, Question], Answer]
@@ -23,6 +24,12 @@ _LEAD = re.compile(
     r"(?P<answer>[^\n]+)",
     re.IGNORECASE,
 )
+_REASON = re.compile(r"(?<=[\w)\"%]),? (?:because|since)\b", re.IGNORECASE)
+_SET_APART = (
+    re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*[^*\n]{0,200}"),
+    re.compile(r"(?P<before>[^\"“”\n]{1,200})[\"“](?P<answer>[^\"“”\n]{1,200})[\"”]\.?"),
+)
+_DENIES = re.compile(r"\b(?:no|not|never|cannot|without)\b|n't\b", re.IGNORECASE)
 _OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
 _STOP_BETWEEN_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
 
@@ -38,19 +45,35 @@ def whole_reply(reply: Reply, question: Question) -> Answer:
 
 
 def short_answer(reply: Reply, question: Question) -> Answer:
-    """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end."""
+    """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end.
+
+    In a reply of one sentence the only words in bold or between quotation marks are the answer, unless it denies them.
+    """
     declared = ""
     for found in _LEAD.finditer(reply.text):
-        declared = without_stop(found["answer"].strip(" *`")).rstrip("*`") or declared
+        declared = _bare(found["answer"].strip(" *`")) or declared
+    if not declared and (named := labelled(reply.text)):
+        declared = _bare(named.answer)
     if declared:
         return Answer(text=declared, rule="declaration", source=reply.source)
     whole = whole_reply(reply, question)
-    return whole if whole.text is None else replace(whole, text=without_stop(whole.text))
+    if whole.text is None:
+        return whole
+    apart = next(filter(None, (form.fullmatch(whole.text) for form in _SET_APART)), None)
+    if apart and not _DENIES.search(apart["before"]):
+        return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
+    return replace(whole, text=without_stop(whole.text))
+
+
+def _bare(declared: str) -> str:
+    """A declared answer without wrappers, the reason behind it and a full stop."""
+    said = without_stop(_REASON.split(declared, maxsplit=1)[0]).rstrip("*`")
+    return (unwrapped(said) or Unwrapped(said)).answer
 
 
 def without_stop(text: str) -> str:
     """A text without a full stop at its end; that of an abbreviation, as in "4 p.m.", stays."""
-    bare = text.removesuffix(".")
+    bare = text.removesuffix("。").removesuffix(".")
     ends = "." not in bare or bare[-1:].isdigit() or (len(bare) > 2 and bare[-3:].isalpha())
     return bare if bare and ends else text
 

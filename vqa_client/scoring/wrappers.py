@@ -35,7 +35,7 @@ _LABELLED = re.compile(
     r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?"
     r"(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
     r"|ответ|答案|回答|答|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
-    r"(?:(?:[:：]|\b(?:is|would be)\b:?)[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
+    r"(?:(?:[:：]|\b(?:is|would be)\b:?|[是为為])[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:", re.IGNORECASE)
