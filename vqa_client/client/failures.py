@@ -52,6 +52,7 @@ _TOO_LONG = Verdict("too_long", hint="raise the server's max-model-len, or send 
 _TOO_MANY = Verdict("too_many_images", hint="raise the server's --limit-mm-per-prompt, or use --max_pages")
 _LOADING = Verdict("server_error", retry=True, loading=True)
 _BAD_IMAGE = Verdict("bad_image", hint="the server can't decode the image; --image_format png re-encodes it")
+_BAD_SIZE = Verdict("bad_image", hint="the server takes no image of that size: --max_pixels")
 _FILTERED = Verdict("refused")
 _NO_KEY = Verdict("rejected", hint="the server refuses the key: --api_key or VQA_CLIENT_API_KEY")
 _NO_CREDITS = Verdict("rejected", hint="the account has no credits left: add some, or use another --api_key")
@@ -75,12 +76,27 @@ WORDS: tuple[tuple[frozenset[int], str, Verdict], ...] = (
     (SPEAKING, r"output reservation", _LOWER_MAX_TOKENS),
     (SPEAKING, r"(maximum|available|model'?s)( \w+)? context (length|size|window)|context budget", _TOO_LONG),
     (SPEAKING, r"context_length_exceeded|exceed_context_size|longer than the maximum model length", _TOO_LONG),
-    (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long", _TOO_LONG),
+    (SPEAKING, r"(prompt|input|request)( \([^)]*\))? is too long|longer than the model'?s context", _TOO_LONG),
+    (SPEAKING, r"\b(prompt|input)( \w+){0,3}( \([^)]*\)| \d+)? exceeds (the )?(max|model|limit)", _TOO_LONG),
+    (SPEAKING, r"reduce the length of (the|your) (messages|prompt|input)|too many (input )?tokens", _TOO_LONG),
+    (SPEAKING, r"range of input length|inputs` must have less than", _TOO_LONG),
     (SPEAKING, r"at most \d+ (image|multi-?modal|mm)|too many images|limit[-_]mm[-_]per[-_]prompt", _TOO_MANY),
     (SPEAKING, r"(number of|maximum of|up to) (\d+ )?images?\b.*(exceed|limit|allowed)", _TOO_MANY),
     (SPEAKING, r"(failed|unable|can(no|')t|could(n't| not)) (to )?(load|identify|decode) (the )?image", _BAD_IMAGE),
     (SPEAKING, r"image file is truncated|(invalid|unsupported) image", _BAD_IMAGE),
     (SPEAKING, r"image (format|type) (is )?not supported", _BAD_IMAGE),
+    (
+        SPEAKING,
+        r"(could not|unable to|can(no|')t|failed to) (process|read|open|parse)( the| this| input)* image",
+        _BAD_IMAGE,
+    ),
+    (SPEAKING, r"image( \w+){0,3} (is not|isn't) (a )?valid\b|not (represent )?a valid image", _BAD_IMAGE),
+    (
+        SPEAKING,
+        r"(decode|corrupt(ed)?) (the )?image|image( \w+)? (is|appears|seems)( to be)? (corrupt|empty|damaged)",
+        _BAD_IMAGE,
+    ),
+    (SPEAKING, r"image dimensions exceed|image exceeds|image length and width do not meet", _BAD_SIZE),
     (SPEAKING, r"base64[- ]encoded string|non-base64 digit|invalid base64", _BAD_IMAGE),
     (SPEAKING, r"absolute aspect ratio|failed to apply \w*processor", _BAD_IMAGE),
     (SPEAKING, r"failed to load model", _NO_MODEL),
