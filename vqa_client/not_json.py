@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 _BYTE: Final = re.compile(r"\(byte (\d+)\)")
+_MISSING: Final = re.compile(r"Object missing required field (`\w+`)")
 _NOT_A_NUMBER: Final = re.compile(rb"NaN|Infinity")
 TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
 _EITHER: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:NaN|Infinity)', re.DOTALL)
@@ -14,7 +15,9 @@ def fault(error: Exception, text: bytes | memoryview) -> str:
     at = byte_of(error, len(text))
     literal = _NOT_A_NUMBER.match(text, at)
     if literal is None:
-        return str(error)
+        return _MISSING.sub(r"field \1 is missing", str(error)).replace(
+            "Input data was truncated", "the JSON breaks off"
+        )
     sign = "-" if bytes(text[at - 1 : at]) == b"-" else ""
     return f"{sign}{literal[0].decode()} in {_place(text, at)}, which JSON doesn't have: write null, or an empty text"
 

@@ -75,7 +75,7 @@ def test_a_run_with_failed_questions_ends_with_1(sample: Sample, fault_process: 
     server = fault_process("every_nth(4, error(422), answer('B'))")
     done = command(*sample.arguments(server.base_url))
     assert done.returncode == 1
-    assert "2 questions rejected" in done.stdout
+    assert "2 questions failed (rejected)" in done.stdout
 
 
 def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process: StartsProcesses) -> None:

@@ -58,7 +58,7 @@ def test_machines_get_the_same_json_alone_on_standard_output(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["compare"], "runs"),
+        (["compare"], "RUNS is missing"),
         (["compare", "a"], "there is 1 run to compare"),
         (["compare", "a", "a"], "are one run"),
         (["compare", "a", "missing"], "missing: does not exist"),

@@ -2,26 +2,50 @@
 
 import io
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from vqa_client.cli import streams
+from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
 from vqa_client.cli.main import run_command
 from vqa_client.cli.tables import as_text
+from vqa_client.cli.text import folded
 from vqa_client.reports.sections import Section
 
 RECORD = {"_id": "a", "question": "?", "answer": "A", **{f"choice_{letter}": letter for letter in "ABCD"}}
 MISTAKES = [
-    ("_id,question\n1,what\n", [], "looks like CSV, not JSON (`vqa-client ask` reads it)"),
-    ("PAR1", [], "is Parquet, not JSON (`vqa-client ask` reads it)"),
-    ('[{"id": "x", "options": []}]', [], "missing required field `_id`; it has id, options"),
+    ("_id,question\n1,what\n", [], "looks like CSV, not JSON; `vqa-client ask` reads it"),
+    ("PAR1", [], "is Parquet, not JSON; `vqa-client ask` reads it"),
+    ('[{"id": "x", "options": []}]', [], "field `_id` is missing; it has id, options"),
     (json.dumps([RECORD]), [], "a_page_001.png is not in pages, which has b_page_001.png and 1 more"),
     (json.dumps([RECORD | {"_id": "b"}]), ["-o", "t.json"], "--output t.json is a file's name"),
     (json.dumps([RECORD]), ["--retry", "timeouts"], "did you mean timeout?"),
     (json.dumps([RECORD]), ["--max_workers", "many"], '"many" into a whole number or auto'),
     (json.dumps([RECORD]), ["--config", "bad.json"], "unknown key 'max_token'\nhint: did you mean max_tokens?"),
     (json.dumps([RECORD]), ["--images", "~/pages"], "/pages: No such file or directory"),
+    ('[{"_id": "a", "quest', [], "record 0: the JSON breaks off"),
+    (json.dumps([RECORD]), ["--temperature", "hot"], 'unable to convert "hot" into a number'),
+    (json.dumps([RECORD]), ["--output", ""], "--output is empty\nhint: is a variable of the shell not set?"),
+    (json.dumps([RECORD]), ["--base_url="], "--base_url is empty"),
+]
+OTHER_COMMANDS = [
+    (["list", "mmmu"], "'mmmu' is one argument too many"),
+    (["ask"], "DATA is missing\nhint: for example: vqa-client ask questions.csv"),
+    (["compare"], "RUNS is missing\nhint: for example: vqa-client compare results/a"),
+    (["ask", ""], "an argument is empty"),
+    (["ask", "photo.jpg"], "is a JPEG image: these are not rows\nhint: give the file with the questions"),
+    (["ask", "rows.csv", "--map", "question=q"], "--question COLUMN"),
+    (["mc", "--data", "hf://a/b", "--images", "."], "`vqa-client ask` and `run` read hf://OWNER/NAME"),
+    (["mc", "--data", ".", "--images", "."], ". is a folder, not a file"),
+    (["render", "--pdf", "nowhere", "-o", "p"], "there is no nowhere"),
+    (["render", "-o", "p"], "--data or --pdf is missing"),
+    (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
+    (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
+    (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
 ]
 
 
@@ -45,6 +69,45 @@ def test_a_mistake_is_named_with_its_way_out(
     assert run_command(["mc", "--data", "data.json", *given, "--wait_for_server", "0"]) == 2
     assert said in capsys.readouterr().err
     assert not Path("~").exists()
+
+
+@pytest.mark.parametrize(("words", "said"), OTHER_COMMANDS)
+def test_a_mistake_with_another_command_is_named_with_its_way_out(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
+    Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
+    Path("pdfs").mkdir()
+    Path("pdfs/a.pdf").touch()
+    assert run_command(words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [words for commands in COMMANDS.values() for _, _, words in commands.values()]
+    + [words for _, words in ROBUSTNESS.values()],
+)
+def test_the_example_of_a_help_page_is_a_command_line(words: str) -> None:
+    app.parse_args(shlex.split(words), print_error=False, exit_on_error=False)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "chartqa", "--help"], ["--version"], ["list"], []])
+def test_a_full_disk_under_standard_output_is_one_line(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "vqa_client", *words], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: standard output can't be written: No space left on device\nhint: ")
+
+
+def test_lines_break_between_words_and_commands_stay_whole() -> None:
+    line = "error: no answer from http://localhost:9999/v1: nothing listens on localhost:9999"
+    assert folded(line, 60) == line.replace("nothing ", "nothing\n")
+    assert folded(line, 0) == line
+    assert folded("  a: 0.0 in a.json,\n  b: 0.5", 10) == "  a: 0.0\n  in\n  a.json,\n  b: 0.5"
+    command = f"stopped. Resume with: vqa-client mc --data {'x' * 80} -o r"
+    assert folded(command, 60) == command
 
 
 @pytest.mark.parametrize(("width", "tables"), [(40, 3), (60, 2), (120, 1)])

@@ -66,7 +66,7 @@ def test_the_comparison_has_intervals_and_times(tmp_path: Path) -> None:
 
 def test_what_is_not_simply_right_or_wrong_is_said(tmp_path: Path) -> None:
     text = as_tables([report(tmp_path, "small", THREE)])
-    assert "small: 1 question timeout: no reply within 60 s" in text
+    assert "small: 1 question failed (timeout): no reply within 60 s" in text
     assert "small: 1 left out, no image" in text
     assert "small.json" in text
 

@@ -191,7 +191,7 @@ FAULTS = [
     ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
     ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 1, column `id`: two rows have the id '1'"),
     ("rows.csv", "", "is empty"),
-    ("rows.csv", "question,answer\n", "has no rows"),
+    ("rows.csv", "question,answer\n", "has neither rows nor images"),
     ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
     ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
     ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),

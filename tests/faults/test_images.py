@@ -257,7 +257,7 @@ def test_a_run_with_a_broken_image_exits_with_1_and_names_it(tmp_path: Path, fau
     done = ran(of.arguments(server.base_url))
     assert done.code == 1
     assert done.is_clean()
-    assert "1 question bad image" in done.out
+    assert "1 question failed (bad image)" in done.out
     assert [r["outcome"] for r in of.report()["results"]] == ["ok", "bad_image", "ok"]
 
 

@@ -67,7 +67,7 @@ def test_both_accuracies_and_every_reason_are_printed(tmp_path: Path, fault_serv
     assert (done.code, done.is_clean()) == (1, True)
     assert "60.0" in done.out
     assert "70.6 (85)" in done.out
-    assert "15 questions rejected" in done.out
+    assert "15 questions failed (rejected)" in done.out
     again = ran(of.arguments(server.base_url, "--json"))
     (row,) = strictly(again.out)
     assert (row["overall"]["total"], row["overall"]["answered"]) == (100, 85)

@@ -195,7 +195,7 @@ def test_the_terminal_tells_of_failed_questions_missing_levels_and_what_is_to_co
     pairs = [*SMALL, pair(0, "snow", 3), pair(0, "contrast", 2), pair(0, "contrast", 5)]
     text = as_tables([report(tmp_path / "r.json", pairs, expected=100)])
     assert "(incomplete)" in text
-    assert "small: 1 question timeout: no reply within 60 s" in text
+    assert "small: 1 question failed (timeout): no reply within 60 s" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert rows["corruption"][1:5] == ["1", "2", "3", "5"]  # nobody ran level 4
     assert (rows["snow"][2], rows["snow"][4], rows["contrast"][3]) == ("-", "-", "-")

@@ -43,7 +43,7 @@ async def test_every_question_is_asked_with_and_without_in_the_same_words(
     assert found["by_group"]["difficulty"]["easy"]["blind"]["value"] == 50.0
     assert {form: each["accuracy"] for form, each in found["by_form"].items()} == {"blind": 25.0, "seen": 100.0}
     shown = as_tables([done])
-    for words in ("+75.0", "difficulty easy", "guessing among the choices is right in 25.0 %"):
+    for words in ("+75.0", "difficulty easy", "guessing would be right in 25.0 %"):
         assert words in shown
 
 

@@ -111,7 +111,7 @@ def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
 @pytest.mark.parametrize(
     ("check", "told"),
     [
-        (answer("B"), "gives the same answer for"),
+        (answer("B"), "gave the same answer for"),
         (error(400, "no such thing"), "no usable reply"),
     ],
 )
@@ -141,7 +141,7 @@ async def test_a_model_that_the_server_neither_lists_nor_knows_ends_the_run_befo
     server = fault_server(only_model("tiny-vlm"))
     with pytest.raises(ServerUnusable, match=r"other at .*HTTP 404") as caught:
         await vqa_client.arun(of.settings(server.base_url, check=True, model="other"))
-    assert caught.value.hint == "it lists tiny-vlm"
+    assert caught.value.hint == "choose one that it lists: tiny-vlm"
     assert all(of_check(chat) for chat in server.chats)
     assert not of.output.exists()
 
@@ -151,7 +151,7 @@ async def test_an_address_without_chats_ends_the_run_before_the_first_question(
 ) -> None:
     of = Sample(tmp_path, 4)
     server = fault_server(error(404, "Not Found"))
-    with pytest.raises(ServerUnusable, match="there is no chat/completions below") as caught:
+    with pytest.raises(ServerUnusable, match="there is no chat/completions under") as caught:
         await vqa_client.arun(of.settings(server.base_url, check=True))
     assert "--base_url names the address" in caught.value.hint
     assert all(of_check(chat) for chat in server.chats)

@@ -66,7 +66,7 @@ def test_records_nested_deeper_than_any_benchmark_are_found(tmp_path: Path) -> N
         (b"", "is empty"),
         (b"[]", "has no record"),
         (b"  \n", "not a list of records"),
-        (b"question,answer\n", "not a list of records"),
+        (b"question,answer\n", "looks like CSV, not JSON"),
         ("[]".encode("utf-16"), "not a list of records"),
         (b"[1, 2]", "record 0"),
         (b'[{"_id": "a"}, "b"]', "record 1"),

@@ -46,7 +46,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "ctl": (
             "ctl",
-            "Show how a run in progress stands; change its workers, pause, resume or stop it.",
+            "Show the progress of a running run; change its workers, pause, resume or stop it.",
             "ctl results --max_workers 64",
         ),
         "demo": (
@@ -133,17 +133,17 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "perturb": (
             "perturb",
             "Damage page images: lower resolutions, compression, noise, blur, smaller type; a folder for each.",
-            "perturb --images pages --output perturbed",
+            "perturb --images pages --output perturbed --perturbation dpi:56",
         ),
         "pages_preview": (
             "pages_preview",
             "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
-            "pages-preview pages perturbed/* --output sheet.png",
+            "pages-preview --images pages perturbed/* --output sheet.png",
         ),
         "legibility": (
             "legibility",
             "Count how many of the documents' words an OCR reader finds on their pages.",
-            "legibility pages --data data.json",
+            "legibility --images pages --data data.json",
         ),
     },
     SERVERS: {

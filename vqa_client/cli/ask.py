@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from vqa_client.cli.evaluate import evaluate
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import safe
 from vqa_client.runs.plans import make_plans
 from vqa_client.settings.ask import AskSettings
@@ -29,6 +29,8 @@ def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
         write_benchmark(settings, settings.to)
         emit(f"{safe(str(settings.to))}\n")
         return EXIT_OK
+    if settings.prompt and "{" not in settings.prompt:
+        say("warning: --prompt has no {question} and no other {column}: the same words are sent for every row")
     code = evaluate(settings)
     if settings.dry_run and settings.show and not settings.json:
         emit("".join(f"\n{safe(line)}\n" for line in _first_questions(settings)))

@@ -9,7 +9,7 @@ import msgspec
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import new_console, printed
-from vqa_client.cli.text import count, safe
+from vqa_client.cli.text import count, folded, safe
 from vqa_client.client.check.examine import examine
 from vqa_client.client.probing.findings import Checked, Finding, fingerprint
 from vqa_client.client.session import open_session
@@ -74,7 +74,10 @@ def as_text(checked: Checked) -> str:
     from rich.table import Table
 
     console = new_console()
-    console.print(verdict(checked), style="bold", soft_wrap=True)
+    console.print(folded(verdict(checked), console.width if console.is_terminal else 0), style="bold", soft_wrap=True)
+    if [finding.name for finding in checked.findings] == ["reachable"]:  # nothing else could be tested
+        console.print(folded(f"hint: {checked.findings[0].hint}", console.width if console.is_terminal else 0))
+        return printed(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("", "checked", "found"):
         table.add_column(heading, no_wrap=heading != "found")

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
 from vqa_client.cli.streams import emit, prepare_streams, say
 from vqa_client.cli.text import safe
-from vqa_client.errors import ServerUnusable, VqaClientError
+from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
+
+MAY_BE_EMPTY = ("--system", "--api_key", "--api-key")
+_UNSET = "is a variable of the shell not set?"
 
 
 def main() -> None:
@@ -34,12 +37,23 @@ def _called(arguments: list[str]) -> int:
 
     from vqa_client.cli.app import app
 
+    _refuse_empty(arguments)
     try:
         return int(app(arguments, result_action="return_value", print_error=False, exit_on_error=False) or EXIT_OK)
     except CycloptsError as error:
         from vqa_client.cli.command_line import usage_error
 
         raise usage_error(error) from None
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """An empty path or address is a shell variable that isn't set: it would mean the current folder, or a default."""
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        option, equals, value = word.partition("=")
+        if word == "" and before not in MAY_BE_EMPTY:
+            raise UsageError(f"{before if before.startswith('-') else 'an argument'} is empty", hint=_UNSET)
+        if word.startswith("--") and equals and not value and option not in MAY_BE_EMPTY:
+            raise UsageError(f"{option} is empty", hint=_UNSET)
 
 
 def _guarded(command: Callable[[], int]) -> int:

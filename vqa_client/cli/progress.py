@@ -10,7 +10,7 @@ import msgspec
 
 from vqa_client.cli.streams import say
 from vqa_client.cli.tally import Tally
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import folded, safe
 from vqa_client.types import Record
 
 LEAST_S = 5.0
@@ -84,7 +84,8 @@ class LiveDisplay(Tally):
         self._live: Any = None
 
     def note(self, text: str) -> None:
-        self._console.print(safe(text), markup=False, style="dim", soft_wrap=True)
+        line = folded(safe(text), self._console.width)
+        self._console.print(line, markup=False, style="dim", soft_wrap=True)
 
     def begin(self, title: str, total: int) -> None:
         from rich.live import Live
@@ -109,9 +110,10 @@ class LiveDisplay(Tally):
         from rich.text import Text
 
         title, line = Text(safe(self.title), style="bold"), Text(self.line())
-        served = [Text(self.served, style="dim", no_wrap=True, overflow="ellipsis")] if self.served else []
+        cut: Any = "crop" if self._console.options.ascii_only else "ellipsis"
+        served = [Text(self.served, style="dim", no_wrap=True, overflow=cut)] if self.served else []
         if self._console.width < WIDE:
-            return Group(Text.assemble(title, " ", line, no_wrap=True, overflow="ellipsis"), *served)
+            return Group(Text.assemble(title, " ", line, no_wrap=True, overflow=cut), *served)
         row = Table.grid(padding=(0, 1))
         row.add_row(title, ProgressBar(total=max(self.total, 1), completed=self.done, width=20), line)
         return Group(row, *served)

@@ -17,7 +17,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.sections import Section
 from vqa_client.reports.varied import VariedSummary
 from vqa_client.tasks.report import DeclaredSummary
-from vqa_client.types import Status
+from vqa_client.types import FAILED, Status
 
 if TYPE_CHECKING:
     from vqa_client.tasks.vqa2.figures import Vqa2Summary
@@ -205,7 +205,9 @@ def _remarks(report: Report) -> Iterator[str]:
     summary = report.summary
     for status, number in summary.status_counts.items():
         if number and status != "ok":
-            yield f"{count(number, 'question')} {status.replace('_', ' ')}{_example(report, status, number)}"
+            words = status.replace("_", " ")
+            words = f"failed ({words})" if status in FAILED else words
+            yield f"{count(number, 'question')} {words}{_example(report, status, number)}"
     for reason, ids in report.left_out.items():
         yield f"{len(ids):,} left out, {reason.replace('_', ' ')}"
     if gap := gap_words(summary.parts, report.description.headline):

@@ -3,10 +3,11 @@
 import codecs
 import json
 import os
+import shutil
 import sys
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import folded, safe
 from vqa_client.errors import OutputError
 from vqa_client.files import indented
 from vqa_client.unseen import unseen
@@ -31,32 +32,55 @@ def prepare_streams() -> None:
     """Make both streams writable: a closed one leads nowhere, a narrow one shows what it can't encode in ASCII."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
+        if isinstance(stream, _Printed):
+            continue
         if stream is None:  # started with the descriptor closed
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (for the process's life)
         elif hasattr(stream, "reconfigure"):
             codecs.register_error("in_ascii", _in_ascii)
             stream.reconfigure(errors="in_ascii")
+    if not isinstance(sys.stdout, _Printed):
+        sys.stdout = cast(TextIO, _Printed(sys.stdout))
 
 
 def say(text: str) -> None:
-    """One line on standard error; where nobody reads it any more, the run goes on all the same."""
+    """One line on standard error, folded at words on a terminal; the run continues if nobody reads it."""
     try:
-        print(safe(text), file=sys.stderr, flush=True)
+        width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
+        print(folded(safe(text), width), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         _lead_nowhere(sys.stderr)
 
 
 def emit(text: str) -> None:
-    """A result on standard output; a reader that has left is no error, a full disk is a UsageError."""
+    """A result on standard output; a reader that has left is not an error, a full disk is an OutputError."""
+    _put(sys.stdout, text)
+
+
+class _Printed:
+    """Standard output for libraries that print by themselves, such as the help: they end as `emit` does."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        _put(self._stream, text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _put(stream: TextIO, text: str) -> None:
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
-        _lead_nowhere(sys.stdout)
+        _lead_nowhere(stream)
     except OSError as error:
-        _lead_nowhere(sys.stdout)
+        _lead_nowhere(stream)
         raise OutputError(
-            f"standard output can't be written: {error.strerror}", hint="the report files are complete all the same"
+            f"standard output can't be written: {error.strerror}", hint="files that a run has written are complete"
         ) from None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
-from vqa_client.cli.text import safe
+from vqa_client.cli.text import folded, safe
 from vqa_client.reports.sections import Section
 
 NAME_LEAST = 12
@@ -19,14 +19,15 @@ GAP = 3
 def as_text(sections: Iterable[Section]) -> str:
     """The sections one after the other; no text in them commands the terminal."""
     console = new_console()
+    width = console.width if console.is_terminal else 0
     for section in sections:
         if section.title:
             console.print()
-            console.print(safe(section.title), style="bold", soft_wrap=True)
+            console.print(folded(safe(section.title), width), style="bold", soft_wrap=True)
         for table in _tables(section, console.width):
             console.print(table)
         for note in section.notes:
-            console.print(safe(note), soft_wrap=True)
+            console.print(folded(safe(note), width), soft_wrap=True)
     return printed(console)
 
 
@@ -38,6 +39,7 @@ def new_console() -> Any:
         file=StringIO(),
         force_terminal=sys.stdout.isatty(),
         width=shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH,
+        height=25,  # without one a dumb terminal has 80 columns
         highlight=False,
         markup=False,
         emoji=False,

@@ -22,19 +22,19 @@ from vqa_client.scoring.choices.position_bias import PositionBias
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:
     """What repeats say together, then each by itself."""
     found = summary.figures
-    asked = f"{count(found.questions, 'question')} asked {found.repeats} times each; in %, a failed one counts as wrong"
-    yield Section(notes=[f"{asked}; right is a full score"])
+    asked = f"{count(found.questions, 'question')} asked {found.repeats} times each; in %"
+    yield Section(notes=[f"{asked}; a question is right at a full score, and wrong without a reply"])
     yield _averages("together", found.named)
     yield _by_form("repeat", report)
-    same = ["asked at temperature 0: what differs is the server's own doing"] if summary.temperature == 0 else []
+    same = ["the temperature was 0: what differs comes from the server itself"] if summary.temperature == 0 else []
     yield Section(notes=[*same, *_left(found.unfinished, "without all repeats yet, left out above")])
 
 
 def of_blind(report: Report, summary: BlindSummary) -> Iterator[Section]:
     """Both accuracies and what images add, over all and by every group that the terminal shows."""
     found = summary.figures
-    asked = f"{count(found.overall.questions, 'question')} with their images and without; in %, a failed one counts as"
-    yield Section(notes=[f"{asked} wrong; the difference is paired, in points"])
+    asked = f"{count(found.overall.questions, 'question')} with their images and without; in %"
+    yield Section(notes=[f"{asked}, questions without a reply count as wrong; the difference is paired, in points"])
     rows = [["all", *_pairing(found.overall)]]
     for each in report.description.breakdowns:
         values = found.groups.get(each.field, {})
@@ -46,7 +46,7 @@ def of_blind(report: Report, summary: BlindSummary) -> Iterator[Section]:
     if found.same:
         notes.append(f"same answer with and without images: {percent(found.same.value)} % of {found.same.n:,}")
     if found.chance is not None:
-        notes.append(f"guessing among the choices is right in {percent(found.chance)} %")
+        notes.append(f"guessing would be right in {percent(found.chance)} %")
     notes += _left(found.unfinished, "only asked one way so far, not shown above")
     columns = ["questions", "n", "with images", "without", "difference", "95 % interval"]
     yield Section(columns=columns, rows=rows, notes=notes)

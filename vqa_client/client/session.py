@@ -136,7 +136,7 @@ def _served_model(
     name = settled.model_name
     if served.models and name not in served.models:
         listed = ", ".join(served.models[:5])
-        note(f"the server does not list {name}; it lists {listed}: {settings.name_option} names another")
+        note(f"warning: the server does not list {name}; it lists {listed} (choose with {settings.name_option})")
     temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
     where = " and ".join(_addresses(found))
     note(f"model {name} at {where}, max_tokens {settled.max_tokens}, temperature {temperature}")

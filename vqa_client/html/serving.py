@@ -47,7 +47,9 @@ class ReportServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _Answers)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"--port {port} can't be used: {reason}", hint="give another, or 0 for any") from None
+            raise UsageError(
+                f"--port {port} can't be used: {reason}", hint="choose another --port; 0: any that is free"
+            ) from None
 
     def waits(self, connection: socket.socket) -> None:
         """A connection waits for its next request: another one that has waited for longer may have to end."""

@@ -62,7 +62,9 @@ def read_documents(path: Path) -> Source:
     except OSError as error:
         raise DataError(f"can't read {path}: {error.strerror}") from None
     if not names:
-        raise DataError(f"{path} contains no {_SUFFIX} file", hint="give a data file, or a folder of text files")
+        pdf = any(name.lower().endswith(".pdf") for name in os.listdir(path))
+        hint = f"--pdf {path} draws its PDF files" if pdf else "give a data file, or a folder of text files"
+        raise DataError(f"{path} contains no {_SUFFIX} file", hint=hint)
     return Walk(partial(_of_files, tuple(path / name for name in names)))
 
 

@@ -87,12 +87,13 @@ PdfPage = tuple[PageJob, Path]
 
 
 def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) -> tuple[list[PdfPage], list[str]]:
-    """The pages of all PDF files of a folder as images/{name}_page_{NNN}.png, and why files can't be opened.
+    """The pages of a PDF file, or of all in a folder, as images/{name}_page_{NNN}.png, and why files can't be opened.
 
     Raises DataError where no file has a page.
     """
     pages, faults = list[PdfPage](), list[str]()
-    for document in sorted(folder.glob("*.pdf"), key=lambda path: natural_key(path.name)):
+    documents = [folder] if folder.is_file() else sorted(folder.glob("*.pdf"), key=lambda path: natural_key(path.name))
+    for document in documents:
         try:
             count = min(page_count(str(document)), max_pages or sys.maxsize)
         except ValueError as error:
@@ -102,7 +103,8 @@ def pdf_pages(folder: Path, output: Path, *, dpi: int, max_pages: int | None) ->
             place = output / IMAGES / f"{document.stem}_page_{page:03}.png"
             pages.append((PageJob(str(document), page, dpi), place))
     if not pages:
-        raise DataError(f"{folder}: no PDF file in it can be drawn", hint="--pdf names a folder of .pdf files")
+        why = "; ".join(faults[:3]) or (f"{folder} has no .pdf file" if folder.exists() else f"there is no {folder}")
+        raise DataError(f"nothing to draw: {why}", hint="--pdf takes a PDF file, or a folder of them")
     return pages, faults
 
 

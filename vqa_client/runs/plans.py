@@ -30,7 +30,7 @@ from vqa_client.tasks.report import writer
 
 COPIED = ("data", "data_json", "blacklist", "questions_file", "annotations_file")
 """Settings whose files are copied from their addresses."""
-NOTHING_LEFT = "see the reasons above: the ids, the blacklist, the image folder"
+NOTHING_LEFT = "every question was skipped; the lines above say why"
 
 VARIED = {
     "--repeat": "varied.repeated",

@@ -121,7 +121,8 @@ def _in(variant: str | None) -> str:
 def _near(question_id: str, others: set[str]) -> str:
     near = sorted(other for other in others if question_id and question_id in other)[:3]
     near = near or difflib.get_close_matches(question_id, sorted(others)[:20_000], n=3)
-    return f"did you mean {', '.join(near)}?" if near else "ids are those of the record log"
+    first = ", ".join(sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
+    return f"did you mean {', '.join(near)}?" if near else f"its questions are {first}"
 
 
 def _question(run: Reopened, record: Record) -> Question | None:

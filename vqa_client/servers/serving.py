@@ -66,7 +66,7 @@ def check_port(host: str, port: int) -> None:
             trial.bind((host, port))
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"can't listen on {host} port {port}: {reason}", hint="--port names another") from None
+        raise UsageError(f"can't listen on {host} port {port}: {reason}", hint="choose another --port") from None
 
 
 def free_port() -> int:

@@ -41,6 +41,7 @@ _REFUSED: Final = {
     ),
 }
 """Options of a run that a judge doesn't take, why, and the way out."""
+_HIDDEN = Parameter(show=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +92,7 @@ class JudgeSettings(RunSettings):
     other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
         None
     )
-    choice_mode: Annotated[str, Parameter(show=False)] = "text"
+    choice_mode: Annotated[str, _HIDDEN] = "text"
     for_people: Annotated[
         int | None,
         Parameter(
@@ -111,8 +112,19 @@ class JudgeSettings(RunSettings):
         ),
     ] = None
     model_name: Annotated[
-        str | None, Parameter(group=SERVER, help="The model's name at the server, if it isn't the config's.")
+        str | None,
+        Parameter(
+            name=("--model", "--model_name"),
+            group=SERVER,
+            help="The judge's name at the server. Default: its config's, else the one the server serves.",
+        ),
     ] = None
+    repeat: Annotated[int, _HIDDEN] = 1
+    blind: Annotated[bool, _HIDDEN] = False
+    shard: Annotated[str, _HIDDEN] = ""
+    processes: Annotated[str, _HIDDEN] = "1"
+    ray: Annotated[str, _HIDDEN] = ""
+    shards: Annotated[int | None, _HIDDEN] = None
 
     def __post_init__(self) -> None:
         super(JudgeSettings, self).__post_init__()
@@ -165,7 +177,7 @@ class JudgeSettings(RunSettings):
     @property
     def name_option(self) -> str:
         """The option that gives this name."""
-        return "--model_name"
+        return "--model"
 
     @property
     def shows_images(self) -> bool:

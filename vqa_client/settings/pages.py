@@ -38,7 +38,7 @@ class RenderSettings:
     ] = None
     pdf: Annotated[
         Path | None,
-        Parameter(group=DATA, help="A folder of PDF files to draw as they are, instead of --data."),
+        Parameter(group=DATA, help="A PDF file, or a folder of them, to draw as they are, instead of --data."),
     ] = None
     output: Annotated[
         Path, Parameter(alias="-o", group=DATA, help="Folder for images/{_id}_page_{NNN}.png and metadata.json.")
@@ -89,7 +89,8 @@ class RenderSettings:
     def __post_init__(self) -> None:
         check(self)
         if (self.data_json is None) == (self.pdf is None):
-            raise UsageError("there is nothing to draw, or too much", hint="give --data FILE or --pdf FOLDER")
+            many = "--data and --pdf can't be combined" if self.pdf else "--data or --pdf is missing"
+            raise UsageError(many, hint="--data takes a data file or a folder of .txt files, --pdf PDF files")
         for name in ("font_size", "line_height"):
             if not isfinite(getattr(self, name) or 0):
                 raise UsageError(f"--{name} is {getattr(self, name)}; it must be a number of points")

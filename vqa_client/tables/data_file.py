@@ -80,12 +80,13 @@ def _fields(error: Exception, record: bytes) -> str:
 def _looks(begin: bytes) -> str:
     """What a file that isn't JSON may be, by its first bytes."""
     if begin.startswith(b"PAR1"):
-        return "is Parquet, not JSON (`vqa-client ask` reads it)"
+        return "is Parquet, not JSON; `vqa-client ask` reads it"
     if begin.startswith(b"%PDF"):
-        return "is a PDF file, not JSON"
+        return "is a PDF file, not JSON; `vqa-client render --pdf` draws its pages"
     text = begin.decode("utf-8", "replace").split("\n")[0]
-    kind = "looks like CSV, not JSON (`vqa-client ask` reads it), and" if "," in text and '"' not in text[:1] else ""
-    return f"{kind} begins with {text[:12]!r}".strip()
+    if "," in text and '"' not in text[:1]:
+        return "looks like CSV, not JSON; `vqa-client ask` reads it"
+    return f"begins with {text[:12]!r}: not a list of records"
 
 
 def _named(record: bytes) -> str:
@@ -113,9 +114,11 @@ def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
     try:
         found = os.stat(name)
     except OSError as error:
-        raise DataError(f"can't read {name}: {error.strerror}") from None
+        hub = "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME"
+        raise DataError(f"can't read {name}: {error.strerror}", hint=hub if name.startswith("hf:") else "") from None
     if not stat.S_ISREG(found.st_mode) or not found.st_size:
-        raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else 'not a file'}", hint=_hint(key))
+        kind = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "not a file"
+        raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else kind}", hint=_hint(key))
     return _read_index(name, key, state_of(found))
 
 
@@ -160,7 +163,7 @@ class _Found(Struct, kw_only=True):
             self._in_list(begin, self._decoded(begin, list[Raw]))
         else:
             near = self.text[begin : begin + 40]
-            raise DataError(f"{self.path} {_looks(near)}: not a list of records", hint=_hint(self.key))
+            raise DataError(f"{self.path} {_looks(near)}", hint=_hint(self.key))
 
     def _in_object(self, begin: int) -> None:
         members = self._decoded(begin, dict[str, Raw])

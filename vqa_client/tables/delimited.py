@@ -150,7 +150,7 @@ class DelimitedTable:
             if len(values) != self._width:
                 missing = f"; nothing for `{self.header[len(values)]}`" if len(values) < self._width else ""
                 what = f"row {number}: {len(values)} fields, the header has {self._width}{missing}"
-                raise self._fault(line, what, "a cell with the delimiter or a line feed in it stands between quotes")
+                raise self._fault(line, what, "put a cell that contains the delimiter or a line break in quotes")
             yield start, values
             number += 1
 
@@ -195,7 +195,7 @@ class DelimitedTable:
 
     def _text(self, encoded: bytes, line: int) -> str:
         if b"\0" in encoded:
-            raise self._fault(line, "a null byte", "save the file as UTF-8; UTF-16 has null bytes")
+            raise self._fault(line, "a null byte", "is it the right file? text must be UTF-8, not UTF-16")
         try:
             return encoded.decode()
         except UnicodeDecodeError as error:

@@ -24,6 +24,7 @@ from vqa_client.tables.tar_table import TarTable
 
 MOST_OPEN = 16
 _HEAD_BYTES = 4096
+_IMAGE = "give the file with the questions, or a folder of images"
 _OTHERS = (
     (b"\x1f\x8b", "gzip", "gunzip it first"),
     (b"\x28\xb5\x2f\xfd", "Zstandard", "unpack it first by `unzstd`"),
@@ -32,6 +33,8 @@ _OTHERS = (
     (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run `git lfs pull` where it came from"),
+    (b"\xff\xd8\xff", "a JPEG image", _IMAGE),
+    (b"\x89PNG", "a PNG image", _IMAGE),
     (b"<", "markup", "the server may have sent a page in its place; fetch it again"),
 )
 

@@ -163,7 +163,7 @@ def _input(options: NiahSettings) -> tuple[Path, Path | None]:
     """The data file and the images' place from either form of the command."""
     if options.input is not None:
         if options.data or options.images:
-            raise UsageError("--input stands instead of --data and --images", hint="give one or the other")
+            raise UsageError("--input replaces --data and --images", hint="give one or the other")
         return options.input / "data.json", options.input
     if options.data is None:
         raise UsageError("niah needs questions", hint="--data FILE with --images DIR, or --input DIR with both")

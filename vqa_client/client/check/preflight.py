@@ -20,8 +20,8 @@ LATE_S = 2.0
 """A check that takes longer is announced."""
 WAY_OUT = "`vqa-client check` shows details; --no_check runs anyway"
 DOUBTS: dict[Sight, str] = {
-    "same": "gives the same answer for a red and a blue image; does it see images? run `vqa-client check`",
-    "differs": "names the colours of two images wrongly, though not alike",
+    "same": "gave the same answer for a red and a blue image; does it see images? run `vqa-client check`",
+    "differs": "named the colours of a red and a blue test image wrongly; does it see images? run `vqa-client check`",
     "unknown": "gave no usable reply to two small images",
 }
 
@@ -41,11 +41,11 @@ async def check_before(session: Session, note: Callable[[str], None]) -> Session
         raise ServerUnusable(f"{name} answers without seeing the images that are sent", hint=WAY_OUT)
     listed = session.server.get("models", [])
     if check.http_status == HTTPStatus.NOT_FOUND and listed and session.model.model_name not in listed:
-        raise ServerUnusable(f"{name}: {check.told}", hint=f"it lists {', '.join(listed[:5])}")
+        raise ServerUnusable(f"{name}: {check.told}", hint=f"choose one that it lists: {', '.join(listed[:5])}")
     if check.http_status == HTTPStatus.NOT_FOUND:
         raise ServerUnusable(
-            f"there is no chat/completions below {session.server['base_url']} (HTTP {check.http_status}: {check.told})",
-            hint=f"{await _elsewhere(session)}--base_url names the address; --no_check runs anyway",
+            f"there is no chat/completions under {session.server['base_url']} ({check.told})",
+            hint=f"{await _elsewhere(session)}give the right --base_url; --no_check runs anyway",
         )
     if doubt := DOUBTS.get(found.sight):
         said = f": {check.told}" if check.told else ""

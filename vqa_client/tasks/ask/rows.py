@@ -144,7 +144,8 @@ class Reader:
         names: list[str] = _column(column, self._names_in, value, table.start + place, base)
         for name in names:
             if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):
-                raise ValueError(f"column `{column}`: {name} doesn't exist; looked in {base}")
+                looked = f"looked in {base}" if Path(base).is_dir() else f"there is no folder {base}"
+                raise ValueError(f"column `{column}`: {name} doesn't exist; {looked}")
         return names
 
     def _choices(self, cells: dict[str, Any]) -> dict[str, str]:

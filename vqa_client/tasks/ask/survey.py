@@ -84,7 +84,7 @@ def survey(settings: AskSettings) -> Survey:
     tables = tables_of(settings.data)
     columns, rows = _columns(tables)
     if not rows:
-        raise DataError(f"{settings.data} has no rows", hint="a data file has a question per row")
+        raise DataError(f"{settings.data} has neither rows nor images", hint="a data file has a question per row")
     given = {
         role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
     }
