@@ -61,7 +61,7 @@ def of_circular(report: Report, summary: CircularSummary) -> Iterator[Section]:
     """What all rotations say together, each by itself, and the places of the choices."""
     found = summary.figures
     asked = f"{count(found.questions, 'question')} in {found.rotations} rotations of their choices"
-    yield Section(notes=[f"{asked}; in %, a failed one counts as wrong"])
+    yield Section(notes=[f"{asked}; in %; questions without a reply count as wrong"])
     yield _averages("together", found.named)
     yield _by_form("rotation", report)
     yield from _positions(found.bias)
@@ -72,7 +72,7 @@ def of_shuffled(report: Report, summary: ShuffledSummary) -> Iterator[Section]:
     """The accuracy, and the places of the choices."""
     overall = summary.overall
     shuffled = f"with shuffled choices: accuracy {percent(overall.accuracy)} % ({interval_text(overall.interval)})"
-    yield Section(notes=[f"{shuffled} of {count(overall.total, 'question')}; a failed one counts as wrong"])
+    yield Section(notes=[f"{shuffled} of {count(overall.total, 'question')}; questions without a reply count as wrong"])
     yield from _positions(summary.figures)
 
 

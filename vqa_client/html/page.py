@@ -2,6 +2,7 @@
 
 import hashlib
 from base64 import b64encode
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from vqa_client.reports.names import count, flat
 from vqa_client.reports.overview import Overview
 from vqa_client.reports.sections import p_text
 from vqa_client.reports.totals import spent, totals
+from vqa_client.settings.run import RunSettings
 from vqa_client.shipped import install
 from vqa_client.types import ANSWERED
 from vqa_client.unseen import unseen, unseen_in_javascript
@@ -43,6 +45,7 @@ OPTIONS: dict[str, object] = {
 }
 """Options that tell runs apart in an index, with their usual values."""
 _HERE = Path(__file__).parent
+_DEFAULTS = {field.name: field.default for field in fields(RunSettings)}
 _UNSEEN = unseen(lines=False)
 
 
@@ -223,13 +226,23 @@ def _content(run: LoggedRun, found: Overview, *, live: bool) -> dict[str, Any]:
 
 def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     described = {name: value for name, value in run.facts.described.items() if name != "settings"}
+    settings = run.facts.settings
     return [
         ("What decides the answers", _leaves(run.facts.identity)),
         ("How replies are read and scored", _leaves(run.facts.scoring)),
-        ("Settings as given", _leaves(run.facts.settings)),
+        ("Settings given", _leaves({name: one for name, one in settings.items() if not _is_default(name, one)})),
+        ("Settings left at their defaults", _leaves({n: one for n, one in settings.items() if _is_default(n, one)})),
         ("Server, versions and data", _leaves(described)),
         ("Each start", _leaves({f"start {at}": one for at, one in enumerate(run.facts.sessions, 1)})),
     ]
+
+
+def _is_default(name: str, value: Any) -> bool:
+    """Whether a setting is as it is without its option, as far as all commands share it; an empty one is."""
+    default = _DEFAULTS.get(name)
+    return value in (default, list(default) if isinstance(default, tuple) else default) or (
+        name not in _DEFAULTS and value in (None, "", False, [])
+    )
 
 
 def _leaves(value: dict[str, Any]) -> list[tuple[str, str]]:

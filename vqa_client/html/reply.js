@@ -105,7 +105,7 @@ function curl(row) {
   const address = data.request.url.replaceAll("'", "'\\''");
   const command = `curl '${address}' \\\n  -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' \\\n  -d '${body}'`;
   const examples = texts(row, "shots").length ? [element("p", { className: "aside" }, "The worked examples before it are left out here.")] : [];
-  return [element("details", { className: "more" }, element("summary", {}, "The request as curl"), foreign(command, ""), ...examples)];
+  return [element("details", { className: "more request" }, element("summary", {}, "The request as curl"), foreign(command, ""), ...examples)];
 }
 
 // The filtered questions; no cell of a CSV begins as a formula of a spreadsheet.
