@@ -46,7 +46,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "ctl": (
             "ctl",
-            "Show the progress of a running run; change its workers, pause, resume or stop it.",
+            "Show the progress of a run; change its workers, pause, resume or stop it.",
             "ctl results --max_workers 64",
         ),
         "demo": (
@@ -57,7 +57,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "batch": (
             "batch",
             "One step of a batched run (--batch): write files for `vllm run-batch` or a console, read their results, "
-            "or see and cancel what is at the server.",
+            "or show and cancel open batches.",
             "batch write run chartqa --data ChartQA --model my-model",
         ),
         "selftest": (
@@ -84,7 +84,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "view": (
             "view",
-            "Serve a run's page locally, or an index of the runs in a folder; it follows a running run.",
+            "Serve a run's page locally, or an index of the runs in a folder; it follows a run in progress.",
             "view results",
         ),
         "parse": (
@@ -99,7 +99,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "label": (
             "label",
-            "Label drawn replies of a run by keys, on a page on this machine, to compare judges with people.",
+            "Label a sample of a run's replies in your browser, to compare judges with people.",
             "label results --name ada",
         ),
         "rescore": ("rescore", "Re-parse and re-score saved replies (no server).", "rescore results --write"),

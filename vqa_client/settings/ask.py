@@ -37,7 +37,11 @@ class AskSettings(ChoiceSettings):
     id: Annotated[str, Parameter(group=COLUMNS, show_default=False, help="Column of the question's id.")] = ""
     document: Annotated[
         str,
-        Parameter(group=COLUMNS, show_default=False, help="Column of what questions share. Default: the first image."),
+        Parameter(
+            group=COLUMNS,
+            show_default=False,
+            help="Column of what several questions share, such as a document. Default: the first image.",
+        ),
     ] = ""
     group: Annotated[
         str,
@@ -48,15 +52,16 @@ class AskSettings(ChoiceSettings):
         Parameter(
             group=COLUMNS,
             show_default=False,
-            help="How questions are put: {question}, {choices}, or any column in braces. <image> puts an image there.",
+            help="The prompt: {question}, {choices} or any column in braces; <image> marks the place of an image.",
         ),
     ] = ""
     answer_from: Annotated[
         Literal["letter", "text", "0", "1", ""],
         Parameter(
             group=COLUMNS,
+            show_choices=False,
             show_default=False,
-            help="What an answer to a choice is: its letter, its text, or its place, counted from 0 or 1.",
+            help="How answers name a choice: letter, text, or 0 or 1 for its place counted from there.",
         ),
     ] = ""
     choices_separator: Annotated[
@@ -70,6 +75,7 @@ class AskSettings(ChoiceSettings):
         Literal["choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none", ""],
         Parameter(
             group=COLUMNS,
+            show_choices=False,
             show_default=False,
             help="The headline: choice, exact, contains, anls, vqa, relaxed, f1 or none; all are computed. Default: "
             "choice for questions with choices, else contains (vqa with ten answers each).",

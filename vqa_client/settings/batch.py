@@ -22,29 +22,29 @@ class BatchSettings(BudgetSettings):
         Parameter(
             group=BATCH,
             negative="",
-            help="Ask by the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops "
-            "waiting, not the batches; the same command collects them (needs the extra openai).",
+            help="Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops "
+            "the waiting, not the batches; run the same command again to collect them (needs the extra openai).",
         ),
     ] = False
-    batch_mb: Annotated[float, Parameter(group=BATCH, help="Most megabytes of one batch's file.")] = 90.0
-    batch_lines: Annotated[int, Parameter(group=BATCH, help="Most questions of one batch.")] = 50_000
+    batch_mb: Annotated[float, Parameter(group=BATCH, help="Maximum size of one batch's file in megabytes.")] = 90.0
+    batch_lines: Annotated[int, Parameter(group=BATCH, help="Maximum number of questions in one batch.")] = 50_000
     batch_window: Annotated[
         str,
         Parameter(group=BATCH, help="Time the server may take for a batch, such as 24h or 7d, where it offers more."),
     ] = "24h"
-    batch_parallel: Annotated[int, Parameter(group=BATCH, help="Most batches open at once.")] = 8
+    batch_parallel: Annotated[int, Parameter(group=BATCH, help="Maximum number of batches open at once.")] = 8
     batch_rounds: Annotated[
-        int, Parameter(group=BATCH, help="Most times that a question is asked whose batch expired or failed.")
+        int, Parameter(group=BATCH, help="How often to send a question whose batch expired or failed.")
     ] = 3
     poll: Annotated[
-        float, Parameter(group=BATCH, help="Seconds between looks at the batches, growing to 300 while none ends.")
+        float, Parameter(group=BATCH, help="Seconds between status requests, growing to 300 while no batch ends.")
     ] = 30.0
     no_wait: Annotated[
         bool,
         Parameter(
             group=BATCH,
             negative="",
-            help="Read the batches that have ended, submit what may be, and leave; the same command resumes.",
+            help="Read the batches that have ended, submit what is possible, and exit; the same command resumes.",
         ),
     ] = False
     batch_step: Annotated[

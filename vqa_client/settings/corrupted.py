@@ -22,7 +22,9 @@ class RobustnessRun:
     levels: Annotated[str, Parameter(group=CORRUPTIONS, help="Levels, such as 0-5 or 0,3.")] = "0-5"
     profile: Annotated[
         Literal["vqa-vrb", "imagenet-c"],
-        Parameter(group=CORRUPTIONS, help="Whose constants; they differ in shot noise and pixelate."),
+        Parameter(
+            group=CORRUPTIONS, help="Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate."
+        ),
     ] = "vqa-vrb"
     corruption_seed: Annotated[
         int, Parameter(group=CORRUPTIONS, help="Random seed; each image's own is made from it, corruption and level.")

@@ -68,8 +68,7 @@ class BenchmarkSettings(OneModelSettings):
         Parameter(
             group=ASKED,
             show_default=False,
-            help="Put the questions as another published evaluation does, such as lmms_eval, where the benchmark "
-            "declares how.",
+            help="Use the prompt of another published evaluation, such as lmms_eval, if the benchmark declares it.",
         ),
     ] = ""
     shots: Annotated[

@@ -51,8 +51,8 @@ class DividedSettings:
             group=DIVIDED,
             show_default=False,
             help="K/N: ask only the Kth of N parts, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
-            "from an indexed Kubernetes job; next/N: one free part after the other, beside other processes with this "
-            "--output, then merge.",
+            "from an indexed Kubernetes job; next/N: take one free part after the other, together with other "
+            "processes that have this --output, then merge.",
         ),
     ] = ""
     share: Annotated[
@@ -69,18 +69,18 @@ class DividedSettings:
         Parameter(
             group=DIVIDED,
             show_default=False,
-            help="Ask in --shards parts on a Ray cluster: auto finds the one that this machine is in, local starts one "
-            "here; or HOST:PORT.",
+            help="Ask in --shards parts on a Ray cluster: auto: the one that this machine is part of; local: one "
+            "started here; or HOST:PORT.",
         ),
     ] = ""
     shards: Annotated[
         int | None,
-        Parameter(group=DIVIDED, help="How many parts --ray makes; some eight for each processor of the cluster."),
+        Parameter(group=DIVIDED, help="Number of parts for --ray; about eight per processor of the cluster are good."),
     ] = None
     ok_with_failures: Annotated[
         bool,
         Parameter(
-            group=DIVIDED, negative="", help="Exit with 0 where some questions failed: schedulers take 1 for a crash."
+            group=DIVIDED, negative="", help="Exit with 0 even if questions failed: schedulers treat 1 as a crash."
         ),
     ] = False
 

@@ -74,8 +74,8 @@ class JudgeSettings(RunSettings):
         str,
         Parameter(
             group=JUDGEMENT,
-            help="all; statuses of the run, such as unparsed,ambiguous; or wrong: what the rule scored below 1, which "
-            "can only raise the score.",
+            help="Which replies to judge: all; those with these statuses, such as unparsed,ambiguous; or wrong: "
+            "those that the rule scored below 1, which can only raise the score.",
         ),
     ] = ALL
     rubric: Annotated[
@@ -97,8 +97,8 @@ class JudgeSettings(RunSettings):
         int | None,
         Parameter(
             group=PEOPLE,
-            help="Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in equal "
-            "parts from what judge and rule call right and wrong. Asks nothing.",
+            help="Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in "
+            "equal parts from what judge and rule call right and wrong. Sends nothing.",
         ),
     ] = None
     output: Annotated[Path, Parameter(alias="-o", group=PEOPLE, help="Where the sheet of --for_people is written.")] = (
@@ -108,7 +108,7 @@ class JudgeSettings(RunSettings):
         Path | None,
         Parameter(
             group=PEOPLE,
-            help="The sheet with people's labels: compares the judges that there are with people. Asks nothing.",
+            help="A sheet that people have filled in: compare the run's judges with them. Sends nothing.",
         ),
     ] = None
     model_name: Annotated[
@@ -197,7 +197,7 @@ class LabelSettings:
         Parameter(help="The sheet to fill in; drawn if it isn't there. Default: NAME.labels.csv beside the run."),
     ] = None
     name: Annotated[
-        str, Parameter(help="Who labels: each person has a column of the sheet, and doesn't see the others'.")
+        str, Parameter(help="Your name: each person has a column of the sheet, and doesn't see the others'.")
     ] = ""
     number: Annotated[
         int,
@@ -205,9 +205,9 @@ class LabelSettings:
     ] = 100
     kind: Annotated[
         Literal["match", "extract", "correct", "grade"] | None,
-        Parameter(help="By which judges to draw. Default: as `judge` chooses it."),
+        Parameter(help="Draw by the verdicts of judges of this kind. Default: as `judge` chooses it."),
     ] = None
-    seed: Annotated[int, Parameter(help="Decides which replies are drawn.")] = 0
+    seed: Annotated[int, Parameter(help="Random seed of the draw.")] = 0
     port: Annotated[int, Parameter(help="The port to listen on; 0: any that is free.")] = 0
 
     def __post_init__(self) -> None:

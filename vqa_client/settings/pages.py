@@ -64,7 +64,7 @@ class RenderSettings:
         Literal["both", "width", "last_page", "none"],
         Parameter(
             group=STYLE,
-            help="White that is cut away: right of each page's text, below the text of a document's last page.",
+            help="White to cut away: to the right of each page's text, below the text of a document's last page.",
         ),
     ] = "both"
     remove_line_breaks: Annotated[
@@ -76,7 +76,7 @@ class RenderSettings:
         Parameter(
             group=RUN,
             negative="",
-            help="Then say how many of the words an OCR reader reads; `vqa-client legibility --limit N` reads a part.",
+            help="Also report how many words an OCR reader recognises; `vqa-client legibility --limit N` reads a part.",
         ),
     ] = False
     workers: Annotated[int, Parameter(group=RUN, help="Processes. Default: one per processor.", show_default=False)] = (

@@ -27,7 +27,7 @@ class NeedlesSettings:
     """Settings of `vqa-client needles`."""
 
     data_json: Annotated[
-        Path, Parameter(name=("--data", "-d", "--data_json"), help="Documents in LongBench-v2's form.")
+        Path, Parameter(name=("--data", "-d", "--data_json"), help="Documents in LongBench-v2's form (JSON).")
     ]
     output: Annotated[
         Path, Parameter(alias="-o", help="The data file of the needle questions, such as niah/data.json.")
@@ -61,7 +61,10 @@ class PerturbSettings:
     ] = None
     seed: Annotated[int, Parameter(help="Random seed; with a page's name it decides the noise.")] = SEED
     legibility: Annotated[
-        bool, Parameter(negative="", help="Then say how much of the clean and the perturbed pages an OCR reader reads.")
+        bool,
+        Parameter(
+            negative="", help="Also report how much an OCR reader recognises of the clean and the perturbed pages."
+        ),
     ] = False
     limit: Annotated[int | None, Parameter(help="--legibility reads the first N documents only.")] = None
     workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)

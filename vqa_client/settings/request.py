@@ -22,7 +22,10 @@ class RequestOptions:
     ] = None
     max_tokens: Annotated[
         int | None,
-        Parameter(group=REQUEST, help="Most tokens of a reply. Default: the config's, else the benchmark's usual."),
+        Parameter(
+            group=REQUEST,
+            help="Maximum number of tokens in a reply. Default: the config's, else the benchmark's usual.",
+        ),
     ] = None
     top_p: Annotated[float | None, Parameter(group=REQUEST, help="Nucleus sampling. Default: not sent.")] = None
     seed_model: Annotated[

@@ -26,12 +26,12 @@ class GenerateSettings:
     levels: Annotated[str, Parameter(help="Levels, such as 1-5 or 1,3.")] = "1-5"
     profile: Annotated[
         Profile,
-        Parameter(help="Whose constants: VQA-VRB's or ImageNet-C's; they differ in shot noise and pixelate."),
+        Parameter(help="Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate."),
     ] = "vqa-vrb"
     seed: Annotated[
         int, Parameter(help="Random seed; each file's own is made from it, the image, corruption and level.")
     ] = 0
-    format: Annotated[FileFormat, Parameter(help="png loses nothing; jpeg takes part of the noise away again.")] = "png"
+    format: Annotated[FileFormat, Parameter(help="png is lossless; jpeg removes part of the noise.")] = "png"
     quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
     workers: Annotated[int, Parameter(help="Processes. Default: one per processor.", show_default=False)] = field(
         default_factory=usable_cpus

@@ -74,7 +74,7 @@ class PlotSettings:
     output: Annotated[Path, Parameter(alias="-o", help="Folder for the figures.")] = field(kw_only=True)
     image: Annotated[
         Path | None,
-        Parameter(help="An image for the contact sheet. Default: the runs' first, where its file is still there."),
+        Parameter(help="An image for the contact sheet. Default: the first of the runs, if its file still exists."),
     ] = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

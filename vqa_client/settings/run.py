@@ -98,8 +98,8 @@ class RunSettings(RequestOptions, BatchSettings):
         Literal["off", "auto"],
         Parameter(
             group=SERVER,
-            help="auto: where the server is found to know images by a uuid (vLLM), send each one's bytes once; the "
-            "questions on a document of a megabyte or more wait for the answer to its first.",
+            help="auto: if the server knows images by a uuid (vLLM), send the bytes of each only once; questions "
+            "about a document of 1 MB or more wait for the answer to its first one.",
         ),
     ] = "off"
     file_urls: Annotated[
@@ -131,7 +131,8 @@ class RunSettings(RequestOptions, BatchSettings):
         int | Literal["auto"],
         Parameter(
             group=RUN,
-            help="Requests in flight at once. auto: more while that raises the pace, fewer where some are refused.",
+            help="Requests in flight at once. auto: more while that makes the run faster, fewer if requests are "
+            "refused.",
         ),
     ] = 128
     limit: Annotated[int | None, Parameter(group=RUN, help="Ask only the first N instances of the data file.")] = None
@@ -144,8 +145,8 @@ class RunSettings(RequestOptions, BatchSettings):
         Parameter(
             group=RUN,
             show_default=False,
-            help="When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: only "
-            "failures that may pass.",
+            help="When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: "
+            "only failures that may be temporary.",
         ),
     ] = ""
     retry_failed: Annotated[bool, Parameter(group=RUN, negative="", help="The same as --retry failed.")] = False
@@ -205,7 +206,7 @@ class RunSettings(RequestOptions, BatchSettings):
     ] = None
     white_value: Annotated[
         float | None,
-        Parameter(group=IMAGES, help="The value of white in images of 32 bits a value (float TIFF), such as 1 or 255."),
+        Parameter(group=IMAGES, help="Which value is white in 32-bit images (float TIFF), such as 1 or 255."),
     ] = None
     image_format: Annotated[
         Literal["png", "jpeg", "webp"] | None,

@@ -22,10 +22,11 @@ class SuiteSettings(RunSettings):
 
     data: Annotated[
         Path | None,
-        Parameter(alias="-d", group=DATA, help="Where the suite's paths begin. Default: at the suite file."),
+        Parameter(alias="-d", group=DATA, help="Folder that the suite's paths start from. Default: the suite file's."),
     ] = None
     output: Annotated[
-        Path, Parameter(alias="-o", group=DATA, help="Folder: a folder of reports for each model, and the leaderboard.")
+        Path,
+        Parameter(alias="-o", group=DATA, help="Folder for the leaderboard, with a folder of reports for each model."),
     ] = Path("results")
     config: Annotated[
         tuple[str, ...],

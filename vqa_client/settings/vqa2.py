@@ -57,7 +57,7 @@ class Vqa2Settings(ConfiguredSettings):
         Path, Parameter(name=("--output", "-o", "--results_dir"), group=DATA, help="Folder for vqa2_results_*.json.")
     ] = Path("results")
     verbose: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Show the single questions and answers, at most 100.")
+        bool, Parameter(group=DATA, negative="", help="Print each question and answer, at most 100.")
     ] = False
     model: Annotated[
         tuple[str, ...],
@@ -83,8 +83,8 @@ class Vqa2Settings(ConfiguredSettings):
         int | Literal["auto"],
         Parameter(
             group=RUN,
-            help="Requests in flight at once; auto finds out how many. Small models are often served one question at a "
-            "time, and a question's time runs while it waits there; vLLM takes 128.",
+            help="Requests in flight at once; auto finds out how many. Small models are often served one question "
+            "at a time, and waiting counts against --timeout; vLLM takes 128.",
         ),
     ] = 16
     raw_images: Annotated[
