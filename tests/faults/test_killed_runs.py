@@ -52,8 +52,10 @@ def test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not(
             command.process.wait()
         server.wait_until(lambda: server.ledger.in_flight == 0)
         kept = whole_lines(of.log_path)
-        asked = [question_id(chat) for chat in server.chats[asked_before:]]
-        assert not set(asked) & set(answered)  # nothing that was on the disk is asked again
+        asked = {
+            question_id(chat) for chat in server.chats[asked_before:]
+        }  # a slow server reads a killed run's last ones late
+        assert not asked & set(answered)  # nothing that was on the disk is asked again
         assert len(kept) >= len(answered) + len(asked) - WORKERS  # nothing is lost but what was in flight
         assert len(kept) == len(set(kept)) >= point
         answered = kept
