@@ -8,21 +8,26 @@ from msgspec import Struct
 
 from vqa_client.compare.figures import Accuracy, Compared, Comparison, Group
 from vqa_client.compare.matching import Matched
-from vqa_client.compare.sections import accuracies, sentence, tests
+from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Key, Side
 from vqa_client.files import replacing
 from vqa_client.html.asked import Gap, asked
 from vqa_client.html.charts import Scatter, scatter
 from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
+from vqa_client.html.lines import slopes, steps
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import EmbeddedImages, Kept, Show, chosen
 from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.logged_run import LoggedRun
+from vqa_client.reports.names import percent
 from vqa_client.reports.overview import Overview, overview
+from vqa_client.reports.sections import Section
 from vqa_client.reports.totals import dollars
 
 FULL_MARKS = 1.0
+MOST_SLOPES = 15
+"""Charts with images and without that are open; those of further groups are in the fold of their tables."""
 PICTURED = {"of_many": 150, "of_few": 200}
 """The longest sides of small pictures in pixels."""
 LEAST_TEXT, MORE_PER_RECORD, RECORDS = 1_000_000, 400, 4_000
@@ -54,6 +59,8 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
     """The page in UTF-8; a served one takes images from its server."""
     first, measure = compared[0][0], compared[0][0].measure
     every = [one for side in sides for one in _charted(side, first.variant)]
+    maps = [(one.name, map) for one in every for map in heat_maps(one.found)]
+    blind = _blind(every)
     return rendered(
         "compare.html.j2",
         _data(sides, compared, every, show),
@@ -64,8 +71,13 @@ def page(sides: Sequence[Side], compared: Compared, show: Show, *, served: bool 
         accuracies=list(_accuracies(compared)),
         differences=[_gap(of.b, of.accuracy_a.value, of.accuracy_b.value, of, of.p_holm) for of, _ in compared],
         comparisons=[_comparison(number, of, matched) for number, (of, matched) in enumerate(compared, 1)],
-        blind=_blind(every),
-        heat_maps=[(one.name, map) for one in every for map in heat_maps(one.found)],
+        blind=blind,
+        blind_names=[gap.label for gap in blind[0][1]] if blind else [],
+        most_slopes=MOST_SLOPES,
+        slopes=slopes(blind, "without", "with"),
+        heat_maps=maps,
+        steps=steps(maps, every[0].found.description),
+        names=list(dict.fromkeys(name for name, _ in maps)),
         scatter=_cost(every),
     )
 
@@ -109,8 +121,20 @@ def _comparison(number: int, of: Comparison, matched: Matched) -> dict[str, Any]
         (sum(pair.changed and sign * pair.gap > 0 for pair in own), label, state_link(**{f"gap.{number}": way}))
         for sign, label, way in ((1, of.b, "higher"), (-1, of.a, "lower"))
     ]
-    said = {"of": of, "sentence": sentence(of), "sections": [accuracies(of), tests(of)]}
+    said = {"of": of, "sentence": sentence(of), "sections": [_answered(of), tests(of)]}
     return said | {"square": square, "n": len(own), "gaps": gaps, "flips": flips}
+
+
+def _answered(of: Comparison) -> Section:
+    """What the strips above don't say of both runs."""
+    both = ((of.a, of.accuracy_a), (of.b, of.accuracy_b))
+    rows = [
+        [label, f"{run.full_marks:,}", f"{run.answered:,}", percent(run.value_answered), percent(run.published)]
+        for label, run in both
+    ]
+    columns = ["", "full marks", "answered", "% of these", "published %"]
+    most = len(columns) if of.has_published else -1
+    return Section(columns=columns[:most], rows=[row[:most] for row in rows])
 
 
 def _data(sides: Sequence[Side], compared: Compared, every: Sequence[ChartedRun], show: Show) -> bytes:
@@ -146,7 +170,7 @@ def _blind(every: Sequence[ChartedRun]) -> list[tuple[str, list[Gap]]]:
     found: dict[str, list[Gap]] = {}
     for one in asked_both:
         for gap in asked(one.run, one.found).gaps:
-            label, values = gap.label, (gap.before, gap.after)
+            label, values = "all questions" if gap.label == "all" else gap.label, (gap.before, gap.after)
             same = Gap(label=one.name, before=values[0], after=values[1], difference=gap.difference)
             found.setdefault(label, []).append(same)
     return list(found.items())

@@ -11,7 +11,7 @@ from vqa_client.html.figures import Figure, only, state_link
 from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.logged_run import CLEAN, LoggedRun
 from vqa_client.reports.names import count
-from vqa_client.reports.overview import Overview
+from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.robustness.report import add_to
 from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.blindness import BlindScores, Pairing
@@ -23,6 +23,7 @@ from vqa_client.scoring.choices.position_bias import PositionBias, Positions
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.scoring.paired import Difference, difference
 from vqa_client.scoring.repeats import RepeatScores
+from vqa_client.task import Description
 from vqa_client.types import Record
 
 NO_ANSWER = "-"
@@ -81,7 +82,7 @@ def asked(run: LoggedRun, found: Overview) -> Asked:
     if kinds == {ROTATION}:
         said = _circular(by_question)
     elif {SEEN, BLIND} <= set(variants):
-        said = _blind(by_question, comparable=comparable)
+        said = _blind(by_question, found.description)
     elif kinds == {"repeat"} and len(variants) > 1:
         said = _repeats(by_question, len(variants), comparable=comparable)
     elif CLEAN in variants and len(variants) > 1:
@@ -192,8 +193,8 @@ def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: boo
     }
 
 
-def _blind(questions: Iterable[list[Record]], *, comparable: bool) -> dict[str, Any]:
-    scores = BlindScores(comparable=comparable)
+def _blind(questions: Iterable[list[Record]], told: Description) -> dict[str, Any]:
+    scores = BlindScores(comparable=told.compares_answers)
     for forms in questions:
         by_form = {one.variant: one for one in forms}
         if not {SEEN, BLIND} <= by_form.keys():
@@ -210,7 +211,7 @@ def _blind(questions: Iterable[list[Record]], *, comparable: bool) -> dict[str, 
     groups = [
         _pairing(f"{field.replace('_', ' ')} {value}", of, {f"by.{field}": value})
         for field, values in figures.groups.items()
-        for value, of in values.items()
+        for value, of in ((value, values[value]) for value in in_order(list(values), told.order(field)))
         if 1 < len(values) <= MOST_ROWS
     ]
     return {
