@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed, record, write_run
 from vqa_client.exports.csv_table import write_csv
-from vqa_client.exports.markdown import escaped, markdown
+from vqa_client.exports.markdown import as_markdown, escaped, sections
 from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
 from vqa_client.reports.logged_run import LoggedRun, read_run
@@ -102,6 +103,10 @@ def test_escaped_text_is_one_line_without_a_bare_pipe(text: str) -> None:
     shown = escaped(text)
     assert shown.splitlines() in ([], [shown])
     assert "|" not in shown.replace("\\|", "")
+
+
+def markdown(run: LoggedRun, found: Overview) -> Iterator[str]:
+    return as_markdown(sections(run, found))
 
 
 def of_variants(tmp_path: Path) -> tuple[LoggedRun, Overview]:
