@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from vqa_client.reports.report import Report
     from vqa_client.scoring.vqa_accuracy import vqa_accuracy
     from vqa_client.settings.ask import AskSettings
-    from vqa_client.settings.corrupted import RobustnessRun
     from vqa_client.settings.declared import BenchmarkSettings
     from vqa_client.settings.explain import ExplainSettings
     from vqa_client.settings.longbench import McSettings, NiahSettings
+    from vqa_client.settings.robustness import RobustnessRun
     from vqa_client.settings.vqa2 import Vqa2Settings
 
 _PLACES = {
@@ -40,7 +40,7 @@ _PLACES = {
     "ExplainSettings": "settings.explain",
     "McSettings": "settings.longbench",
     "NiahSettings": "settings.longbench",
-    "RobustnessRun": "settings.corrupted",
+    "RobustnessRun": "settings.robustness",
     "Vqa2Settings": "settings.vqa2",
     "Progress": "progress",
     "Report": "reports.report",

@@ -33,7 +33,7 @@ from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
 from vqa_client.runs.stage import Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from vqa_client.cli import progress as displays
+from vqa_client.cli.attended import resume_command
 from vqa_client.cli.progress import LiveDisplay, PlainDisplay, display
-from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.types import Record

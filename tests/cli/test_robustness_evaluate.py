@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports.robustness_records import curves, lost, on_disk, pair, pairs_of, run_of
 from vqa_client.cli.main import run_command
-from vqa_client.reports.robustness.results import write_results
+from vqa_client.reports.robustness.evaluation import write_results
 
 THREE = ("gaussian_noise", "snow", "contrast")
 

@@ -19,8 +19,8 @@ from vqa_client.benchmark import Replay
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.reports.report import Report
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.score import AnswersSettings
 from vqa_client.tables.inside import open_image
 from vqa_client.task import Source

@@ -9,8 +9,8 @@ import pytest
 from tests.reports.robustness_records import Pair, curves, lost, pair, pairs_of, run_of
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.reports.report import Report
+from vqa_client.reports.robustness.evaluation import result_path, variants_in, write_results
 from vqa_client.reports.robustness.report import Corrupted, RobustnessSummary, place_of, write
-from vqa_client.reports.robustness.results import result_path, variants_in, write_results
 
 TWO = ("snow", "contrast")
 SMALL = [

@@ -19,7 +19,7 @@ from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.runs.reading_trace import explain_reading
 from vqa_client.runs.rescored import rescore
-from vqa_client.settings.compare import ParseSettings
+from vqa_client.settings.reports import ParseSettings
 
 INSTRUCTION = "Answer with the letter alone."
 WRONG = {"A": "B", "B": "C", "C": "D", "D": "A"}

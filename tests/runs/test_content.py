@@ -16,8 +16,8 @@ from vqa_client.benchmark import Benchmark, Metric, Question, whole_reply
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.runs.shots import Draw
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.robustness import RobustnessRun
 
 FILE = '''
 """Shapes."""

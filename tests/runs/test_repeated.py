@@ -14,7 +14,7 @@ from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import arun
 from vqa_client.runs.rescored import rescore
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 
 
 def report(sample: Sample) -> dict[str, Any]:

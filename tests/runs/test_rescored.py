@@ -20,7 +20,7 @@ from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
 from vqa_client.reports.log_reader import LogReader, find_logs
 from vqa_client.runs.rescored import Rescored, rescore
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.types import Record
 
 

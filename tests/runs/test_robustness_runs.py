@@ -15,7 +15,7 @@ from vqa_client.errors import IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.images.corruptions import corrupted_png
 from vqa_client.progress import Progress
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.types import Record
 
 TWO = RobustnessRun(corruptions="gaussian_noise,pixelate", levels="0,2-3")

@@ -25,8 +25,8 @@ from vqa_client.reports.start import time_of
 from vqa_client.runs.merge import Merged, merge_folder
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.rescored import rescore
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import read_shard
+from vqa_client.settings.robustness import RobustnessRun
 
 
 class Heard(Tally):

@@ -17,8 +17,8 @@ from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.dry_run import dry_run
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings
+from vqa_client.settings.robustness import RobustnessRun
 
 __all__ = ["fault_process", "fault_server"]
 

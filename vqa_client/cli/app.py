@@ -98,7 +98,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "judge results --model judge-model",
         ),
         "label": (
-            "label",
+            "view",
             "Label a sample of a run's replies in your browser, to compare judges with people.",
             "label results --name ada",
         ),
@@ -126,7 +126,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "render --data data.json --output pages",
         ),
         "needles": (
-            "needles",
+            "render",
             "Hide secrets in documents, and write the questions that ask for them.",
             "needles --data data.json --output niah/data.json",
         ),
@@ -136,12 +136,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "perturb --images pages --output perturbed --perturbation dpi:56",
         ),
         "pages_preview": (
-            "pages_preview",
+            "perturb",
             "Draw a contact sheet: pages beside their perturbed forms, as a model sees them.",
             "pages-preview --images pages perturbed/* --output sheet.png",
         ),
         "legibility": (
-            "legibility",
+            "perturb",
             "Count how many of the documents' words an OCR reader finds on their pages.",
             "legibility --images pages --data data.json",
         ),
@@ -216,7 +216,7 @@ for _group, _commands in COMMANDS.items():
 for _name, (_help, _words) in ROBUSTNESS.items():
     _flags = [] if _name == "run" else ["--help", "-h"]  # run shows its benchmark's help, too
     robustness.command(
-        f"vqa_client.cli.robustness.{_name}:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
+        f"vqa_client.cli.robustness:{_name}", help=_help, help_flags=_flags, help_epilogue=example(_words)
     )
 app.command(robustness)
 app.register_install_completion_command(add_to_startup=False, help="Install completion for this shell.")

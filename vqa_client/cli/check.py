@@ -17,8 +17,8 @@ from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings, load_model
-from vqa_client.settings.check import CheckSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings
+from vqa_client.settings.serve import CheckSettings
 
 STYLES = {"ok": "", "note": "", "warning": "yellow", "unusable": "red"}
 MARKS = {"ok": "ok", "note": "-", "warning": "!", "unusable": "X"}

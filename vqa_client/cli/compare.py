@@ -8,7 +8,7 @@ from vqa_client.cli.tables import as_text
 from vqa_client.compare.content import content
 from vqa_client.compare.sections import sections
 from vqa_client.compare.write import PAGE_NAME, compare_runs, write_comparison
-from vqa_client.settings.compare import CompareSettings
+from vqa_client.settings.reports import CompareSettings
 from vqa_client.shipped import install
 
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
-from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress

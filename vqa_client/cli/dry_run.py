@@ -12,7 +12,7 @@ from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 MEGABYTE = 1e6

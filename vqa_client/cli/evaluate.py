@@ -5,17 +5,16 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.progress import PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
-from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.reports.report import Report
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 

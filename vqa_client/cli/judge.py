@@ -10,11 +10,10 @@ from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
-from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
-from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count, safe

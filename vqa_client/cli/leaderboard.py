@@ -13,7 +13,7 @@ from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
 from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.files import write_json
 from vqa_client.reports.sections import Section
-from vqa_client.settings.compare import LeaderboardSettings
+from vqa_client.settings.reports import LeaderboardSettings
 
 NAME = "leaderboard"
 

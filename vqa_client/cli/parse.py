@@ -8,7 +8,7 @@ from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.text import safe
 from vqa_client.runs.reading_trace import Explained, explain_reading
 from vqa_client.scoring.choices.trace import ChoiceView, RuleView
-from vqa_client.settings.compare import ParseSettings
+from vqa_client.settings.reports import ParseSettings
 
 SHOWN_CHARACTERS = 2_000
 """Of a reply, from each end."""

@@ -1,22 +1,30 @@
-"""`vqa-client perturb`: folders of damaged pages beside a folder of clean ones."""
+"""`vqa-client perturb`, `pages-preview`, `legibility`: damaged pages, a sheet of them, and what can be read on them."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.legibility import as_table, measure
 from vqa_client.cli.streams import emit
-from vqa_client.cli.text import count
+from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
-from vqa_client.images.find import PageFolder
+from vqa_client.files import natural_key, replacing
+from vqa_client.images.find import PageFolder, page_folders
 from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
 from vqa_client.pages.folders import IMAGES, PageFiles
-from vqa_client.pages.legibility import check_reader
+from vqa_client.pages.legibility import Legibility, check_reader
+from vqa_client.pages.legibility import legibility as legibility_of
 from vqa_client.pages.perturb import Perturbed, lacking, perturb_pages
 from vqa_client.pages.perturbations import Perturbation
+from vqa_client.pages.pixels import png
 from vqa_client.pages.rerender import changed, clean_style, rerender
+from vqa_client.pages.sheet import chosen, column, contact_sheet
+from vqa_client.pages.shown import shown
 from vqa_client.pages.variants import Variants, low_folder, variants
-from vqa_client.settings.perturb import PerturbSettings
+from vqa_client.reports.names import percent
+from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings
 
 
 def perturb(settings: PerturbSettings) -> int:
@@ -109,3 +117,66 @@ def _legibility(wanted: Variants, settings: PerturbSettings) -> str:
     clean = PageFolder(name=wanted.clean.name, path=wanted.clean.path)
     made = (PageFolder(name=name, path=settings.output / name / IMAGES) for name in wanted.folders)
     return as_table(measure((clean, *made), settings.data_json, workers=settings.workers, limit=settings.limit))
+
+
+def pages_preview(settings: PagesPreviewSettings) -> int:
+    """Write the contact sheet and name what is on it."""
+    if settings.output.suffix.lower() != ".png":
+        raise UsageError(f"--output is {settings.output}: the sheet is a PNG", hint="name a file that ends in .png")
+    columns = [column(folder) for folder in clean_first(settings.images)]
+    pages = chosen(list(columns[0].files), settings.page, settings.limit)
+    sheet = png(contact_sheet(columns, pages))
+    with replacing(settings.output) as file:
+        file.write(sheet)
+    folders = ", ".join(safe(each.name) for each in columns)
+    emit(f"{settings.output}: {count(len(pages), 'page')} in {count(len(columns), 'form')}: {folders}\n")
+    return 0
+
+
+def clean_first(roots: Iterable[Path]) -> list[PageFolder]:
+    """The page folders of several places, each once, the perturbed ones last; raises DataError where one has none."""
+    found = {folder.path.resolve(): folder for root in roots for folder in page_folders(root)}
+    return sorted(found.values(), key=lambda folder: (folder.name.startswith("adv_"), natural_key(folder.name)))
+
+
+def legibility(settings: LegibilitySettings) -> int:
+    """Read the pages of every folder and print a line for each."""
+    return resumable(lambda: _show(settings))
+
+
+def _show(settings: LegibilitySettings) -> int:
+    found = measure(clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit)
+    emit(as_json(found) if settings.json else as_table(found))
+    return 0
+
+
+def measure(
+    folders: Iterable[PageFolder], data_json: Path, *, workers: int, limit: int | None = None
+) -> dict[str, Legibility]:
+    """Read each folder's pages of the first `limit` documents, with a bar for each folder."""
+    found = {}
+    for folder in folders:
+        pages = shown(data_json, folder.path, limit=limit)
+        with files_progress(f"reading {folder.name}", pages.page_count, noun="pages") as advance:
+            found[folder.name] = legibility_of(pages, workers=workers, advance=advance)
+    return found
+
+
+def as_json(found: dict[str, Legibility]) -> str:
+    """One JSON list, shares in [0, 1]."""
+    rows = [
+        {"folder": name, **msgspec.to_builtins(each), "worst_share": each.worst.share} for name, each in found.items()
+    ]
+    return json.dumps(rows, indent=2) + "\n"
+
+
+def as_table(found: dict[str, Legibility]) -> str:
+    """A line a folder."""
+    lines = ["words that an OCR reader reads back, in %"]
+    width = max(map(len, found))
+    for name, each in found.items():
+        lines.append(
+            f"{safe(name):{width}}  mean {percent(each.mean):>5}  worst {percent(each.worst.share):>5}"
+            f" ({safe(each.worst.id)})  n = {count(each.documents, 'document')}, {count(each.pages, 'page')}"
+        )
+    return "\n".join(lines) + "\n"

@@ -21,8 +21,8 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.merge import merge_settings
 from vqa_client.runs.plan import Note
 from vqa_client.runs.waiting import in_daemon_thread
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 SHARED = ("rpm", "tpm", "max_cost")

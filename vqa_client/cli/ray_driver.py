@@ -32,8 +32,8 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import make_plans
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.waiting import in_daemon_thread
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.shipped import install
 from vqa_client.tables.hub import SCHEME

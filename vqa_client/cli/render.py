@@ -1,4 +1,4 @@
-"""The command that draws documents: what to expect, or the pages and a summary of them."""
+"""`vqa-client render` and `needles`: documents as page images, with secrets hidden in them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.files_progress import files_progress, pages_progress, resumable
-from vqa_client.cli.legibility import as_table, measure
+from vqa_client.cli.perturb import as_table, measure
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.images.find import PageFolder
@@ -15,11 +15,13 @@ from vqa_client.pages.estimate import TOKEN_SIDES, estimate
 from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.legibility import check_reader
+from vqa_client.pages.needles import Hidden, write_needles
 from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
 from vqa_client.pages.style import Style
 from vqa_client.parallel import in_processes
-from vqa_client.settings.pages import RenderSettings
+from vqa_client.settings.pages import NeedlesSettings, RenderSettings
 from vqa_client.shipped import install
+from vqa_client.tables.data_file import read_index
 
 MEGABYTE = 1e6
 _SHOWN_CHARACTERS = 12
@@ -142,3 +144,33 @@ def _expect(settings: RenderSettings, documents: Source, total: int) -> None:
         side = TOKEN_SIDES[name]
         lines.append(f"about {tokens:,} image tokens by the rule {name}: one for each {side} x {side} pixels")
     emit("\n".join(lines) + "\n")
+
+
+SHOWN_IDS = 5
+
+
+def needles(settings: NeedlesSettings) -> int:
+    """Write the file, say what is in it and which documents are not."""
+    return resumable(lambda: _needles(settings))
+
+
+def _needles(settings: NeedlesSettings) -> int:
+    with files_progress("needles", len(read_index(settings.data_json)), noun="documents") as advance:
+        hidden = write_needles(
+            settings.data_json,
+            settings.output,
+            num_secrets=settings.num_secrets,
+            seed=settings.seed,
+            dry_run=settings.dry_run,
+            advance=advance,
+        )
+    _say_left_out(hidden)
+    would = "would contain" if settings.dry_run else "contains"
+    emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
+    return 0
+
+
+def _say_left_out(hidden: Hidden) -> None:
+    for reason, ids in hidden.left_out.items():
+        named = ", ".join(ids[:SHOWN_IDS]) + (" ..." if len(ids) > SHOWN_IDS else "")
+        say(f"{count(len(ids), 'document')} left out, {reason.replace('_', ' ')}: {named}")

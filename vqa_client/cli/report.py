@@ -8,11 +8,9 @@ from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import VqaClientError
-from vqa_client.exports.columns import Data
-from vqa_client.exports.csv_table import write_csv, write_jsonl
 from vqa_client.exports.markdown import write_markdown
-from vqa_client.exports.parquet_table import write_parquet
 from vqa_client.exports.summary_json import write_summary
+from vqa_client.exports.tables import Data, write_csv, write_jsonl, write_parquet
 from vqa_client.html.page import write_page
 from vqa_client.log_lines import numbered
 from vqa_client.reports.described import gap_words

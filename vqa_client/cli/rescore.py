@@ -10,7 +10,7 @@ from vqa_client.reports.names import count, cut, percent
 from vqa_client.reports.sections import Section
 from vqa_client.runs.rescored import Change, Reading, Rescored
 from vqa_client.runs.rescored import rescore as score_again
-from vqa_client.settings.compare import RescoreSettings
+from vqa_client.settings.reports import RescoreSettings
 
 MOST_CHANGES = 20
 """Changed questions of a run that are printed; --json has all."""

@@ -6,14 +6,13 @@ from typing import Annotated
 
 from cyclopts import CycloptsError, Parameter
 
-from vqa_client.cli.attended import Stopped, attended
+from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
 from vqa_client.cli.evaluate import asked, exit_code, show
 from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
-from vqa_client.cli.resume_command import resume_command
 from vqa_client.cli.streams import emit, say
 from vqa_client.compare.leaderboard import leaderboard
 from vqa_client.errors import UsageError

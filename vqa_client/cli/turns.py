@@ -23,8 +23,8 @@ from vqa_client.reports.report import Report
 from vqa_client.runs.merge import is_finished, merge_settings
 from vqa_client.runs.resume import RunPaths
 from vqa_client.runs.waiting import in_daemon_thread, unless
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_folder
 
 POLL_S = 5.0

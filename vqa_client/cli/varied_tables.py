@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from vqa_client.cli.robustness.tables import of_robustness
+from vqa_client.cli.robustness_tables import of_robustness
 from vqa_client.reports.blind import BlindSummary
 from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
 from vqa_client.reports.names import count, interval_text, percent

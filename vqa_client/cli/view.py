@@ -1,12 +1,25 @@
-"""`vqa-client view`: a run's page on this machine, which follows the run while it goes on."""
+"""`vqa-client view` and `label`: pages served on this machine until Ctrl-C."""
 
 import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
+from vqa_client.cli.text import safe
 from vqa_client.compare.write import comparison_page
 from vqa_client.html.serving import Pages, ReportServer
 from vqa_client.html.viewer import Viewer
+from vqa_client.judge.benchmark import only_run
+from vqa_client.judge.beside import judges_of
+from vqa_client.judge.labelling import Labelling
+from vqa_client.judge.loading import JudgedRun
+from vqa_client.judge.people import write_sheet
+from vqa_client.reports.log_reader import LOG_ENDING
+from vqa_client.settings.judge import JudgeSettings, LabelSettings
 from vqa_client.settings.reports import ViewSettings
 
 
@@ -27,3 +40,29 @@ def serve(pages: Pages, port: int, said: str) -> None:
             server.serve_forever()
         except KeyboardInterrupt:
             say("stopped")
+
+
+_Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, its report or its folder.")]
+_LABEL = LabelSettings()
+
+
+def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
+    """Draw the sheet where there is none, and serve the page until Ctrl-C."""
+    settings = replace(settings, results=results)
+    judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
+    assert judged.kind is not None
+    run = JudgedRun(judged, judged.kind)
+    sheet = settings.labels or run.log.with_name(f"{run.log.name.removesuffix(LOG_ENDING)}.labels.csv")
+    if not sheet.exists():
+        judges = judges_of(run, judged)
+        write_sheet(sheet, run, judges[-1] if judges else None, settings.number)
+    labelling = Labelling(run, sheet, settings.name)
+    say(_done(labelling))
+    serve(labelling, settings.port, "1, 2 and 3 label a reply, and each label is saved at once. Ctrl-C ends the server")
+    say(f"{_done(labelling)}; vqa-client judge {safe(str(run.log))} --labels {safe(str(sheet))}")
+    return EXIT_OK
+
+
+def _done(labelling: Labelling) -> str:
+    labels = labelling.labels()
+    return f"{sum(map(bool, labels)):,} of {len(labels):,} labelled in {safe(str(labelling.sheet))}"

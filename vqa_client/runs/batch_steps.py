@@ -22,7 +22,7 @@ from vqa_client.runs.dry_run import answered_before
 from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import make_plans
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 from vqa_client.types import Record

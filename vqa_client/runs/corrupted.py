@@ -13,7 +13,7 @@ from vqa_client.images.corruptions.choice import chosen, numbers
 from vqa_client.reports.robustness.report import Corrupted, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Walk
 from vqa_client.types import Question

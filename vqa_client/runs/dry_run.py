@@ -20,7 +20,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import first_pages
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.plans import make_plans
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.inside import open_image
 from vqa_client.tables.pictures import is_address

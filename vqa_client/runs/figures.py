@@ -9,8 +9,7 @@ from typing import Any
 
 from vqa_client.reports.bottleneck import limited_by
 from vqa_client.runs.adaptive import Adaptive
-from vqa_client.runs.pace import Pace
-from vqa_client.runs.quarters import Quarters
+from vqa_client.runs.meters import Pace, Quarters
 from vqa_client.types import Record
 
 _STEPS = 200

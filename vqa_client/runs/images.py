@@ -8,7 +8,7 @@ from vqa_client.images.prepare import ImagePreparer
 from vqa_client.images.steps import Recipe
 from vqa_client.runner import Prepares
 from vqa_client.runs.plan import Note
-from vqa_client.settings.corrupted import RobustnessRun
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 

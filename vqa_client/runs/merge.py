@@ -21,8 +21,8 @@ from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
 from vqa_client.runs.run_file import RunFile, differing
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 

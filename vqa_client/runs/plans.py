@@ -18,8 +18,8 @@ from vqa_client.reports.names import count, safe_name
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.settings.corrupted import RobustnessRun
 from vqa_client.settings.declared import BenchmarkSettings, PageOptions
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.hub import address_of, fetch
 from vqa_client.tables.objects import check_object, home_of, local_copy, local_folder

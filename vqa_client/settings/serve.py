@@ -1,11 +1,12 @@
-"""Settings of the serve and demo commands."""
+"""Settings of the commands that start or examine a server."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
 from vqa_client.settings.validation import check
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
@@ -46,3 +47,51 @@ class DemoSettings:
     fresh: Annotated[
         bool, Parameter(negative="", help="Ask all questions again, also those that an earlier demo asked.")
     ] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckSettings:
+    """Settings of `vqa-client check`: where the server is, and what will be asked for there."""
+
+    base_url: Annotated[
+        str | None,
+        Parameter(help=f"The endpoint, with or without /v1. Default: the config's, else {DEFAULT_BASE_URL}."),
+    ] = field(default=None, repr=False)
+    config: Annotated[
+        str | None,
+        Parameter(
+            alias="-c", help="A model's settings, sent as a run would send them: a file, or a shipped one's name."
+        ),
+    ] = None
+    model: Annotated[
+        str | None, Parameter(help="The model to ask for. Default: the config's, else the one the server serves.")
+    ] = None
+    api_key: Annotated[
+        str | None, Parameter(help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False)
+    ] = field(default_factory=lambda: RunSettings().api_key, repr=False)
+    header: Annotated[
+        tuple[str, ...], Parameter(negative="", show_default=False, help="A header as name=value; repeat for more.")
+    ] = field(default=(), repr=False)
+    timeout: Annotated[float, Parameter(help="Seconds that one request may take.")] = 30.0
+    wait_for_server: Annotated[float, Parameter(help="Seconds to wait for a server that is starting.")] = 10.0
+    ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
+    insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def as_run(self) -> OneModelSettings:
+        """The settings of a run that asks the same server."""
+        return OneModelSettings(
+            base_url=self.base_url,
+            config=self.config,
+            model=self.model,
+            api_key=self.api_key,
+            header=self.header,
+            timeout=self.timeout,
+            wait_for_server=self.wait_for_server,
+            ca_bundle=self.ca_bundle,
+            insecure=self.insecure,
+        )

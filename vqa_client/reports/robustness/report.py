@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.reports.additions import additions, interval, percent
-from vqa_client.reports.robustness.results import write_results
+from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures

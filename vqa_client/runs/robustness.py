@@ -1,22 +1,140 @@
-"""Finished robustness runs on disk, read for an evaluation: their records are looked at and never touched."""
+"""Finished robustness runs, read from their logs or result files, ready to be evaluated."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from vqa_client.errors import DataError, IdentityError
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.images.corruptions.table import milder_levels
 from vqa_client.log_lines import check_run, records_in
 from vqa_client.reports.described import description_of
+from vqa_client.reports.robustness.evaluation import FoundRun, variants_in
 from vqa_client.reports.robustness.report import ScoredLine, add_to
-from vqa_client.reports.robustness.results import FoundRun
 from vqa_client.runs.resume import RunPaths
-from vqa_client.runs.robustness.files import read_result_files
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.corrupted_scores import CorruptedScores
+from vqa_client.tables.inside import split_name
+
+_FOLDERS = ("images_dir", "images", "data_dir", "input")
+"""The settings that name a folder of images, or one with such a folder in it."""
+
+
+class _Name(Struct):
+    name: str
+
+
+class _Line(Struct):
+    images: tuple[_Name, ...] = ()
+
+
+class _Report(Struct):
+    images_dir: str | None = None
+
+
+_image_line = msgspec.json.Decoder(_Line)
+_report = msgspec.json.Decoder(_Report)
+
+
+def first_image(run: FoundRun) -> Path | None:
+    """The image's file; None where it is not there any more, or the run is of result files."""
+    if run.report is None or (name := _first_name(run.path)) is None:
+        return None
+    for folder in _places(run.report):
+        if (folder / name).is_file() or split_name(str(folder / name))[1]:
+            return folder / name
+        if found := next(folder.rglob(escape(name)), None):
+            return found
+    return None
+
+
+def _first_name(log: Path) -> str | None:
+    with log.open("rb") as file:
+        for text in file:
+            try:
+                images = _image_line.decode(text).images
+            except ValueError:
+                continue
+            if images:
+                return images[0].name
+    return None
+
+
+def _places(report: Path) -> list[Path]:
+    """Folders named by the run's report and its settings, those that are there."""
+    named: list[str | None] = []
+    with contextlib.suppress(OSError, ValueError):  # an interrupted run may have no report
+        named.append(_report.decode(report.read_bytes()).images_dir)
+    file = RunFile.read(RunPaths.beside(report).run)
+    settings = file.described.get("settings", {}) if file else {}
+    named += [settings.get(name) for name in _FOLDERS]
+    return [Path(folder) for folder in named if folder and Path(folder).is_dir()]
+
+
+class _Row(Struct, rename="camel"):
+    correct: bool
+    question_id: Any = msgspec.field(name="questionID")
+    image_id: Any = msgspec.field(name="imageID", default="")
+    question_type: str | None = None
+    predicted: Any = ""
+
+
+class _Results(Struct):
+    data: list[_Row]
+    dataset: str = ""
+
+
+_results = msgspec.json.Decoder(_Results)
+
+
+def read_result_files(folder: Path) -> list[FoundRun]:
+    """Read all models' files below a folder; none is an empty list. Raises DataError for a file of another form.
+
+    A question that is missing from a file counts in no figure: the published script leaves out those that failed.
+    """
+    scores: dict[str, CorruptedScores] = {}
+    datasets: dict[str, str] = {}
+    for path, model, corruption, level in variants_in(folder):
+        results = _results_in(path)
+        datasets[model] = results.dataset
+        of_model = scores.setdefault(model, CorruptedScores())
+        for row in results.data:
+            of_model.add(
+                str(row.question_id),
+                corruption,
+                level,
+                score=float(row.correct),
+                status="ok" if row.predicted is not None else "server_error",
+                cluster=str(row.image_id),
+                type_=row.question_type or "",
+            )
+    return [
+        FoundRun(
+            model=model,
+            path=folder / model,
+            report=None,
+            facts={"dataset": datasets[model]},
+            curves=of_model.curves(),
+            questions=frozenset(of_model.questions),
+            notes=(f"{model}: read from result files, which don't say by which profile and seed",),
+        )
+        for model, of_model in sorted(scores.items())
+        if of_model.questions
+    ]
+
+
+def _results_in(path: Path) -> _Results:
+    try:
+        return _results.decode(path.read_bytes())
+    except (OSError, *UNDECODABLE) as error:
+        hint = "its form is {dataset, data: [{correct, imageID, questionID, ...}], accuracy, totalAnswered}"
+        raise DataError(f"{path}: {error}", hint=hint) from None
+
 
 WAY_OUT = "give a robustness run: its folder, its *_robustness.json, *.run.json or *.records.jsonl"
 _DATE = re.compile(r"_[0-9]{8}_[0-9]{6}(?=_robustness\.json$)")

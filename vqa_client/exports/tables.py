@@ -1,11 +1,19 @@
-"""A record as one row of a table: the same columns in every tabular form."""
+"""The records of a run as a table: CSV, JSON lines and Parquet."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET, Struct, to_builtins
 
+from vqa_client.errors import UsageError
+from vqa_client.files import encode, replacing
+from vqa_client.json_stream import write_entries
+from vqa_client.reports.csv_rows import harmless, write_rows
+from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value
+from vqa_client.shipped import install
 from vqa_client.types import Record
 
 Get = Callable[[Record], Any]
@@ -85,3 +93,73 @@ def _of_data(name: str, data: Data) -> Column:
 
 def _of_field(name: str) -> Column:
     return Column(f"group.{name}", TEXT, lambda record: field_value(record, name))
+
+
+_CSV = rb"question_id,variant,"
+"""How the table begins, whatever its version."""
+
+
+def write_csv(path: Path, run: LoggedRun, found: Overview, *, csv_safe: bool, data: Data | None = None) -> None:
+    """One row a record after the names; lists are JSON, an empty cell is no value.
+
+    With `csv_safe` a cell that a spreadsheet would take for a formula gets a "'" in front, as OWASP advises.
+    """
+    shown = columns(found, data)
+    write_rows(path, chain([[column.name for column in shown]], _cells(run, shown, csv_safe=csv_safe)), _CSV)
+
+
+def _cells(run: LoggedRun, shown: tuple[Column, ...], *, csv_safe: bool) -> Iterator[list[Any]]:
+    listed = [column.kind in (TEXTS, IMAGES) for column in shown]
+    for row in rows(run.records, shown):
+        cells = [encode(cell).decode() if is_list else cell for cell, is_list in zip(row, listed, strict=True)]
+        yield harmless(cells) if csv_safe else cells
+
+
+def write_jsonl(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:
+    """The same table with a JSON object per line; an empty cell is null."""
+    shown = columns(found, data)
+    names = [column.name for column in shown]
+    entries = (dict(zip(names, row, strict=True)) for row in rows(run.records, shown))
+    write_entries(path, entries, as_list=False)
+
+
+_PARQUET = b"PAR1"
+ROWS_AT_ONCE = 1000
+
+
+def write_parquet(path: Path, run: LoggedRun, found: Overview, *, data: Data | None = None) -> None:
+    """Write the columns of the CSV table; raises UsageError where pyarrow is not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError("--parquet needs pyarrow", hint=install("parquet")) from None
+    shown = columns(found, data)
+    kinds = _kinds(pa)
+    schema = pa.schema([(column.name, kinds[column.kind]) for column in shown])
+    with replacing(path, _PARQUET) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in _batches(rows(run.records, shown)):
+            arrays = [
+                pa.array(values, field.type) for values, field in zip(zip(*batch, strict=True), schema, strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _kinds(pa: Any) -> dict[str, Any]:
+    texts = pa.list_(pa.string())
+    image = [("name", pa.string()), ("sha256", pa.string()), ("size_bytes", pa.int64())]
+    image += [("width", pa.int64()), ("height", pa.int64()), ("transforms", texts)]
+    image += [("file_sha256", pa.string()), ("file_size_bytes", pa.int64())]
+    return {
+        TEXT: pa.string(),
+        TEXTS: texts,
+        NUMBER: pa.float64(),
+        COUNT: pa.int64(),
+        YES_NO: pa.bool_(),
+        IMAGES: pa.list_(pa.struct(image)),
+    }
+
+
+def _batches(found: Iterator[list[Any]]) -> Iterator[list[list[Any]]]:
+    while batch := list(islice(found, ROWS_AT_ONCE)):
+        yield batch

@@ -1,0 +1,186 @@
+"""`vqa-client robustness`: corrupted images made, asked about, evaluated and drawn."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from vqa_client.cli.benchmark import settings_command, taken
+from vqa_client.cli.command_line import HELP_FLAGS, Options
+from vqa_client.cli.evaluate import evaluate as ask
+from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
+from vqa_client.cli.files_progress import files_progress, resumable
+from vqa_client.cli.robustness_tables import of_pool
+from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.tables import as_text
+from vqa_client.cli.text import count
+from vqa_client.corrupted import metadata
+from vqa_client.corrupted.dataset import Plan, expected_bytes, plan
+from vqa_client.corrupted.making import make
+from vqa_client.errors import OutputError, UsageError
+from vqa_client.images.corruptions import PROFILES
+from vqa_client.parallel import in_processes
+from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
+from vqa_client.reports.robustness.evaluation import FoundRun, content, write_evaluation
+from vqa_client.runs.robustness import first_image, notes_on, read_runs
+from vqa_client.scoring.robustness_pool import evaluate as judge
+from vqa_client.settings.robustness import CORRUPTIONS, EvaluateSettings, GenerateSettings, PlotSettings, RobustnessRun
+from vqa_client.tasks import registry
+
+
+def generate(settings: GenerateSettings) -> int:
+    """Make what is missing and say what there is; 1 where an image could not be taken."""
+    return resumable(lambda: _generate(settings))
+
+
+def _generate(settings: GenerateSettings) -> int:
+    planned = plan(settings)
+    described = metadata.describe(planned.images, planned.order, planned.variants)
+    described, note = metadata.joined(described, settings.output)
+    if note:
+        say(note)
+    if settings.dry_run:
+        emit(_would_make(planned, settings))
+        return EXIT_OK
+    metadata.write(described, settings.output)
+    made, bad = _made(planned, settings.workers) if planned.jobs else ([], set())
+    emit(_summary(planned, made, bad))
+    return EXIT_FAILED_QUESTIONS if bad else EXIT_OK
+
+
+def _made(planned: Plan, workers: int) -> tuple[list[int], set[str]]:
+    """Sizes in bytes of the files that were made, and the images that could not be taken."""
+    sizes: list[int] = []
+    bad: set[str] = set()
+    with (
+        files_progress(f"corrupting {count(len(planned.sources), 'image')}", planned.missing) as advance,
+        closing(in_processes(make, planned.jobs, workers=workers)) as outcomes,
+    ):
+        for job, outcome in zip(planned.jobs, outcomes, strict=True):
+            sizes += outcome.sizes
+            if outcome.problem and job.source.path not in bad:
+                bad.add(job.source.path)
+                say(f"left out: {outcome.problem}")
+            advance(len(job.variants))
+    return sizes, bad
+
+
+def _summary(planned: Plan, made: list[int], bad: set[str]) -> str:
+    earlier = planned.files - planned.missing
+    lacking = planned.missing - len(made)
+    lines = [
+        f"{planned.order.output}: {count(len(made), 'file')} made, {sum(made) / 1e6:,.1f} MB; {earlier:,} there before",
+        f"{count(len(planned.variants), 'folder')}, {count(len(planned.sources), 'image')} in each",
+    ]
+    if bad:
+        lines.append(f"{count(len(bad), 'image')} left out, {count(lacking, 'file')} missing")
+    return "\n".join(lines) + "\n"
+
+
+def _would_make(planned: Plan, settings: GenerateSettings) -> str:
+    lines = [
+        f"{count(len(planned.sources), 'image')} in {count(len(planned.variants), 'folder')}: "
+        f"{count(planned.files, 'file')}, {planned.missing:,} to be made"
+    ]
+    if planned.jobs:
+        expected_mb = expected_bytes(planned, workers=settings.workers) / 1e6
+        lines.append(f"about {expected_mb:,.1f} MB expected, {_free_mb(planned.order.output):,.0f} MB free")
+    return "\n".join(lines) + "\n"
+
+
+def _free_mb(path: str) -> float:
+    """Room on the disk where a folder is or will be."""
+    place = os.path.abspath(path)
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    return shutil.disk_usage(place).free / 1e6
+
+
+ALIASES = {"explain": "vqax"}
+"""What `--task` takes beside the benchmarks' own names."""
+_ALL = RobustnessRun()
+
+
+def run(
+    *options: Options,
+    task: Annotated[
+        str | None,
+        Parameter(
+            group=CORRUPTIONS,
+            help="The benchmark, required: vqa2, mc, niah, vqax, actx, esnlive, vcr, another that `vqa-client list` "
+            "shows, or a file. Takes all options of its own command too: --task NAME --help shows them.",
+        ),
+    ] = None,
+    corrupted: RobustnessRun = _ALL,
+) -> int:
+    """Run the benchmark with its own options, as its own command takes them."""
+    if HELP_FLAGS.intersection(options):
+        from vqa_client.cli.app import app  # which imports this one
+
+        app.help_print(["robustness", "run"])
+        return _show_help(task)
+    if task is None:
+        raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
+    name = ALIASES.get(task, task)
+    settings = taken(_command(name), options)
+    if settings is None:
+        return EXIT_OK
+    return ask(settings.named(name), corrupted=corrupted)
+
+
+def _show_help(benchmark: str | None) -> int:
+    """Print the options of the benchmark's own command, where one is named."""
+    if benchmark is not None:
+        _command(ALIASES.get(benchmark, benchmark)).help_print([])
+    return EXIT_OK
+
+
+def _command(benchmark: str) -> App:
+    return settings_command(f"vqa-client robustness run --task {benchmark}", registry.find(benchmark).settings)
+
+
+def evaluate(settings: EvaluateSettings) -> int:
+    """Judge, write and print; 1 where some questions have no reply, which count as wrong."""
+    runs = read_runs(settings.runs)
+    notes = notes_on(runs)
+    models = {run.model: run.curves for run in runs}
+    found = judge(models, weights=settings.shares, sort_levels=settings.sort_levels)
+    paths: tuple[Path, ...] = ()
+    if settings.output:
+        paths = write_evaluation(settings.output, found, runs, notes, csv_safe=settings.csv_safe)
+    if settings.json:
+        emit_json(content(found, runs, notes))
+    else:
+        emit(as_text(of_pool(found, notes, paths)))
+    return EXIT_FAILED_QUESTIONS if any(curves.n_failed for curves in models.values()) else EXIT_OK
+
+
+def plot(settings: PlotSettings) -> int:
+    """Draw, and name every file and every figure that there can't be."""
+    needs_extra()
+    runs = read_runs(settings.runs)
+    paths, missing = draw(judge({run.model: run.curves for run in runs}), settings.output)
+    sheet, without = _sheet(settings, runs)
+    for note in [*notes_on(runs), *missing, *without]:
+        say(note)
+    emit("".join(f"{path}\n" for path in [*paths, *sheet]))
+    return EXIT_OK
+
+
+def _sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:
+    """The contact sheet's files, or why there are none; an image that was asked for has to be drawn."""
+    image = settings.image or next(filter(None, map(first_image, runs)), None)
+    if image is None:
+        return [], [f"no {CONTACT_SHEET}: the runs' first image was not found; --image names one"]
+    facts = runs[0].facts
+    profile = next((name for name in PROFILES if name == facts.get("profile")), PROFILES[0])
+    try:
+        return contact_sheet(image, settings.output, profile=profile, seed=facts.get("corruption_seed") or 0), []
+    except (UsageError, OutputError) as error:
+        if settings.image:
+            raise
+        return [], [f"no {CONTACT_SHEET}: {error}; {error.hint}"]
