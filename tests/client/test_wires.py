@@ -53,8 +53,8 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Completion, Image, Request
 
-Engine = Literal["direct", "httpx2"]
-both = pytest.mark.parametrize("engine", ["direct", "httpx2"])
+Engine = Literal["direct", "httpx2", "openai"]
+both = pytest.mark.parametrize("engine", ["direct", "httpx2", "openai"])
 
 
 def encode(image: Image) -> Iterator[bytes]:

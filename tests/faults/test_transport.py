@@ -41,7 +41,7 @@ from vqa_client.client.session import open_session
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.types import Request
 
-ENGINES = ("direct", "httpx2")
+ENGINES = ("direct", "httpx2", "openai")
 
 
 def is_about(name: str) -> Any:

@@ -18,7 +18,7 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.messages import Response, Target
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
-from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets
+from vqa_client.client.url import CHAT, SECRET_CHARACTERS, join, root_of, secrets_in, without_secrets
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -27,8 +27,6 @@ REDIRECTS = 4
 KEEPING = frozenset({int(HTTPStatus.TEMPORARY_REDIRECT), int(HTTPStatus.PERMANENT_REDIRECT)})
 """Redirections that keep the method and the body of a request."""
 ADDRESS_CHARACTERS = 300
-SECRET_CHARACTERS = 4
-"""A shorter key keeps no secret, and would be found in any text."""
 
 
 class Endpoint:
@@ -167,6 +165,11 @@ def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = 
     elif base.userinfo:
         headers["Authorization"] = "Basic " + base64.b64encode(base.userinfo).decode()
     return {**headers, **own}
+
+
+def is_signed(base: httpx2.URL, api_key: str | None, own: Mapping[str, str]) -> bool:
+    """Whether the user's headers or address have what a server knows its users by, beside or in place of a key."""
+    return any(map(_CARRIES_THE_KEY.fullmatch, own)) or bool(base.userinfo and not (api_key or "").strip())
 
 
 def open_transport(

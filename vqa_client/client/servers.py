@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vqa_client.client.batching import BatchGate
 from vqa_client.client.body import EncodedPieces
-from vqa_client.client.endpoint import Endpoint, headers_for, open_transport
+from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.reply_room import ReplyRoom
@@ -42,6 +42,11 @@ async def open_servers(
                 insecure=settings.insecure,
                 room=room,
             )
+            if settings.engine == "openai" and transport is None:
+                from vqa_client.client.sdk import SdkTransport
+
+                signed = is_signed(bases[0], settings.api_key, settings.headers)
+                wire = SdkTransport(bases[0], wire, settings.api_key, signed=signed)
             if transport is None or not opened:
                 await stack.enter_async_context(wire)
             endpoint = Endpoint(bases[0], wire, headers_for(bases[0], settings.api_key, settings.headers))

@@ -9,7 +9,9 @@ import httpx2
 from vqa_client.errors import UsageError
 
 CHAT = "/chat/completions"
-_AZURE = re.compile(r"\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$")
+SECRET_CHARACTERS = 4
+"""A shorter key keeps no secret, and would be found in any text."""
+IS_AZURE = re.compile(r"\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$")
 
 
 def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
@@ -32,12 +34,12 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
         raise UsageError(f"{option} {shown!r} is not an http or https address", hint="such as http://localhost:8000/v1")
     path = _path(url).rstrip("/").removesuffix(CHAT).rstrip("/")
     if not path:
-        paths = ["/openai/v1"] if _AZURE.search(url.host) else ["/v1", ""]
+        paths = ["/openai/v1"] if IS_AZURE.search(url.host) else ["/v1", ""]
     elif path.endswith("/v1"):
         paths = [path, path.removesuffix("/v1")]
     else:
         paths = [path, f"{path}/v1"]
-    if _AZURE.search(url.host) and "/deployments/" in path and "api-version" not in url.params:
+    if IS_AZURE.search(url.host) and "/deployments/" in path and "api-version" not in url.params:
         raise UsageError(f"{option} {shown} needs an api-version", hint="add ?api-version=2024-10-21 to it, quoted")
     return [url.copy_with(path=p or "/", fragment=None) for p in paths]
 

@@ -73,10 +73,11 @@ class RunSettings(RequestOptions, BatchSettings):
         float, Parameter(group=SERVER, help="Seconds to wait for a server that is starting, or that went away.")
     ] = 30.0
     engine: Annotated[
-        Literal["direct", "httpx2"],
+        Literal["direct", "httpx2", "openai"],
         Parameter(
             group=SERVER,
-            help="HTTP client: built-in, or httpx2 (used automatically with a proxy).",
+            help="HTTP client: built-in; httpx2 (used automatically with a proxy); openai: the SDK's, which signs for "
+            "Azure and Bedrock by their own logins (needs the extra openai).",
         ),
     ] = "direct"
     check: Annotated[

@@ -1,0 +1,133 @@
+"""`--engine openai`: the SDK signs, and everything else is the direct engine's: bodies, statuses, attempts, records."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.received import Received
+from tests.fakes.words import answer, close_without_reply, error, hang, html, only_path
+from tests.faults.questions import Questions
+from vqa_client.client.body import Body, Upload
+from vqa_client.client.messages import Target
+from vqa_client.client.sdk import SdkTransport
+from vqa_client.errors import UsageError
+
+FILTERED = "Your request was rejected by the content filter."
+REPLIES: dict[str, tuple[Play, str]] = {
+    "an answer": (answer("B"), "ok"),
+    "429": (error(429, "Slow down"), "rate_limited"),
+    "500": (error(500, "Broken"), "server_error"),
+    "a refusal": (error(400, FILTERED, shape="openai", code="content_filter"), "refused"),
+    "too long": (error(400, "This model's maximum context length is 10 tokens.", shape="openai"), "too_long"),
+    "no reply": (hang(), "timeout"),
+    "a closed connection": (close_without_reply(), "connection"),
+    "a page": (html(200), "bad_response"),
+}
+OF_THE_MOMENT = {"latency_s", "crc"}
+
+
+@pytest.mark.parametrize(("play", "status"), REPLIES.values(), ids=REPLIES)
+async def test_bodies_statuses_and_records_are_the_direct_engines(
+    play: Play, status: str, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1, pages=2)
+    server = fault_server(play)
+    found, bodies = [], []
+    for engine in ("direct", "openai"):
+        of.output, before = tmp_path / engine, len(server.chats)
+        given: dict[str, Any] = {"max_retries": 1, "timeout": 1.0, "check": False, "model": "tiny-vlm"}
+        [record] = (await of.ask(server, engine=engine, api_key="of-me", **given)).values()
+        if record["status"] == "connection":
+            del record["error"]["message"]  # it is in httpx2's words
+        found.append({key: value for key, value in record.items() if key not in OF_THE_MOMENT})
+        bodies.append([chat.body for chat in server.chats[before:]])
+        assert {chat.headers["authorization"] for chat in server.chats[before:]} == {"Bearer of-me"}
+        assert not [chat for chat in server.chats[before:] if "transfer-encoding" in chat.headers]
+    assert (found[1]["status"], bodies[1]) == (status, bodies[0])
+    assert found[1] == found[0]
+
+
+SIGNED: dict[str, tuple[str, dict[str, Any], dict[str, str | None]]] = {
+    "no key": ("/v1", {}, {"authorization": None, "api-key": None}),
+    "a header": ("/v1", {"header": ("api-key=mine",)}, {"authorization": None, "api-key": "mine"}),
+    "a deployment": ("/openai/deployments/x", {"api_key": "of-me"}, {"authorization": None, "api-key": "of-me"}),
+    "a login": ("/openai/deployments/x", {}, {"authorization": "Bearer token-of-login", "api-key": None}),
+}
+
+
+@pytest.fixture
+def _login(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for azure-identity."""
+
+    class DefaultAzureCredential:
+        async def close(self) -> None:
+            pass
+
+    async def token() -> str:
+        return "token-of-login"
+
+    module: Any = ModuleType("azure.identity.aio")
+    module.DefaultAzureCredential = DefaultAzureCredential
+    module.get_bearer_token_provider = lambda credential, scope: token
+    monkeypatch.setitem(sys.modules, "azure.identity.aio", module)
+    for name in ("azure", "azure.identity"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_login")
+@pytest.mark.parametrize(("path", "given", "sent"), SIGNED.values(), ids=SIGNED)
+async def test_each_cloud_gets_the_key_in_its_form_and_no_record_has_it(
+    path: str, given: dict[str, Any], sent: dict[str, str | None], tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of = Questions(tmp_path, 1)
+
+    def echoes(received: Received) -> Play:
+        return error(400, f"not {received.headers.get('authorization')} {received.headers.get('api-key')}")
+
+    server = fault_server(only_path(f"{path}/chat/completions", then=echoes))
+    base_url = f"{server.origin}{path}?api-version=2024-10-21"
+    [record] = (await of.ask(base_url, engine="openai", check=False, model="tiny-vlm", **given)).values()
+    [chat] = server.chats
+    assert {name: chat.headers.get(name) for name in sent} == sent
+    assert chat.path == f"{path}/chat/completions?api-version=2024-10-21"
+    assert record["status"] == "rejected"
+    written = b"".join(file.read_bytes() for file in of.output.iterdir())
+    assert not [value for value in sent.values() if value and value.rpartition(" ")[2].encode() in written]
+
+
+async def test_bedrock_is_signed_by_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "of-aws")
+    seen: list[httpx2.Request] = []
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        return httpx2.Response(403, content=b"not of-aws")
+
+    base = httpx2.URL("https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1")
+    async with SdkTransport(base, httpx2.MockTransport(reply), None, signed=False) as transport:
+        target = Target("POST", base.copy_with(path="/openai/v1/chat/completions"), [])
+        upload = Upload(Body([b'{"a"', b":1}"], lambda image: iter(())), lambda: None)
+        response = await transport.handle_async_request(target.request(upload, 5))
+    assert (seen[0].headers["authorization"], seen[0].content) == ("Bearer of-aws", b'{"a":1}')
+    assert (response.status_code, response.content) == (403, b"not <key>")
+
+
+async def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    of = Questions(tmp_path, 1)
+    with pytest.raises(UsageError, match="needs a key or a login") as caught:
+        await of.ask("https://x.openai.azure.com", engine="openai")
+    assert "azure-identity" in caught.value.hint
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(UsageError, match="needs the openai package") as caught:
+        await of.ask("http://127.0.0.1:9/v1", engine="openai")
+    assert "vqa-client[openai]" in caught.value.hint
