@@ -289,6 +289,6 @@ def test_the_index_says_what_tells_runs_apart(tmp_path: Path) -> None:
     )
     said = " ".join(listed.split())
     assert "1 1 of 3, 1 failed" in said
-    assert "mc clean org/model-7b 50.0" in said
+    assert "mc clean pass@1: mean of 2 repeats org/model-7b 50.0" in said
     assert "4 complete --limit 2, --repeat 2 2026-11-28 03:45" in said
     assert "$0.36 in all x/repeated" in said

@@ -100,6 +100,7 @@ def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dic
     return {
         "number": number,
         "title": run.title.replace(f" · {run.of_words}", "") if lead else run.title,
+        "of": lead[0].label if lead else "",
         "model": run.facts.model or run.stem,
         "figure": (*lead, *figures.overall(found))[0],
         "n": n,
