@@ -47,7 +47,8 @@ def plain(text: str) -> str:
     text = _unmarked(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return _trimmed(_BLANK_LINES.sub("\n", _SPACES.sub(" ", text.translate(_FOLDS))).strip())
+    text = _SPACES.sub(" ", text.translate(_FOLDS))
+    return _trimmed(_BLANK_LINES.sub("\n", text).strip()) if "\n" in text else text.strip()
 
 
 def _trimmed(text: str) -> str:

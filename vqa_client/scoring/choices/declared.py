@@ -280,14 +280,15 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
 
 def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
-    labels, (at, end) = [reply.label(found)], found.span("label")
-    while more := reply.patterns.further.match(reply.text, reply.after_own_text(end, labels[-1])):
+    labels, at = [reply.label(found)], found.start("label")
+    end = reply.after_own_text(found.end("label"), labels[0])
+    while more := reply.patterns.further.match(reply.text, end):
         label = reply.patterns.labels.of(more["label"] or more["spaced"])
-        if not more["spaced"] and not _ENDS.match(reply.text, reply.after_own_text(more.end(), label)):
+        after = reply.after_own_text(more.end(), label)
+        if not more["spaced"] and not _ENDS.match(reply.text, after):
             break
         labels.append(label)
-        end = more.end()
-    end = reply.after_own_text(end, labels[-1])
+        end = after
     if len(labels) > 1 and excluded(reply.text, end):
         labels, weak = [], True
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)

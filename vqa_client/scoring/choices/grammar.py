@@ -366,10 +366,10 @@ class ChoiceReply(Struct, frozen=True, kw_only=True):
     def means(self, found: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
         """Whether the matched label stands by itself, or another label is joined to it."""
         end = offset + found.end("label")
-        if further := self.patterns.further.match(self.text, end):
-            return not in_formula(self.text, further.end())
         if ends(self.text, end):
             return True
+        if further := self.patterns.further.match(self.text, end):
+            return not in_formula(self.text, further.end())
         return stands(self.text, end, found["label"], self.texts.own[self.label(found)], alone=alone)
 
     def after_own_text(self, end: int, label: str) -> int:
