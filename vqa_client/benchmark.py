@@ -307,6 +307,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         `prompt_template` and `system`, where they are given, take the place of the benchmark's own.
         """
         headline, answering = self.headline_metric, self.answering_metric
+        plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
         prompt = self._prompt(prompt_template)
         scoring = {**scoring, **self.scoring, "version": self.version}
 
@@ -316,9 +317,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         def score(answer: Answer, reply: Reply, question: Question) -> Score:
             parts: dict[str, float] = {}
             answers = {answering.read: answer}
-            for metric in self.metrics:
-                if isinstance(metric.read, Replay):
-                    continue
+            for metric in plain:
                 if metric.read not in answers:
                     answers[metric.read] = self.answer(metric, reply, question)
                 said = answers[metric.read]

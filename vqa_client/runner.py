@@ -289,8 +289,7 @@ def _answered(asked: Record, completion: Completion, answer: Answer, score: Scor
         _judged(asked, answer, score),
         output=completion.text,
         reasoning=completion.reasoning,
-        replaced_characters=sum(text.count("\ufffd") for text in (completion.text, completion.reasoning or ""))
-        or UNSET,
+        replaced_characters=f"{completion.text}{completion.reasoning or ''}".count("\ufffd") or UNSET,
         finish_reason=completion.finish_reason,
         first_token=completion.first_token or UNSET,
         prompt_tokens=completion.prompt_tokens,

@@ -42,7 +42,7 @@ from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.wire import NotACompletion, read_reply
 from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.model_config import ModelSettings
-from vqa_client.types import Completion, Request
+from vqa_client.types import Completion, Parts, Request
 
 TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN, LEAST_IMAGE_TOKENS = 40, 3, 10
 """Generous for what a chat template adds and a text needs; the smallest image costs any model more than the last."""
@@ -62,19 +62,19 @@ class Doubts:
 
     def look_at(self, completion: Completion, request: Request) -> None:
         """Compare a reply with its request and with the replies before it."""
-        if completion.prompt_tokens is not None and not self._sees and request.images:
-            self._doubt_sight(completion.prompt_tokens, request)
+        if completion.prompt_tokens is not None and not self._sees:
+            self._doubt_sight(completion.prompt_tokens, tuple(request.parts()))
         if completion.model != self._named and completion.model:
             self._doubt_model(completion.model)
 
-    def _doubt_sight(self, prompt_tokens: int, request: Request) -> None:
+    def _doubt_sight(self, prompt_tokens: int, parts: Parts) -> None:
         """The server counted no more tokens than the text alone may have."""
-        images = request.images
-        characters = sum(len(part) for part in request.parts() if isinstance(part, str))
-        most = TEMPLATE_TOKENS + characters / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * len(images)
-        if prompt_tokens < most:
+        texts = [part for part in parts if isinstance(part, str)]
+        images = len(parts) - len(texts)
+        most = TEMPLATE_TOKENS + sum(map(len, texts)) / CHARACTERS_PER_TOKEN + LEAST_IMAGE_TOKENS * images
+        if images and prompt_tokens < most:
             self._sees = True  # it is asked once
-            shown = f"{len(images)} images" if len(images) > 1 else "an image"
+            shown = f"{images} images" if images > 1 else "an image"
             self._note(f"the server counted {prompt_tokens} prompt tokens for a text and {shown}: does it see images?")
 
     def _doubt_model(self, named: str) -> None:

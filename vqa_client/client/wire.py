@@ -107,7 +107,7 @@ def _ended_before_a_word(choice: _Choice) -> bool:
 def _completion(reply: _Reply, choice: _Choice, message: _Message, content_type: str, body: bytes) -> Completion:
     text, thought, declined = _parts(message.content)
     fields = (message.reasoning, message.reasoning_content, message.reasoning_details, message.thinking)
-    reasoning = next(filter(None, map(_text_of, fields)), thought) or None
+    reasoning = next(filter(None, map(_text_of, filter(None, fields))), thought) or None
     finish = _word(choice.finish_reason)
     meaning = meaning_of(finish)
     if refusal := _text_of(message.refusal) or declined:

@@ -68,9 +68,9 @@ def file_key(name: str) -> FileKey | Refused:
         found = os.stat(path)
     except (OSError, ValueError) as error:
         return _unreadable(name, error)
-    if stat.S_ISDIR(found.st_mode):
-        return _unreadable(name, IsADirectoryError())
     if not stat.S_ISREG(found.st_mode):
+        if stat.S_ISDIR(found.st_mode):
+            return _unreadable(name, IsADirectoryError())
         return Refused(message=f"{name}: is not a regular file", hint=_MISSING_HINT)
     if found.st_size > MAX_FILE_BYTES and not place:
         told = f"{name}: has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read"
