@@ -52,7 +52,7 @@ def test_several_annotations_of_one_question_are_counted_and_the_last_counts(tmp
     path = write_annotations(tmp_path / "a.json", annotation(1, "yes"), annotation("1", "no"), annotation(2, "x"))
     found = read_annotations(path)
     assert (found.by_id["1"].multiple_choice_answer, found.repeated) == ("no", {"1": 2})
-    assert (found.numeric_ids, found.text_ids) == (True, True)
+    assert found.id_kinds == {int, str}
 
 
 @pytest.mark.parametrize(

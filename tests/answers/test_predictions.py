@@ -73,7 +73,7 @@ def test_the_last_of_several_answers_counts_and_ids_are_compared_as_text(tmp_pat
     found = read_predictions(path)
     assert texts(found) == {"1": "yes", "2": "red", "3": "x"}
     assert (found.repeated, found.differing) == ({"1": 2, "2": 2}, {"1"})
-    assert (found.numeric_ids, found.text_ids) == (True, True)
+    assert found.id_kinds == {int, str}
 
 
 def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tmp_path: Path) -> None:

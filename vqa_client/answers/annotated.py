@@ -89,14 +89,6 @@ class ScoreReport(Struct, frozen=True, kw_only=True):
     files: list[str]
 
 
-class _Ids(Struct):
-    """What could not be scored, by id."""
-
-    without_annotation: list[str]
-    without_prediction: list[str]
-    without_answers: list[str] = []
-
-
 def score_files(settings: ScoreSettings) -> ScoreReport:
     """Score a file of predictions; writes nothing without an output folder.
 
@@ -108,26 +100,24 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     said, known = predictions.by_id, annotations.by_id
     if said.keys().isdisjoint(known):
         raise strangers(predictions, next(iter(known)), str(settings.annotations))
-    ids = _Ids([key for key in said if key not in known], [key for key in known if key not in said])
     columns = Columns(
         values={name: array("d") for name in settings.metrics},
-        unanimous=bytearray(),
-        statuses=Counter(),
-        answer_counts=Counter(),
+        without_annotation=[key for key in said if key not in known],
+        without_prediction=[key for key in known if key not in said],
     )
-    questions = _questions(predictions, annotations, ids, gold=not AGAINST_GOLD.isdisjoint(settings.metrics))
+    questions = _questions(predictions, annotations, columns, gold=not AGAINST_GOLD.isdisjoint(settings.metrics))
     for question, record in records_of(questions, predictions, partial(_scores, settings.metrics)):
         columns.add(question, record)
     if not columns.question_ids and not annotations.unlabelled:
-        raise _unanswered(predictions, annotations, len(ids.without_answers))
+        raise _unanswered(predictions, annotations, len(columns.without_answers))
     files = _write(settings, predictions, columns) if settings.output else []
     report = ScoreReport(
         predictions=predictions.path,
         annotations=annotations.path,
         metrics=settings.metrics,
-        counts=_counts(predictions, annotations, columns, ids),
-        summary=summarise(columns, len(ids.without_prediction)),
-        notes=list(_notes(predictions, annotations, columns, ids)),
+        counts=_counts(predictions, annotations, columns),
+        summary=summarise(columns),
+        notes=list(_notes(predictions, annotations, columns)),
         files=files,
     )
     if files:
@@ -135,15 +125,17 @@ def score_files(settings: ScoreSettings) -> ScoreReport:
     return report
 
 
-def _questions(predictions: Predictions, annotations: Annotations, ids: _Ids, *, gold: bool) -> Iterator[Question]:
-    """The annotated questions in the order of the predictions; without any answer they go into `ids`."""
+def _questions(
+    predictions: Predictions, annotations: Annotations, columns: Columns, *, gold: bool
+) -> Iterator[Question]:
+    """The annotated questions in the order of the predictions; those without any answer are named in `columns`."""
     for key, prediction in predictions.by_id.items():
         annotation = annotations.by_id.get(key)
         if annotation is None:
             continue
         answers = annotations.answers(annotation)
         if not answers:
-            ids.without_answers.append(key)
+            columns.without_answers.append(key)
             continue
         given = texts(answers)
         people = [answer.answer_id for answer in answers if isinstance(answer, HumanAnswer)]
@@ -188,18 +180,18 @@ def _write(settings: ScoreSettings, predictions: Predictions, columns: Columns) 
     return [str(path) for path in (*written, settings.output / f"{stem}_score.json")]
 
 
-def _counts(predictions: Predictions, annotations: Annotations, columns: Columns, ids: _Ids) -> dict[str, Any]:
+def _counts(predictions: Predictions, annotations: Annotations, columns: Columns) -> dict[str, Any]:
     """The denominators: questions of either file, and how many of them could be scored."""
     statuses = Counter(prediction.status for prediction in predictions.by_id.values())
-    known = len(columns.question_ids) + len(ids.without_answers)
+    known = len(columns.question_ids) + len(columns.without_answers)
     return {
-        "n_questions": known + len(ids.without_annotation) + len(ids.without_prediction),
+        "n_questions": known + len(columns.without_annotation) + len(columns.without_prediction),
         "n_predictions": len(predictions.by_id),
-        "n_annotations": known + len(ids.without_prediction),
+        "n_annotations": known + len(columns.without_prediction),
         "n_scored": len(columns.question_ids),
-        "n_without_annotation": len(ids.without_annotation),
-        "n_without_prediction": len(ids.without_prediction),
-        "n_without_answers": len(ids.without_answers),
+        "n_without_annotation": len(columns.without_annotation),
+        "n_without_prediction": len(columns.without_prediction),
+        "n_without_answers": len(columns.without_answers),
         "n_without_image": statuses["bad_image"],
         "n_failed": sum(number for status, number in statuses.items() if status not in ANSWERED),
         "n_repeated_predictions": len(predictions.repeated),
@@ -219,15 +211,15 @@ def _unanswered(predictions: Predictions, annotations: Annotations, number: int)
     )
 
 
-def _notes(predictions: Predictions, annotations: Annotations, columns: Columns, ids: _Ids) -> Iterator[str]:
+def _notes(predictions: Predictions, annotations: Annotations, columns: Columns) -> Iterator[str]:
     """One sentence for each thing; none where both files are whole."""
-    yield from of_ids(ids.without_annotation, ids.without_prediction, "annotation", "annotated question")
-    if ids.without_answers:
-        yield f"{named(ids.without_answers, 'question')} without any answer to compare with, not scored"
+    yield from of_ids(columns.without_annotation, columns.without_prediction, "annotation", "annotated question")
+    if columns.without_answers:
+        yield f"{named(columns.without_answers, 'question')} without any answer to compare with, not scored"
     yield from of_repeated(predictions.repeated, len(predictions.differing))
     if annotations.repeated:
         yield f"{named(annotations.repeated, 'question')} with several annotations: the last one counts"
-    if (predictions.numeric_ids or annotations.numeric_ids) and (predictions.text_ids or annotations.text_ids):
+    if len(predictions.id_kinds | annotations.id_kinds) > 1:
         yield 'ids are numbers in one place and text in another: 42 and "42" are taken for one question'
     yield from _on_answers(columns)
     blank = "right only where annotators left theirs blank"

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from vqa_client.answers.rows import Id, decoded, json_text, key_of, lines, opening
+from vqa_client.answers.rows import Id, decoded, json_rows, json_text, key_of, lines, opening
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.not_json import fault
 from vqa_client.scoring.vqa_accuracy import HumanAnswer
@@ -38,8 +38,7 @@ class Annotations(Struct, frozen=True, kw_only=True):
     path: str
     by_id: dict[str, Annotation]
     repeated: dict[str, int]
-    numeric_ids: bool
-    text_ids: bool
+    id_kinds: set[type[Id]]
     unlabelled: bool = False
 
     def answers(self, annotation: Annotation) -> list[HumanAnswer | str]:
@@ -68,7 +67,31 @@ def read_annotations(path: str | os.PathLike[str]) -> Annotations:
     text = json_text(name)
     if opening(text) == b"[":
         return _collected(name, decoded(name, text, list[Annotation]))
-    return _from_object(name, text)
+    try:
+        file = msgspec.json.decode(text, type=_File)
+    except UNDECODABLE as error:
+        if not _begins_with_row(name):
+            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
+        return _collected(name, [row for _, row in json_rows(name, Annotation, [])])
+    if not isinstance(file.annotations, UnsetType):
+        return _collected(name, file.annotations)
+    if not isinstance(file.questions, UnsetType):
+        labelled = (file.data_subtype or "").startswith(_LABELLED)
+        return replace(_collected(name, file.questions), unlabelled=not labelled)
+    by_id = decoded(name, text, dict[str, Annotation])
+    rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
+    rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
+    found = _collected(name, rows)
+    return replace(found, id_kinds=found.id_kinds - {str})  # the names in an object can't be numbers
+
+
+def _begins_with_row(name: str) -> bool:
+    """Whether a file that is not one object has one per line, and is not an object that is broken."""
+    try:
+        msgspec.json.decode(next(lines(name), (0, b""))[1], type=Annotation)
+    except UNDECODABLE:
+        return False
+    return True
 
 
 def _collected(name: str, rows: list[Annotation]) -> Annotations:
@@ -77,40 +100,10 @@ def _collected(name: str, rows: list[Annotation]) -> Annotations:
     for number, row in enumerate(rows):
         if row.question_id == "":
             raise DataError(f"{name}, item {number} has no question_id", hint=_FORM_HINT)
-    kinds = {type(row.question_id) for row in rows}
     counts = Counter(key_of(row.question_id) for row in rows)
     return Annotations(
         path=name,
         by_id={key_of(row.question_id): row for row in rows},
         repeated={key: number for key, number in counts.items() if number > 1},
-        numeric_ids=int in kinds,
-        text_ids=str in kinds,
+        id_kinds={type(row.question_id) for row in rows},
     )
-
-
-def _from_object(name: str, text: memoryview) -> Annotations:
-    try:
-        file = msgspec.json.decode(text, type=_File)
-    except UNDECODABLE as error:
-        rows = _from_lines(name)
-        if rows is None:
-            raise DataError(f"{name}: {fault(error, text)}", hint=_FORM_HINT) from None
-        return _collected(name, rows)
-    if not isinstance(file.annotations, UnsetType):
-        return _collected(name, file.annotations)
-    if not isinstance(file.questions, UnsetType):
-        labelled = (file.data_subtype or "").startswith(_LABELLED)
-        return replace(_collected(name, file.questions), unlabelled=not labelled)
-    by_id = decoded(name, text, dict[str, Annotation])
-    rows = [replace(row, question_id=key) if row.question_id == "" else row for key, row in by_id.items()]
-    return replace(_collected(name, rows), text_ids=False)  # the names in an object can't be numbers
-
-
-def _from_lines(name: str) -> list[Annotation] | None:
-    """None where the first line is no row: then the file is one object that is broken."""
-    rows = list(lines(name))
-    try:
-        msgspec.json.decode(rows[0][1] if rows else b"", type=Annotation)
-    except UNDECODABLE:
-        return None
-    return [decoded(name, line, Annotation, where=f", line {number}") for number, line in rows]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import fsum
 from typing import Final, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vqa_client.answers.rows import Id
 from vqa_client.scoring.averages import Mean, mean_of
@@ -23,20 +23,23 @@ class Columns(Struct, kw_only=True):
 
     `values` holds the scores by metric, `unanimous` whether all annotators gave one answer, `clusters` the image.
     `answer_counts` says how many questions have how many answers; `without_answer_id` and `with_blank_answers` count
-    questions, `sentences` predictions that are no short answer.
+    questions, `sentences` predictions that are no short answer. The last three name what could not be scored.
     """
 
     values: dict[str, "array[float]"]
     question_ids: list[Id] = []
-    unanimous: bytearray
+    unanimous: bytearray = bytearray()
     clusters: list[str] = []
     answer_types: list[str | None] = []
     question_types: list[str | None] = []
-    statuses: Counter[Status]
-    answer_counts: Counter[int]
+    statuses: Counter[Status] = field(default_factory=Counter)
+    answer_counts: Counter[int] = field(default_factory=Counter)
     without_answer_id: int = 0
     with_blank_answers: int = 0
     sentences: int = 0
+    without_annotation: list[str]
+    without_prediction: list[str]
+    without_answers: list[str] = []
 
     def add(self, question: Question, record: Record) -> None:
         """Take a question of annotations with the record of its answer; a failed one scores 0 by every metric."""
@@ -45,7 +48,7 @@ class Columns(Struct, kw_only=True):
             column.append(record.parts.get(name, 0.0))
         self.without_answer_id += None in question.extra["annotators"]
         self.with_blank_answers += not all(map(str.strip, given))
-        self.unanimous.append(unanimous(given))
+        self.unanimous.append(unanimous(question.extra["compared"]))
         self.sentences += is_sentence(record.answer or "")
         self.answer_counts[len(given)] += 1
         self.statuses[record.status] += 1
@@ -82,15 +85,14 @@ class Summary(Struct, frozen=True, kw_only=True):
     gap: Gap | None
 
 
-def summarise(scored: Columns, missing: int) -> Summary:
+def summarise(scored: Columns) -> Summary:
     """Add the columns up."""
     n = len(scored.question_ids)
+    annotated = n + len(scored.without_prediction)
     both = NORMALISED in scored.values and OFFICIAL in scored.values
     return Summary(
         overall={name: mean_of(column, scored.clusters) for name, column in scored.values.items()},
-        if_missing_were_wrong={
-            name: fsum(column) / (n + missing) if n else None for name, column in scored.values.items()
-        },
+        if_missing_were_wrong={name: fsum(column) / annotated if n else None for name, column in scored.values.items()},
         per_answer_type=_means_by_type(scored, scored.answer_types),
         per_question_type=_means_by_type(scored, scored.question_types),
         gap=gap_between(scored.values[NORMALISED], scored.values[OFFICIAL], scored.unanimous) if both else None,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from math import fsum
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from vqa_client.answers.captions import Form
 from vqa_client.answers.notes import named, of_file, of_ids, of_repeated, of_statuses
 from vqa_client.answers.predictions import Prediction, Predictions, read_explained, stem_of, strangers
-from vqa_client.answers.records import Pairs, records_of
-from vqa_client.answers.references import Places, References, Source, read_references, source_of
+from vqa_client.answers.records import Scores, records_of
+from vqa_client.answers.references import Places, References, read_references
 from vqa_client.benchmark import Metric
 from vqa_client.files import write_json
 from vqa_client.reports.names import count
@@ -23,7 +23,6 @@ from vqa_client.scoring.averages import Mean, mean_of
 from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explanation_metrics.judged import Judged, described
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
-from vqa_client.tasks.explain import dataset_of
 from vqa_client.tasks.explain.explanations import export_captions, judge_explanations
 from vqa_client.types import ANSWERED, FAILED, Question, Record
 
@@ -68,60 +67,48 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
     METEOR, SPICE and BERTScore are computed where the environment names their programs and weights. Raises DataError
     where no question is in both files, UsageError where nothing says what to compare with.
     """
-    source = cache(lambda: source_of(settings))
-    references = cache(lambda: read_references(source()))
+    references = cache(lambda: read_references(settings))
     places = cache(lambda: Places(references().by_id))
     predictions = read_explained(settings.predictions, lambda cells: places().take(cells), settings.captions)
-    known = references().by_id
-    if predictions.by_id.keys().isdisjoint(known):
-        raise strangers(predictions, next(iter(known)), references().path)
-    pairs = list(_pairs(predictions, source(), references()))
-    answers_known = predictions.has_answers and references().has_answers
-    report = _report(predictions, source(), references(), pairs, judge_explanations(pairs, answers_known=answers_known))
+    report, pairs = _scored(predictions, references())
     if not settings.output:
         return report
     stem = settings.output / stem_of(predictions.path)
-    captions = export_captions(stem, pairs, answers_known=answers_known) if settings.coco_captions else []
+    known = bool(report.accuracies)
+    captions = export_captions(stem, pairs, answers_known=known) if settings.coco_captions else []
     path = Path(f"{stem}_explanation_scores.json")
     whole = replace(report, files=[*map(str, captions), str(path)])
     write_json(path, whole.as_json())
     return whole
 
 
-def _pairs(predictions: Predictions, source: Source, references: References) -> Pairs:
-    """The questions that have a prediction, in their order; a failed one counts as wrong and without an explanation."""
-    metrics: Sequence[Metric] = ()
-    if source.task and references.captions is None:
-        metrics = dataset_of(source.task, source.vcr_mode).metrics
-    known = predictions.has_answers and references.has_answers
-
-    def score(said: Prediction, question: Question) -> dict[str, float]:
-        gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
-        right = any(same(said.text or "", each) for each in gold) and bool(said.text)
-        others = {metric.name: metric.score(said.text, question) for metric in metrics}
-        return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
-
-    return records_of(references.by_id.values(), predictions, score if known else lambda *_: {})
+def _scores(metrics: Sequence[Metric], said: Prediction, question: Question) -> dict[str, float]:
+    gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
+    right = any(same(said.text or "", each) for each in gold) and bool(said.text)
+    others = {metric.name: metric.score(said.text, question) for metric in metrics}
+    return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
 
 
-def _report(
-    predictions: Predictions,
-    source: Source,
-    references: References,
-    pairs: list[tuple[Question, Record]],
-    judged: Judged,
-) -> ExplanationReport:
+def _scored(
+    predictions: Predictions, references: References
+) -> tuple[ExplanationReport, list[tuple[Question, Record]]]:
     known = references.by_id
+    if predictions.by_id.keys().isdisjoint(known):
+        raise strangers(predictions, next(iter(known)), references.path)
+    answers_known = predictions.has_answers and references.has_answers
+    names = [ACCURACY, *(metric.name for metric in references.metrics)] if answers_known else []
+    scores: Scores = partial(_scores, references.metrics) if answers_known else lambda *_: {}
+    pairs = list(records_of(known.values(), predictions, scores))
+    judged = judge_explanations(pairs, answers_known=answers_known)
     others = [key for key in predictions.times.elements() if key not in known]
     missing = [key for key in known if key not in predictions.by_id]
     repeated = {key: number for key, number in predictions.repeated.items() if key in known}
     statuses = Counter(record.status for _, record in pairs)
-    accuracies = _accuracies(pairs, len(missing)) if predictions.has_answers and references.has_answers else {}
     differing = len(predictions.differing.intersection(known))
-    return ExplanationReport(
+    report = ExplanationReport(
         predictions=predictions.path,
         references=references.path,
-        task=source.task,
+        task=references.task,
         counts={
             "n_predictions": predictions.times.total(),
             "n_references": len(known),
@@ -133,10 +120,10 @@ def _report(
             "n_failed": sum(number for status, number in statuses.items() if status not in ANSWERED),
             "status_counts": dict(statuses.most_common()),
         },
-        accuracies=accuracies,
+        accuracies=_accuracies(names, pairs, len(missing)),
         explanations=judged,
         notes=[
-            *filter(None, [source.note]),
+            *filter(None, [references.note]),
             *_on_captions(predictions, references),
             *of_ids(others, missing, "reference", "question"),
             *(
@@ -144,23 +131,24 @@ def _report(
                 for why, ids in references.unusable.items()
             ),
             *of_repeated(repeated, differing),
-            *_on_explanations(judged, None if accuracies else predictions if references.has_answers else references),
+            *_on_explanations(judged, None if answers_known else predictions if references.has_answers else references),
             *of_statuses(statuses, lambda status: "counted as wrong"),
             *of_file(predictions),
         ],
         files=[],
     )
+    return report, pairs
 
 
-def _accuracies(pairs: list[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
-    """Each over the questions that have this metric, and the failed ones."""
-    names = dict.fromkeys(name for _, record in pairs for name in record.parts)
+def _accuracies(names: Sequence[str], pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
+    """Each over the questions that have this metric, and the failed ones; none where there are no such questions."""
     found = {}
     for name in names:
         held = [(question, record) for question, record in pairs if name in record.parts or record.status in FAILED]
         scores = [record.parts.get(name, 0.0) for _, record in held]
-        mean = mean_of(scores, [question.cluster or question.id for question, _ in held])
-        found[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
+        if scores:
+            mean = mean_of(scores, [question.cluster or question.id for question, _ in held])
+            found[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
     return found
 
 

@@ -57,8 +57,8 @@ class Predictions(Struct, frozen=True, kw_only=True):
     """The predictions of one file by id as text; of several for one id the last counts.
 
     `times` says how many answers each id has, `differing` names those whose answers are not all the same. `not_text`
-    counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon. The two kinds
-    of ids are those that whoever wrote it chose: a record log's and a table's are always text. `explained` says that
+    counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon. `id_kinds`
+    has no kind where the author had no choice: a record log's ids and a table's are always text. `explained` says that
     answers come with explanations, as an explain run's do; `captions` is the form of COCO captions.
     """
 
@@ -68,8 +68,7 @@ class Predictions(Struct, frozen=True, kw_only=True):
     differing: set[str]
     not_text: int
     unreadable: int
-    numeric_ids: bool
-    text_ids: bool
+    id_kinds: set[type[Any]]
     explained: bool = False
     captions: Form | None = None
 
@@ -251,8 +250,7 @@ def _collected(
         differing=differing,
         not_text=not_text,
         unreadable=len(unreadable),
-        numeric_ids=int in kinds,
-        text_ids=str in kinds and not is_csv(name) and not is_log(name),
+        id_kinds=set() if is_csv(name) or is_log(name) else kinds,
         explained=explained,
     )
 

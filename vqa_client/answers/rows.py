@@ -72,22 +72,16 @@ def decoded(path: str | os.PathLike[str], text: bytes | memoryview, row_type: ty
 
 
 def json_rows(path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]) -> Iterator[tuple[str, Row]]:
-    """Each item of a JSON list, or line of a JSONL file, as `row_type` behind where it stands."""
-    text = json_text(path)
-    if opening(text) == b"[":
-        yield from ((f", item {number}", row) for number, row in enumerate(decoded(path, text, list[row_type])))  # type: ignore[valid-type]
-    else:
-        yield from _decoded_lines(path, row_type, unreadable)
-
-
-def _decoded_lines(
-    path: str | os.PathLike[str], row_type: type[Row], unreadable: list[int]
-) -> Iterator[tuple[str, Row]]:
-    """Each line of a JSONL file as `row_type`, behind where it stands, for messages.
+    """Each item of a JSON list, or line of a JSONL file, as `row_type` behind where it stands, for messages.
 
     What is not a record in a record log goes into `unreadable` by the number of its line, since its run may have been
     killed, or still writes; such a line of another file is a DataError.
     """
+    text = json_text(path)
+    if opening(text) == b"[":
+        rows = decoded(path, text, list[row_type])  # type: ignore[valid-type]
+        yield from ((f", item {number}", row) for number, row in enumerate(rows))
+        return
     try:
         for number, line in _records(path, unreadable) if is_log(path) else lines(path):
             where = f", line {number}"

@@ -221,7 +221,7 @@ def texts(answers: Answers) -> list[str]:
     """The answers without what is known of the annotators."""
     if isinstance(answers, _Texts):
         return answers
-    return _Texts(answer if isinstance(answer, str) else answer.answer for answer in answers)
+    return _Texts([answer if isinstance(answer, str) else answer.answer for answer in answers])
 
 
 def told_apart(answers: Answers) -> Answers:

@@ -25,6 +25,10 @@ METRICS = (
 _FORMS = (
     "An official result JSON, a CSV or JSONL with question_id and answer, a vqa2_results_*.json, or a *.records.jsonl."
 )
+_Predictions = Annotated[Path, Parameter(alias="-p", group=DATA, help=_FORMS)]
+_Variant = Annotated[
+    str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
+]
 _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "cider", "meteor", "spice", "bertscore"})
 
 
@@ -32,14 +36,7 @@ _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "c
 class ScoreSettings:
     """Settings of `vqa-client score`: predictions in a file against annotations in another, without a server."""
 
-    predictions: Annotated[
-        Path,
-        Parameter(
-            alias="-p",
-            group=DATA,
-            help=_FORMS,
-        ),
-    ]
+    predictions: _Predictions
     annotations: Annotated[
         Path, Parameter(alias="-a", group=DATA, help="VQA annotations; a question file gives no accuracy.")
     ]
@@ -51,9 +48,7 @@ class ScoreSettings:
         tuple[str, ...],
         Parameter(group=DATA, consume_multiple=True, negative="", help=f"Any of {', '.join(METRICS)}."),
     ] = ("normalised", "official", "contains")
-    variant: Annotated[
-        str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
-    ] = None
+    variant: _Variant = None
     json: Annotated[bool, Parameter(group=DATA, negative="", help="Print the scores as JSON to standard output.")] = (
         False
     )
@@ -72,13 +67,11 @@ class ScoreSettings:
 class AnswersSettings:
     """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
 
-    predictions: Annotated[Path, Parameter(alias="-p", group=DATA, help=_FORMS)]
+    predictions: _Predictions
     model: Annotated[
         str, Parameter(group=DATA, show_default=False, help="Who answered. Default: the predictions' name.")
     ] = ""
-    variant: Annotated[
-        str | None, Parameter(group=DATA, help="Which variant of a record log, or model of a vqa2 report, is scored.")
-    ] = None
+    variant: _Variant = None
     missing: Annotated[
         Literal["left-out", "wrong"], Parameter(group=DATA, help="What questions without an answer count as.")
     ] = "left-out"
