@@ -9,7 +9,7 @@ from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
 from tests.fakes.weighing import HONOURED
 from tests.fakes.words import answer, at, error, first_n_of_each, json_reply, unsupported_parameter, weighs
-from vqa_client.client.constrained.forms import ChoiceForm, choice_form, common_form
+from vqa_client.client.constrained import ChoiceForm, choice_form, common_form
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.url import candidates
@@ -186,7 +186,7 @@ async def test_labels_that_are_one_token_to_the_server_are_not_named(fault_serve
 async def test_a_server_that_is_busy_for_now_is_asked_again(
     put_off: Any, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.constrained.forms.PUT_OFF_S", (0.01, 0.01))
+    monkeypatch.setattr("vqa_client.client.constrained.PUT_OFF_S", (0.01, 0.01))
     server = fault_server(first_n_of_each(2, put_off, then=weighs(SHARES)))
     assert (await found(server, "structured")).name == "structured_outputs"
     assert "busy" in str(await refused(fault_server(error(503, "busy")), "structured"))

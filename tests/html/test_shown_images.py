@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.html.samples import facts, record, write_run
-from vqa_client.html.image_files import ImageFiles
+from vqa_client.html.image_files import SIDE_PIXELS, ImageFiles, thumbnail
 from vqa_client.html.shown_images import (
     CANT_SHOW,
     CHANGED,
@@ -20,7 +20,6 @@ from vqa_client.html.shown_images import (
     ServedImages,
     chosen,
 )
-from vqa_client.html.thumbnails import SIDE_PIXELS, thumbnail
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.types import SentImage
 

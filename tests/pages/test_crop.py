@@ -1,7 +1,7 @@
 from PIL import Image
 
 from tests.pages.typefaces import SMALL
-from vqa_client.pages.style import Style, cropped
+from vqa_client.pages.layout import Style, cropped
 
 
 def paper(grey: int = 255, mark: tuple[int, int] | None = None, ink: int = 0) -> Image.Image:

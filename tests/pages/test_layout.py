@@ -2,8 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pages.typefaces import SMALL, lines, pages
-from vqa_client.pages.layout import boxes, lines_a_page
-from vqa_client.pages.style import Style
+from vqa_client.pages.layout import Style, boxes, lines_a_page
 
 ROOM_PT = SMALL.page_width_pt - 2 * SMALL.margin_x_pt
 letters = st.text(st.sampled_from("aéжΩ中あ한ש، -.(「。\t\n"), max_size=300)

@@ -10,10 +10,9 @@ pytest.importorskip("pypdfium2", reason="needs the extra `render`")
 from vqa_client.pages.characters import prepare
 from vqa_client.pages.documents import Document
 from vqa_client.pages.fonts import chain, script_of
-from vqa_client.pages.layout import Layout, Page
+from vqa_client.pages.layout import Layout, Page, Style
 from vqa_client.pages.raster import typesetter
 from vqa_client.pages.render import Rendered, Step, render_documents
-from vqa_client.pages.style import Style
 
 FONTS = chain("", "chinese")
 SMALL = Style(dpi=72, page_width_pt=200, page_height_pt=92)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.reports.paces import quarters, served, start
-from vqa_client.reports.drift import Drift, grown_memory, read_drift
+from vqa_client.reports.bottleneck import Drift, grown_memory, read_drift
 from vqa_client.reports.limiting import limits_of
 from vqa_client.runs.meters import Quarters
 from vqa_client.types import Record

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.choices.order import as_shown, names_others, order_of, rotation, shuffled
+from vqa_client.scoring.choices.circular import as_shown, names_others, order_of, rotation, shuffled
 from vqa_client.types import Question
 
 CHOICES = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}

@@ -10,7 +10,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import niah
-from vqa_client.tasks.longbench.groups import DEPTHS
+from vqa_client.tasks.longbench.report import DEPTHS
 from vqa_client.types import Completion, Question
 
 GOLDEN = Path(__file__).parents[3] / "shared/data/seed002_longbench/niah_golden.json"

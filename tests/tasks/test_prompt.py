@@ -4,7 +4,7 @@ import pytest
 
 from vqa_client.benchmark import Benchmark, Content, Metric, Prompt, numbered, short_answer
 from vqa_client.errors import DataError, UsageError
-from vqa_client.scoring.choices.order import as_shown
+from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.task import visible
 from vqa_client.types import Question
 

@@ -19,8 +19,7 @@ from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count
 from vqa_client.corrupted import metadata
-from vqa_client.corrupted.dataset import Plan, expected_bytes, plan
-from vqa_client.corrupted.making import make
+from vqa_client.corrupted.making import Plan, expected_bytes, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.parallel import in_processes

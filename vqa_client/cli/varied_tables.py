@@ -5,9 +5,8 @@ from typing import Any
 
 from vqa_client.cli.robustness_tables import of_robustness
 from vqa_client.reports.blind import BlindSummary
-from vqa_client.reports.choice_order import CircularSummary, ShuffledSummary
 from vqa_client.reports.names import count, interval_text, percent
-from vqa_client.reports.page_forms import PagesSummary
+from vqa_client.reports.page_forms import CircularSummary, PagesSummary, ShuffledSummary
 from vqa_client.reports.repeats import RepeatSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary

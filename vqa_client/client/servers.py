@@ -114,7 +114,7 @@ async def open_routes(
 
         yield Routes(tuple(routes), outage=Outage(back))
         return
-    from vqa_client.client.several.open import several_routes
+    from vqa_client.client.several import several_routes
 
     async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
         yield all_routes

@@ -20,7 +20,7 @@ from vqa_client.model_config import ModelSettings, load_model, names_config
 from vqa_client.settings.run import ConfiguredSettings, RunSettings
 
 if TYPE_CHECKING:
-    from vqa_client.client.constrained.forms import ChoosingClient
+    from vqa_client.client.constrained import ChoosingClient
     from vqa_client.types import Choosing
 import os
 import resource

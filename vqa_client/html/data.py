@@ -10,7 +10,7 @@ from vqa_client.html.needle_lines import NeedleLines
 from vqa_client.html.shown_images import Show, Shown
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
-from vqa_client.scoring.choices.order import choices_in
+from vqa_client.scoring.choices.circular import choices_in
 from vqa_client.types import ANSWERED, Record, SentImage
 
 DEPTH = "needle_depth"

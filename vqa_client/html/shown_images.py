@@ -8,8 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from vqa_client.errors import DataError
-from vqa_client.html.image_files import ImageFiles, is_unchanged
-from vqa_client.html.thumbnails import SIDE_PIXELS, as_data_url, thumbnail
+from vqa_client.html.image_files import SIDE_PIXELS, ImageFiles, as_data_url, is_unchanged, thumbnail
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pictures import is_address

@@ -8,7 +8,7 @@ from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.judged import Form
 from vqa_client.reports.logged_run import CLEAN
 from vqa_client.scoring.averages import Averaging
-from vqa_client.scoring.choices.order import ROTATION
+from vqa_client.scoring.choices.circular import ROTATION
 from vqa_client.scoring.paired import difference
 from vqa_client.types import Question
 

@@ -10,14 +10,13 @@ from vqa_client.pages.characters import prepare
 from vqa_client.pages.documents import Document, checked
 from vqa_client.pages.folders import PageFiles, page_bytes
 from vqa_client.pages.fonts import script_of
-from vqa_client.pages.layout import Layout, Page, boxes
+from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
 from vqa_client.pages.metadata import versions
 from vqa_client.pages.page_files import COMPRESSION
-from vqa_client.pages.perturb_page import form
+from vqa_client.pages.perturb import form
 from vqa_client.pages.perturbations import Perturbation, parse
 from vqa_client.pages.pixels import png, read_page
 from vqa_client.pages.raster import canvas, typesetter
-from vqa_client.pages.style import Style, cropped
 from vqa_client.parallel import in_processes
 
 TOKEN_SIDES = {"qwen2.5-vl": 28, "qwen3-vl": 32}

@@ -13,7 +13,7 @@ from msgspec import Struct
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import encode, write_json
 from vqa_client.pages.fonts import chain
-from vqa_client.pages.style import Style
+from vqa_client.pages.layout import Style
 from vqa_client.shipped import install
 
 RENDERER = 1

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from vqa_client.errors import UsageError
 from vqa_client.pages.fonts import Chain, Face, Script, chain
-from vqa_client.pages.layout import Page, baseline_pt
-from vqa_client.pages.style import Style
+from vqa_client.pages.layout import Page, Style, baseline_pt
 from vqa_client.pages.typeset import Run, Typesetter
 
 if TYPE_CHECKING:

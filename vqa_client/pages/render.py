@@ -18,7 +18,7 @@ from vqa_client.pages.characters import prepare
 from vqa_client.pages.documents import Document, checked
 from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import Script, script_of
-from vqa_client.pages.layout import Layout, Page, boxes
+from vqa_client.pages.layout import Layout, Page, Style, boxes, cropped
 from vqa_client.pages.metadata import DocumentPages, Making, making, read_metadata, totals, write_metadata
 from vqa_client.pages.page_files import (
     last_pages,
@@ -30,7 +30,6 @@ from vqa_client.pages.page_files import (
     write_page,
 )
 from vqa_client.pages.raster import canvas, typesetter
-from vqa_client.pages.style import Style, cropped
 from vqa_client.parallel import in_processes
 from vqa_client.tables.pdf_pages import PageJob, draw, page_count
 

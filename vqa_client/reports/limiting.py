@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from vqa_client.reports.bottleneck import CPU_FULL, Held, held, limit_of
-from vqa_client.reports.drift import grown_memory, read_drift
+from vqa_client.reports.bottleneck import CPU_FULL, Held, grown_memory, held, limit_of, read_drift
 from vqa_client.reports.start import AutoWorkers, Server, Start, read_start
 
 OTHERS = 2.0

@@ -1,5 +1,6 @@
-"""The report of a run that asks every question with other pages of its document: evidence, all, or retrieved ones."""
+"""The reports of runs that ask each question in several forms: with other pages, or its choices in other orders."""
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,15 @@ from typing import Any
 from msgspec.structs import asdict
 
 from vqa_client.files import write_json
+from vqa_client.json_stream import write_json_list
 from vqa_client.reports.additions import percent
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, summarised
+from vqa_client.reports.summary import Summary
+from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
+from vqa_client.scoring.choices.circular import CircularFigures, CircularScores, order_of
+from vqa_client.scoring.choices.position_bias import Position, PositionBias, Positions
 from vqa_client.scoring.paired import Difference, difference
+from vqa_client.types import Question, Record
 
 Differences = dict[str, Difference]
 """The paired differences of neighbouring forms, as "all - evidence"."""
@@ -45,3 +51,102 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
 
 def _in_percent(of: Difference) -> dict[str, Any]:
     return asdict(of) | {name: percent(getattr(of, name)) for name in ("value", "low", "high")}
+
+
+QUESTIONS = "questions"
+
+
+class ShuffledSummary(VariedSummary, frozen=True, kw_only=True):
+    """What a run with its choices in drawn orders says of their places."""
+
+    figures: PositionBias
+
+
+class CircularSummary(VariedSummary, frozen=True, kw_only=True):
+    """What all rotations say together."""
+
+    figures: CircularFigures
+
+
+def write_shuffled(path: Path, run: Run, pairs: Pairs, *, write: Callable[..., Summary]) -> ShuffledSummary:
+    """Write the usual report by `write`, choices and letters as they were shown, and the position bias."""
+    bias = position_bias(pairs)
+    summary = write(path, run, pairs, added={"position_bias": _bias(bias)})
+    return ShuffledSummary(**{name: getattr(summary, name) for name in Summary.__struct_fields__}, figures=bias)
+
+
+def write_circular(path: Path, run: Run, pairs: Pairs) -> CircularSummary:
+    """Write what all rotations say; raises OutputError where `path` can't be written."""
+    scores = CircularScores()
+    for question, records in by_question(pairs):
+        letters = [one.answer for one in records]
+        scores.add(
+            [one.score for one in records], letters, _texts(question, records), len(question.choices), question.cluster
+        )
+    figures, summary = scores.figures(position_bias(pairs)), summarised(pairs)
+    said = head(run) | _figures(figures) | {"by_rotation": by_variant(summary)} | rest(run, summary)
+    write_json_list(path, said, QUESTIONS, _questions(pairs))
+    return CircularSummary(**asdict(summary), figures=figures)
+
+
+def position_bias(pairs: Pairs) -> PositionBias:
+    """Count places over all records; the forms of one question are a cluster."""
+    positions = Positions()
+    for question, record in pairs():
+        cluster = question.cluster or question.id
+        positions.add(tuple(question.choices), question.references[0], record.answer, record.score, cluster)
+    return positions.bias()
+
+
+def _texts(question: Question, records: list[Record]) -> list[str | None]:
+    """The label under which each chosen text was filed: that of the rotation by 0."""
+    labels = sorted(question.choices)
+    texts = []
+    for record in records:
+        order = order_of(record.variant, labels, question.id) or tuple(labels)
+        filed = dict(zip(labels, order, strict=True))
+        texts.append(filed.get(record.answer) if record.answer is not None else None)
+    return texts
+
+
+def _figures(figures: CircularFigures) -> dict[str, Any]:
+    names = ("circular", "mean", "once", "majority", "same_text", "same_letter")
+    return {
+        "rotations": figures.rotations,
+        "questions_with_all_rotations": figures.questions,
+        "unfinished_questions": figures.unfinished,
+        **{name: share(getattr(figures, name)) for name in names},
+        "position_bias": _bias(figures.bias),
+    }
+
+
+def _bias(bias: PositionBias) -> dict[str, Any]:
+    return {
+        "recall_deviation": percent(bias.deviation),
+        "positions": {label: _position(of) for label, of in bias.positions.items()},
+    }
+
+
+def _position(of: Position) -> dict[str, Any]:
+    return {
+        "right": of.right,
+        "right_share": percent(of.right_share),
+        "chosen": of.chosen,
+        "chosen_share": percent(of.chosen_share),
+        "recall": share(of.recall),
+    }
+
+
+def _questions(pairs: Pairs) -> Iterator[dict[str, Any]]:
+    """Each question with its choices as filed, and what was chosen in each rotation, under the filed labels."""
+    for question, records in by_question(pairs):
+        yield {
+            "question_id": question.id,
+            "choices": question.choices,
+            "ground_truth": question.references[0],
+            "correct": sum(one.score >= 1.0 for one in records),
+            "of": len(records),
+            "letters": [one.answer for one in records],
+            "answers": _texts(question, records),
+            "outcomes": [one.status for one in records],
+        }

@@ -84,7 +84,7 @@ def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
     choosing = plan.task.choosing
     if choosing is None:
         return lambda asks: asks
-    from vqa_client.client.constrained.forms import ChoosingClient
+    from vqa_client.client.constrained import ChoosingClient
 
     assert isinstance(chat, ChoosingClient)
     return lambda asks: ChoosingClient(asks, chat.form, choosing)

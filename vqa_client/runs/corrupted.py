@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import needs_extra
-from vqa_client.images.corruptions.choice import chosen, numbers
+from vqa_client.images.corruptions.table import chosen, numbers
 from vqa_client.reports.robustness.report import Corrupted, write
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.resume import RunPaths

@@ -13,7 +13,7 @@ from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runs.plans import with_data
 from vqa_client.runs.run_file import RunFile
-from vqa_client.scoring.choices.order import as_shown
+from vqa_client.scoring.choices.circular import as_shown
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Source, Task, Walk
 from vqa_client.tasks import registry

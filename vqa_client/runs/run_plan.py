@@ -20,11 +20,10 @@ from vqa_client.reports.report import Report
 from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
-from vqa_client.runs.figures import SessionFigures
+from vqa_client.runs.figures import ServersOfStart, SessionFigures
 from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry_over, score_again
 from vqa_client.runs.run_file import RunFile, check_identity
-from vqa_client.runs.servers_of_start import ServersOfStart
 from vqa_client.runs.stage import Ask, Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.types import FAILED, Question, Record
@@ -348,7 +347,7 @@ async def asker_of(plan: Plan, session: Session, file: RunFile, note: Note, stop
     choosing = plan.task.choosing
     if choosing is None:
         return session.chat
-    from vqa_client.client.constrained.forms import choosing_client  # draws on the checks, and most runs do without
+    from vqa_client.client.constrained import choosing_client  # draws on the checks, and most runs do without
 
     chat = session.choosing.get(choosing) or await unless(stop, choosing_client(session.chat, choosing, note))
     if chat is None:

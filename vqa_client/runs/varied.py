@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
 from vqa_client.reports import blind, repeats
-from vqa_client.reports.choice_order import write_circular, write_shuffled
+from vqa_client.reports.page_forms import write_circular, write_shuffled
 from vqa_client.reports.run import Sample, Write
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
-from vqa_client.scoring.choices.order import as_shown, names_others, rotation, shuffled
+from vqa_client.scoring.choices.circular import as_shown, names_others, rotation, shuffled
 from vqa_client.scoring.stratified import drawn
 from vqa_client.settings.run import RunSettings
 from vqa_client.task import Walk

@@ -6,8 +6,7 @@ import pytest
 from PIL import Image
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.image_limit import LADDER, find_image_limit, limit_in
-from vqa_client.client.check.sizes import find_sizes, found_sizes
+from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, found_sizes, limit_in
 from vqa_client.client.probing.asks import COLOURS, Ask, sentence, square
 from vqa_client.client.probing.replies import Reply
 

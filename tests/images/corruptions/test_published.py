@@ -12,7 +12,7 @@ import pytest
 
 from tests.images.corruptions.drawings import drawn
 from vqa_client.images.corruptions import corrupt
-from vqa_client.images.corruptions.apply import generator
+from vqa_client.images.corruptions.codec import generator
 from vqa_client.images.corruptions.pixels import zoom_crop
 from vqa_client.images.corruptions.table import CORRUPTIONS
 

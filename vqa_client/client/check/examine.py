@@ -11,8 +11,7 @@ from vqa_client.client.check.addresses import (
     try_connections,
 )
 from vqa_client.client.check.canary import canary_asks, found_canary
-from vqa_client.client.check.image_limit import find_image_limit
-from vqa_client.client.check.sizes import find_sizes
+from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probing.asker import Asker
 from vqa_client.client.probing.asks import SIDE_PX

@@ -4,10 +4,17 @@ The bytes hold for one version of numpy, OpenCV and Pillow. On processors of ano
 floating-point sums reach some pixels of elastic and snow: measured, 16 of 929,000 values at most, by one grey level.
 """
 
-from vqa_client.images.corruptions.apply import corrupt, image_seed, needs_extra
-from vqa_client.images.corruptions.choice import Variant, chosen
-from vqa_client.images.corruptions.codec import corrupted_png
-from vqa_client.images.corruptions.table import CORRUPTIONS, FOURTEEN, PROFILES, Corruption, Profile, named
+from vqa_client.images.corruptions.codec import corrupt, corrupted_png, image_seed, needs_extra
+from vqa_client.images.corruptions.table import (
+    CORRUPTIONS,
+    FOURTEEN,
+    PROFILES,
+    Corruption,
+    Profile,
+    Variant,
+    chosen,
+    named,
+)
 
 __all__ = [
     "CORRUPTIONS",

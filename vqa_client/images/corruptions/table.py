@@ -1,5 +1,6 @@
-"""The fourteen corruptions, one row each with its five levels; adding one is a function and a row."""
+"""The corruptions with their levels, and which of them are wanted."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
@@ -7,7 +8,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 
 from vqa_client.errors import UsageError
-from vqa_client.images.corruptions import attribute, blur, digital, noise, physical, weather
+from vqa_client.images.corruptions import formulas, physical
 from vqa_client.scoring.corruption_classes import known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
@@ -79,8 +80,8 @@ _ROWS = (
         class_="Noise",
         cost="cheap",
         ways={
-            "vqa-vrb": Way(noise.shot_noise_added, (0.08, 0.2, 0.5, 0.8, 1.2)),
-            "imagenet-c": Way(noise.shot_noise, (60, 25, 12, 5, 3)),
+            "vqa-vrb": Way(formulas.shot_noise_added, (0.08, 0.2, 0.5, 0.8, 1.2)),
+            "imagenet-c": Way(formulas.shot_noise, (60, 25, 12, 5, 3)),
         },
     ),
     Corruption(
@@ -88,35 +89,35 @@ _ROWS = (
         folder="Gaussian-noise",
         class_="Noise",
         cost="cheap",
-        ways=_both(noise.gaussian_noise, 0.08, 0.12, 0.18, 0.26, 0.38),
+        ways=_both(formulas.gaussian_noise, 0.08, 0.12, 0.18, 0.26, 0.38),
     ),
     Corruption(
         name="impulse_noise",
         folder="Impulse-noise",
         class_="Noise",
         cost="cheap",
-        ways=_both(noise.impulse_noise, 0.03, 0.06, 0.09, 0.17, 0.27),
+        ways=_both(formulas.impulse_noise, 0.03, 0.06, 0.09, 0.17, 0.27),
     ),
     Corruption(
         name="speckle_noise",
         folder="Speckle-noise",
         class_="Noise",
         cost="cheap",
-        ways=_both(noise.speckle_noise, 0.15, 0.2, 0.35, 0.45, 0.6),
+        ways=_both(formulas.speckle_noise, 0.15, 0.2, 0.35, 0.45, 0.6),
     ),
     Corruption(
         name="defocus_blur",
         folder="Defocus-blur",
         class_="Blur",
         cost="dear",
-        ways=_both(blur.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+        ways=_both(formulas.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
     ),
     Corruption(
         name="zoom_blur",
         folder="Zoom-Blur",
         class_="Blur",
         cost="dear",
-        ways=_both(blur.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
+        ways=_both(formulas.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
     ),
     Corruption(
         name="snow",
@@ -124,13 +125,13 @@ _ROWS = (
         class_="Weather",
         cost="cheap",
         ways=_both(
-            weather.snow,
+            physical.snow,
             (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
             (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
             (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
             (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
             (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
-            imagenet_c=weather.snow_cut,
+            imagenet_c=physical.snow_cut,
         ),
     ),
     Corruption(
@@ -138,21 +139,21 @@ _ROWS = (
         folder="Brightness",
         class_="Image Attribute",
         cost="cheap",
-        ways=_both(attribute.brightness, 0.1, 0.2, 0.3, 0.4, 0.5),
+        ways=_both(formulas.brightness, 0.1, 0.2, 0.3, 0.4, 0.5),
     ),
     Corruption(
         name="contrast",
         folder="Contrast",
         class_="Image Attribute",
         cost="cheap",
-        ways=_both(attribute.contrast, 0.4, 0.3, 0.2, 0.1, 0.05),
+        ways=_both(formulas.contrast, 0.4, 0.3, 0.2, 0.1, 0.05),
     ),
     Corruption(
         name="saturation",
         folder="Saturation",
         class_="Image Attribute",
         cost="cheap",
-        ways=_both(attribute.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2), milder=(3,)),
+        ways=_both(formulas.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2), milder=(3,)),
     ),
     Corruption(
         name="elastic",
@@ -182,8 +183,8 @@ _ROWS = (
         class_="Digital",
         cost="cheap",
         ways={
-            "vqa-vrb": Way(digital.pixelate_smaller, (0.6, 0.5, 0.4, 0.3, 0.15)),
-            "imagenet-c": Way(digital.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25), milder=(4,)),
+            "vqa-vrb": Way(formulas.pixelate_smaller, (0.6, 0.5, 0.4, 0.3, 0.15)),
+            "imagenet-c": Way(formulas.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25), milder=(4,)),
         },
     ),
     Corruption(
@@ -191,21 +192,21 @@ _ROWS = (
         folder="JPEG-compression",
         class_="Digital",
         cost="cheap",
-        ways=_both(digital.jpeg_compression, 25, 18, 15, 10, 7),
+        ways=_both(formulas.jpeg_compression, 25, 18, 15, 10, 7),
     ),
     Corruption(
         name="grayscale",
         folder="Grayscale",
         class_="Other",
         cost="cheap",
-        ways=_both(attribute.grayscale, None),
+        ways=_both(formulas.grayscale, None),
     ),
     Corruption(
         name="grayscale_inverse",
         folder="Grayscale-Inverse",
         class_="Other",
         cost="cheap",
-        ways=_both(attribute.grayscale_inverse, None),
+        ways=_both(formulas.grayscale_inverse, None),
     ),
 )
 CORRUPTIONS: dict[str, Corruption] = {row.name: row for row in _ROWS}
@@ -233,3 +234,53 @@ def milder_levels(asked: Mapping[str, Collection[int]], profile: str | None) -> 
         if {level - 1, level} <= set(levels)
     ]
     return [f"published levels that are not in order of severity: {', '.join(milder)}"] if milder else []
+
+
+_LEVELS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_MOST = 5
+
+
+class Variant(Struct, frozen=True, kw_only=True):
+    """A corruption at a level, and the folder of its pictures."""
+
+    name: str
+    level: int
+    folder: str
+
+
+def chosen(corruptions: str, levels: str) -> tuple[Variant, ...]:
+    """Give every corruption that is named at every level that is, each once, in the order of the table.
+
+    "all" means the fourteen with five levels; one of a single level, such as grayscale, has that one whatever
+    `levels` says. Raises UsageError for a name or level that there is not.
+    """
+    wanted_levels = numbers(levels)
+    names = {part.strip() for part in corruptions.split(",") if part.strip()}
+    wanted = {named(name).name for name in names - {"all"}} | {name for name in FOURTEEN if "all" in names}
+    if not wanted:
+        raise UsageError(f"--corruptions is {corruptions!r}", hint=f"all, or some of {', '.join(CORRUPTIONS)}")
+    return tuple(
+        Variant(name=name, level=level, folder=row.folder_at(level))
+        for name, row in CORRUPTIONS.items()
+        if name in wanted
+        for level in _of(row, wanted_levels)
+    )
+
+
+def _of(row: Corruption, levels: tuple[int, ...]) -> tuple[int, ...]:
+    return levels if len(row.levels()) > 1 else (1,)
+
+
+def numbers(text: str, *, least: int = 1) -> tuple[int, ...]:
+    """Read levels such as "1-5" or "1,3"; raises UsageError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        bounds = _LEVELS.fullmatch(part.strip())
+        first, last = (int(bounds[1]), int(bounds[2] or bounds[1])) if bounds else (-1, -1)
+        if not least <= first <= last <= _MOST:
+            raise UsageError(
+                f"--levels is {text!r}",
+                hint=f"levels go from {least} to {_MOST}, as in {least}-5 or 1,3; level 0 is the original",
+            )
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))

@@ -4,12 +4,11 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.boundary import find_whole
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import excluded, folded, spaced, telling
 from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.plain import plain
 from vqa_client.scoring.strict.number_words import SMALL
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choices.grammar import (
     CONNECTION,
     LINK,
@@ -24,7 +23,7 @@ from vqa_client.scoring.choices.options import excluded, folded, telling
 from vqa_client.scoring.choices.refuted import affirmed, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import mentioned
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import JOINER, joins, lazily
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 100

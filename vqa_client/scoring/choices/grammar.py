@@ -12,9 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.boundary import JOINER, joins
 from vqa_client.scoring.choices.options import Labels, Texts, ends, in_formula, labels_of, stands, texts_of
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import JOINER, joins, lazily
 
 _ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
 _ANSWERS_ABROAD = """

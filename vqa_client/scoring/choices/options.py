@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-from vqa_client.scoring.boundary import JOINER, find_whole, is_whole, joins
 from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import JOINER, find_whole, is_whole, joins, lazily
 from vqa_client.scoring.plain import plain
 from vqa_client.scoring.strict.number_words import SMALL
 

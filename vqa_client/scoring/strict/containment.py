@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from vqa_client.scoring.boundary import is_whole
 from vqa_client.scoring.containment import folded
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import is_whole, lazily
 from vqa_client.scoring.plain import plain
 from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import said_in

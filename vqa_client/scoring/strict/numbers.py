@@ -11,8 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.boundary import JOINER
-from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.patterns import JOINER, lazily
 
 CURRENCIES: Final = "$€£¥₹₩"
 _UNITS: Final = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from typing import Final
-
 from msgspec import Struct
-
 from vqa_client.types import Question
+from vqa_client.scoring.explained_answer.lettered import two_letters
+
 
 EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}
 """How many examples a prompt mode shows."""
@@ -77,5 +77,157 @@ ESNLIVE: Final = Wording(
         ("Hypothesis: A child is outdoors.", "entailment because the girl on the swing is in a park"),
         ("Hypothesis: The two men are asleep.", "contradiction because men who carry a sofa are awake"),
         ("Hypothesis: The woman is waiting for her sister.", "neutral because it can't be seen whom she waits for"),
+    ),
+)
+
+
+_OUTSIDE: Final = "Write nothing else."
+
+
+class _Example(Struct, frozen=True, kw_only=True):
+    """A question with four answers and four reasons; `right` and `reason` are the places of the right ones."""
+
+    question: str
+    answers: tuple[str, str, str, str]
+    right: int
+    reasons: tuple[str, str, str, str]
+    reason: int
+
+
+_EXAMPLES: Final = (
+    _Example(
+        question="Why does person1 hold the door?",
+        answers=(
+            "He wants to lock it.",
+            "Person2 comes with both arms full.",
+            "He is tired.",
+            "The door is broken.",
+        ),
+        right=1,
+        reasons=(
+            "Two crates keep person2 from using a hand.",
+            "There is a key in the lock.",
+            "Person1 leans on the wall.",
+            "The hinge hangs loose.",
+        ),
+        reason=0,
+    ),
+    _Example(
+        question="What will person1 do next?",
+        answers=("Sit down at the desk.", "Call person2.", "Leave the room.", "Put out the fire."),
+        right=2,
+        reasons=(
+            "The phone is ringing.",
+            "A chair is drawn back.",
+            "Smoke rises from the bin.",
+            "He has a coat over his arm and faces the exit.",
+        ),
+        reason=3,
+    ),
+    _Example(
+        question="Is person2 pleased with the meal?",
+        answers=(
+            "No, he has pushed his plate away.",
+            "Yes, he asks for more.",
+            "He hasn't been served.",
+            "He cooks it.",
+        ),
+        right=0,
+        reasons=(
+            "An apron hangs on the chair.",
+            "The full plate stands at the far edge of the table.",
+            "The bowl is empty.",
+            "There is no plate before him.",
+        ),
+        reason=1,
+    ),
+)
+
+
+def _listed(choices: Mapping[str, str]) -> str:
+    return "\n".join(f"{label}. {text}" for label, text in choices.items())
+
+
+def lettered(texts: tuple[str, ...] | list[str], *, after: int = 0) -> dict[str, str]:
+    """Give each text a letter, from A, or from the letter after the first `after`."""
+    return {chr(ord("A") + after + index): text for index, text in enumerate(texts)}
+
+
+def _asked(text: str) -> str:
+    return f"Question: {text}"
+
+
+def _with_choices(text: str, choices: Mapping[str, str]) -> str:
+    return f"{_asked(text)}\n{_listed(choices)}"
+
+
+def _with_reasons(text: str, answer: str, reasons: Mapping[str, str]) -> str:
+    return f"{_asked(text)}\nThe right answer: {answer}\nReasons:\n{_listed(reasons)}"
+
+
+def _with_both(text: str, choices: Mapping[str, str], reasons: Mapping[str, str]) -> str:
+    return f"{_with_choices(text, choices)}\nReasons:\n{_listed(reasons)}"
+
+
+def _inner(sentence: str) -> str:
+    """A sentence as a part of a longer one."""
+    return sentence[0].lower() + sentence[1:].rstrip(".")
+
+
+FREE: Final = Wording(
+    instruction=(
+        "Answer the question about the image in one sentence of the form: <answer> because <explanation>\n"
+        "The answer is a short statement. Then comes the word because, in lower case and only once. Then say in a few "
+        f"words what in the image shows it. {_OUTSIDE}"
+    ),
+    shown=lambda question: _asked(question.text),
+    examples=tuple(
+        (_asked(each.question), f"{_inner(each.answers[each.right])} because {_inner(each.reasons[each.reason])}")
+        for each in _EXAMPLES
+    ),
+)
+Q2A: Final = Wording(
+    instruction=(
+        "Choose the answer to the question about the image. Reply in one sentence of the form: "
+        "<letter> because <explanation>\n"
+        "Begin with the letter of the right answer. Then comes the word because, in lower case and only once. Then say "
+        f"in a few words what in the image shows it. {_OUTSIDE}"
+    ),
+    shown=lambda question: _with_choices(question.text, question.choices),
+    examples=tuple(
+        (
+            _with_choices(each.question, lettered(each.answers)),
+            f"{'ABCD'[each.right]} because {_inner(each.reasons[each.reason])}",
+        )
+        for each in _EXAMPLES
+    ),
+)
+QA2R: Final = Wording(
+    instruction=(
+        "The right answer to a question about the image is given. Choose the reason why it is right. "
+        f"Reply with the letter of that reason. {_OUTSIDE}"
+    ),
+    shown=lambda question: _with_reasons(question.text, question.extra["given_answer"], question.choices),
+    examples=tuple(
+        (
+            _with_reasons(each.question, each.answers[each.right], lettered(each.reasons)),
+            "ABCD"[each.reason],
+        )
+        for each in _EXAMPLES
+    ),
+)
+Q2AR: Final = Wording(
+    instruction=(
+        "Choose the answer to the question about the image, and the reason why it is right. Reply in the form: "
+        "<letter of the answer> because <letter of the reason>\n"
+        f"{_OUTSIDE}"
+    ),
+    shown=lambda question: _with_both(question.text, question.choices, question.extra["reasons"]),
+    examples=tuple(
+        (
+            _with_both(each.question, lettered(each.answers), lettered(each.reasons, after=4)),
+            two_letters("ABCD"[each.right], "EFGH"[each.reason]),
+        )
+        for each in _EXAMPLES
     ),
 )

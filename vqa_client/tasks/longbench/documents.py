@@ -9,7 +9,7 @@ from vqa_client.errors import UsageError
 from vqa_client.images.find import PageIndex, folder_name, page_folders
 from vqa_client.settings.longbench import McSettings, NiahSettings
 from vqa_client.task import Loaded, Part, Source
-from vqa_client.tasks.longbench.page_counts import PageCounts
+from vqa_client.tasks.longbench.selection import PageCounts
 
 TEXT_ONLY = "text_only"
 

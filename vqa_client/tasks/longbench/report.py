@@ -5,30 +5,152 @@ and interval that is added is in per cent too. A group that has no questions is 
 that the published script doesn't know is listed after those it does, so that totals add up.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from vqa_client.reports.additions import percent
+from vqa_client.reports.summary import Summary, Tally
+from vqa_client.tasks.longbench.context_length import BUCKETS
+from typing import TypeVar
+from vqa_client.types import ANSWERED, Question, Record, Status
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.additions import additions, percent, tally
+from vqa_client.reports.additions import additions, tally
 from vqa_client.reports.kinds import count_kinds
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import Summary, summarise, summary_of
-from vqa_client.tasks.longbench.groups import (
-    CONTEXT_LENGTHS,
-    DEPTHS,
-    DIFFICULTIES,
-    LENGTHS,
-    crossed,
-    grouped,
-    share,
-)
-from vqa_client.tasks.longbench.results import mc_result, mc_scores, niah_result, published_score
-from vqa_client.types import Question, Record
+from vqa_client.reports.summary import summarise, summary_of
 from msgspec.structs import asdict
 from vqa_client.scoring.calibration import Calibrating
 from vqa_client.scoring.choices.logprob import weights
+
+
+DIFFICULTIES = ("easy", "medium", "hard")
+LENGTHS = ("short", "medium", "long")
+CONTEXT_LENGTHS = BUCKETS
+DEPTHS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
+
+
+def share(total: int, correct: int) -> dict[str, Any]:
+    """Write a group as published: accuracy in per cent, null where there is nothing to divide by."""
+    return {"total": total, "correct": correct, "accuracy": percent(correct / total) if total else None}
+
+
+def grouped(summary: Summary, field: str, listed: Sequence[str]) -> dict[str, Any]:
+    """List the values of a field: the published ones in their order, then any others that were met."""
+    tallies = summary.breakdowns.get(field, {})
+    return {value: _group(tallies.get(value)) for value in _values(listed, tallies)}
+
+
+def crossed(
+    summary: Summary, outer: str, listed_outer: Sequence[str], inner: str, listed_inner: Sequence[str]
+) -> dict[str, Any]:
+    """List every value of one field with every value of another."""
+    cells: Mapping[str, Mapping[str, Tally]] = summary.crossings.get((outer, inner), {})
+    inners = _values(listed_inner, summary.breakdowns.get(inner, {}))
+    return {
+        value: {other: _group(cells.get(value, {}).get(other)) for other in inners}
+        for value in _values(listed_outer, summary.breakdowns.get(outer, {}))
+    }
+
+
+def _values(listed: Sequence[str], met: Iterable[str]) -> list[str]:
+    return [*listed, *sorted(set(met) - set(listed))]
+
+
+def _group(tally: Tally | None) -> dict[str, Any]:
+    found = share(tally.total, tally.correct) if tally else share(0, 0)
+    return found if tally is None or tally.accuracy is not None else found | {"accuracy": None}
+
+
+Scored = TypeVar("Scored")
+
+_CONNECTION: frozenset[Status] = frozenset({"connection", "timeout"})
+_CONTEXT_END_CHARS = 200
+
+
+_FILED_AS = {"published": "seed"}
+"""What the report of mc calls a score."""
+
+
+def mc_scores(scores: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Scores by the names that the report of mc has for them."""
+    return {_FILED_AS.get(name, name): score for name, score in scores.items()}
+
+
+def mc_result(question: Question, record: Record) -> dict[str, Any]:
+    """Write one multiple-choice question."""
+    answered = record.status in ANSWERED
+    return {
+        "instance_id": question.id,
+        "question": question.text,
+        "choices": question.choices,
+        "ground_truth": question.references[0],
+        **({"prompt": _bare_prompt(record.prompt, question)} if answered else {}),
+        "model_output": record.output,
+        "extracted_answer": (record.answer or "") if answered else None,
+        **_ending(question, record, correct=record.score >= 1.0, scores=mc_scores(record.parts)),
+    }
+
+
+def niah_result(question: Question, record: Record) -> dict[str, Any]:
+    """Write one needle question."""
+    return {
+        "instance_id": question.cluster,
+        "question_idx": question.extra["question_idx"],
+        "question": question.text,
+        "ground_truth": question.references[0],
+        "model_output": record.output,
+        **_ending(question, record, correct=published_score(record) >= 1.0, scores=record.parts),
+    }
+
+
+def published_status(status: Status) -> str:
+    """Name a status as the published script would; its success is any reply, whatever was read from it."""
+    if status in ANSWERED:
+        return "success"
+    return "connection_error" if status in _CONNECTION else "error"
+
+
+def published_score(record: Record) -> float:
+    """What the published script of niah scores a record."""
+    return record.parts.get("published", record.score)
+
+
+def _ending(question: Question, record: Record, *, correct: bool, scores: dict[str, float]) -> dict[str, Any]:
+    return {
+        "correct": correct,
+        "num_images": len(record.images) or len(question.images) - record.truncated_pages,
+        "status": published_status(record.status),
+        **({"error": record.error.message} if record.error else {}),
+        "question_id": record.question_id,
+        "outcome": record.status,
+        "rule": record.rule,
+        "rivals": record.rivals,
+        "source": record.source,
+        "scores": scores,
+        **({"probabilities": record.probabilities} if record.probabilities else {}),
+        "groups": record.groups,
+        "finish_reason": record.finish_reason,
+        **({"reasoning": record.reasoning} if record.reasoning else {}),
+        "prompt_tokens": record.prompt_tokens,
+        "completion_tokens": record.completion_tokens,
+        "images": record.images,
+        "truncated_pages": record.truncated_pages,
+    }
+
+
+def _bare_prompt(prompt: str, question: Question) -> str:
+    """Leave out the document's text that a text-only run puts first, which the published report doesn't repeat.
+
+    A record keeps only both ends of a long prompt, so the text is known by its own end.
+    """
+    context = question.extra.get("context")
+    if context is None:
+        return prompt
+    _, found, bare = prompt.rpartition(f"{context[-_CONTEXT_END_CHARS:]}\n\n")
+    return bare if found else prompt
+
 
 INSTANCES = "instance_accuracies"
 RESULTS = "results"

@@ -1,25 +1,22 @@
-"""How this server takes a constrained choice, or tells the labels' logprobs: found out before any question is asked.
-
-Most servers accept fields that they ignore, with HTTP 200; so each form is tried where ignoring it shows.
-"""
+"""Replies that are held to a question's labels, and how each server is told."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
+import httpx2
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.client.chat import ChatClient
-from vqa_client.client.constrained.token_ids import ids_of_labels
-from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.probing.asker import Asker
 from vqa_client.client.probing.asks import MOST_TOKENS, Ask
 from vqa_client.client.probing.features import found_reasoning
 from vqa_client.client.probing.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
-from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.replies import Reply, json_object
 from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
@@ -27,6 +24,36 @@ from vqa_client.model_config import ModelSettings
 from vqa_client.scoring.choices.logprob import label_probabilities, thinks
 from vqa_client.scoring.choices.modes import constrained
 from vqa_client.types import Choosing, Completion, Request
+
+BEFORE: Final = ("", " ", "\n", "(")
+"""What may stand before a label: the last token of " A" is " A" in one vocabulary and "A" in another."""
+
+
+async def ids_of_labels(endpoint: Endpoint, model_name: str, labels: Sequence[str]) -> list[int]:
+    """All tokens that end in a label of one letter; none where the server doesn't say, or takes labels for the same."""
+    found: dict[str, set[int]] = {}
+    if not await _tokens(endpoint, model_name, "".join(labels)):
+        return []
+    for label in labels if all(len(label) == 1 for label in labels) else ():
+        tokenised = [await _tokens(endpoint, model_name, before + label) for before in BEFORE]
+        found[label] = {tokens[-1] for tokens in tokenised if tokens}
+    ids = sorted(set[int]().union(*found.values()))
+    return ids if all(found.values()) and len(ids) == sum(map(len, found.values())) else []
+
+
+async def _tokens(endpoint: Endpoint, model_name: str, text: str) -> list[int]:
+    """The tokens of a text; none where that isn't told."""
+    body = msgspec.json.encode({"model": model_name, "prompt": text, "add_special_tokens": False})
+    try:
+        async with asyncio.timeout(GET_TIMEOUT_S):
+            response = await endpoint.at_root().post("/tokenize", body)
+    except (TimeoutError, httpx2.TransportError, OSError):
+        return []
+    tokens = json_object(response.content).get("tokens") if response.status_code == HTTPStatus.OK else None
+    if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
+        return []
+    return tokens
+
 
 TOP_LOGPROBS: Final = (20, 5)
 """What vLLM, mlx-vlm and OpenAI tell at most, and what is left at services that refuse as many."""

@@ -1,1 +1,0 @@
-"""Servers that are asked to choose a label, or to weigh them."""

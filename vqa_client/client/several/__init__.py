@@ -1,1 +1,0 @@
-"""Several servers in one run."""
