@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import secrets
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ _HINT = "make room or allow writing there, or choose another --output"
 _HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
 _UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _LEFT_OVER_S = 86_400.0
+_OF_A_FOLDER = (FileNotFoundError, FileExistsError, NotADirectoryError, PermissionError)
 _LOOKED_AT_BYTES = 4096
 _swept: set[Path] = set()
 """Folders in which this process has looked for what killed ones left."""
@@ -143,7 +145,27 @@ def stamp(state: FileState, place: str = "") -> str:
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say that a report can't be written, and the way out."""
-    return OutputError(f"can't write {os.fspath(path)}: {error.strerror or error}", hint=_HINT)
+    placed = obstacle(Path(path).parent) if isinstance(error, _OF_A_FOLDER) else ""
+    reason = placed or error.strerror or str(error)
+    return OutputError(f"can't write {os.fspath(path)}: {reason}", hint="choose another --output" if placed else _HINT)
+
+
+def check_output(folder: Path) -> None:
+    """Raise OutputError where nothing can be written in an output folder, before anything is made for it."""
+    if reason := obstacle(folder):
+        raise OutputError(f"--output {folder} can't be written: {reason}", hint="choose another --output")
+
+
+def obstacle(folder: Path) -> str:
+    """Why no file can be made in a folder, or in the first one above it that there is; "" where one can."""
+    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), Path())
+    if not there.is_dir():
+        return f"{there} is a file, not a folder"
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return ""
+    except OSError:  # the system's own words would be those of a file that is missing
+        return f"{there} is not writable"
 
 
 def write_json(path: str | os.PathLike[str], value: Any, ours: bytes | None = None) -> None:

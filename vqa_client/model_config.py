@@ -88,8 +88,10 @@ def load_model(config: str) -> ModelSettings:
     path = _find(config)
     try:
         raw = checked_nesting(json.loads(path.read_bytes().decode("utf-8-sig")))
-    except (OSError, *UNDECODABLE) as error:
-        raise UsageError(f"the config {path} can't be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"the config {path} can't be read: {error.strerror or error}") from error
+    except UNDECODABLE as error:
+        raise UsageError(f"the config {path} is not JSON: {error}", hint="a config is a JSON object") from error
     return parse_model(raw, str(path))
 
 

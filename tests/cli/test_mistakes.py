@@ -46,6 +46,14 @@ OTHER_COMMANDS = [
     (["render", "--data", "pdfs", "-o", "p"], "--pdf pdfs draws its PDF files"),
     (["robustness", "run", "--task", "mc", "--data", "x", "--images", "y", "--corruption", "snow"], "is --corruptions"),
     (["vqa2", "--data", "nowhere"], "there is no folder nowhere"),
+    (["ask", "rows.csv", "--score", "accuracy"], '"f1", "none".'),
+    (["ask", "rows.csv", "--config", "rows.csv"], "the config rows.csv is not JSON"),
+    (["ask", "rows.csv", "--config", "pdfs/a.pdf"], "the config pdfs/a.pdf is not JSON"),
+    (["render", "--data", "pdfs", "-o", "photo.jpg"], "--output photo.jpg can't be written: photo.jpg is a file"),
+    (["batch", "read", "results"], "'results' is not a command: batch read is followed by the command that asks"),
+    (["run", "broken.py"], "broken.py can't be loaded\nTraceback"),
+    (["run", "broken.py"], "ModuleNotFoundError: No module named 'not_there'"),
+    (["run", "typo.py"], "SyntaxError"),
 ]
 
 
@@ -78,6 +86,8 @@ def test_a_mistake_with_another_command_is_named_with_its_way_out(
     monkeypatch.chdir(tmp_path)
     Path("photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF")
     Path("rows.csv").write_text("question,image\nWhat?,photo.jpg\n")
+    Path("broken.py").write_text("import not_there\n")
+    Path("typo.py").write_text("def f(:\n")
     Path("pdfs").mkdir()
     Path("pdfs/a.pdf").touch()
     assert run_command(words) == 2

@@ -24,10 +24,17 @@ _Step = Annotated[
 
 def batch(step: _Step, /, *command: Options) -> int:
     """Run a benchmark's command line up to one step."""
-    from vqa_client.cli.main import run_command  # which imports this one
+    from vqa_client.cli.app import ASK, COMMANDS  # which import this one
+    from vqa_client.cli.main import run_command
 
     if step not in STEPS or not command:
         raise UsageError("vqa-client batch needs a step and a command", hint=f"batch {'|'.join(STEPS)} COMMAND ...")
+    if command[0].replace("-", "_") not in COMMANDS[ASK]:
+        example = "vqa-client batch read ask questions.csv --images pictures --model some-vlm"
+        raise UsageError(
+            f"{command[0]!r} is not a command: batch {step} is followed by the command that asks, with its options",
+            hint=f"for example: {example}",
+        )
     return run_command([*command, "--batch", "--batch_step", step])
 
 

@@ -23,6 +23,7 @@ _NO_SHOTS = "mc, niah, vqa2 and explain ask as published, without worked example
 HINTS = {
     "shots": _NO_SHOTS,
     "shots_from": _NO_SHOTS,
+    "pages": "`vqa-client run` takes --pages, for benchmarks of documents",
     "map": "a field's column has its own option: --question COLUMN, --image COLUMN, --answer COLUMN",
 }
 _TYPES = {
@@ -62,6 +63,7 @@ def usage_error(error: CycloptsError) -> UsageError:
             return UsageError(f"unknown option {option}", hint=f"the option is --{OF_A_CONFIG[name]}")
         if name in HINTS:
             return UsageError(f"unknown option {option}", hint=HINTS[name])
+    text = text.replace(', "".', ".")
     for said, better in _TYPES.items():
         text = text.replace(said, better)
     return UsageError(text)

@@ -8,8 +8,8 @@ import anyio
 import msgspec
 
 from vqa_client.cli.exits import EXIT_OK
-from vqa_client.cli.streams import emit, emit_json, say
-from vqa_client.cli.text import count, duration, safe
+from vqa_client.cli.streams import emit, emit_json, say, terminal_width
+from vqa_client.cli.text import count, duration, folded, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
 from vqa_client.runs.dry_run import DryRun, Expected, dry_run
 from vqa_client.settings.robustness import RobustnessRun
@@ -32,7 +32,7 @@ def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) 
         lines = [line for run, expected in planned for line in _lines(run, expected, settings, corrupted)]
         if len(planned) > 1:
             lines += _total(planned, settings)
-        emit("\n".join(lines) + "\n")
+        emit(folded("\n".join(lines), terminal_width()) + "\n")
     return EXIT_OK
 
 
@@ -59,7 +59,7 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
         f"{expected.sent_bytes / MEGABYTE:,.1f} MB to send"
     )
     if settings.image_format or settings.max_pixels or settings.max_side or corrupted:
-        yield "  megabytes are of the files as they lie; what is made of them has other sizes"
+        yield "  megabytes are those of the files; images that are encoded again have other sizes"
     side = TOKEN_SIDES[settings.token_rule]
     yield (
         f"  about {expected.image_tokens:,} image tokens by the rule {settings.token_rule}: "

@@ -40,8 +40,8 @@ def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") ->
 
 def as_table(board: Leaderboard) -> str:
     """A row per benchmark and a column per model where models are few, the notes below."""
-    what = "headline in %, 95 % interval, n; questions without a reply count as wrong; ranks share a place unless tests"
-    same = "over the same questions separate two models (Holm-adjusted p below 0.05)"
+    what = "headline in %, 95 % interval, n; questions without a reply count as wrong"
+    same = "models share a rank unless a test over the same questions separates them (Holm-adjusted p below 0.05)"
     rows = []
     for column in board.columns:
         cells = [column.cells.get(model) for model in board.models]

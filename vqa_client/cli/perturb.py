@@ -10,7 +10,7 @@ from vqa_client.cli.files_progress import files_progress, pages_progress, resuma
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
-from vqa_client.files import natural_key, replacing
+from vqa_client.files import check_output, natural_key, replacing
 from vqa_client.images.find import PageFolder, page_folders
 from vqa_client.pages.estimate import Estimate, Expected, estimate, estimate_forms
 from vqa_client.pages.folders import IMAGES, PageFiles
@@ -33,6 +33,7 @@ def perturb(settings: PerturbSettings) -> int:
 
 
 def _perturb(settings: PerturbSettings) -> int:
+    check_output(settings.output)
     if settings.legibility and settings.data_json is None:
         raise UsageError("--legibility compares the pages with their text", hint="give the text with --data")
     if settings.legibility:

@@ -9,6 +9,7 @@ from vqa_client.cli.files_progress import files_progress, pages_progress, resuma
 from vqa_client.cli.perturb import as_table, measure
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, duration, safe
+from vqa_client.files import check_output
 from vqa_client.images.find import PageFolder
 from vqa_client.pages.documents import Source, checked, read_documents
 from vqa_client.pages.estimate import TOKEN_SIDES, estimate
@@ -33,6 +34,7 @@ def render(settings: RenderSettings) -> int:
 
 
 def _render(settings: RenderSettings) -> int:
+    check_output(settings.output)
     if settings.pdf is not None:
         return _draw_pdfs(settings, settings.pdf)
     assert settings.data_json is not None  # one of the two is given

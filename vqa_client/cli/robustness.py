@@ -21,6 +21,7 @@ from vqa_client.cli.text import count
 from vqa_client.corrupted import metadata
 from vqa_client.corrupted.making import Plan, expected_bytes, make, plan
 from vqa_client.errors import OutputError, UsageError
+from vqa_client.files import check_output
 from vqa_client.images.corruptions import PROFILES
 from vqa_client.parallel import in_processes
 from vqa_client.plots import CONTACT_SHEET, contact_sheet, draw, needs_extra
@@ -37,6 +38,7 @@ def generate(settings: GenerateSettings) -> int:
 
 
 def _generate(settings: GenerateSettings) -> int:
+    check_output(settings.output)
     planned = plan(settings)
     described = metadata.describe(planned.images, planned.order, planned.variants)
     described, note = metadata.joined(described, settings.output)

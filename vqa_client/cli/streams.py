@@ -43,6 +43,11 @@ def prepare_streams() -> None:
         sys.stdout = cast(TextIO, _Printed(sys.stdout))
 
 
+def terminal_width() -> int:
+    """The columns of the terminal that standard output is, 0 where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
 def say(text: str) -> None:
     """One line on standard error, folded at words on a terminal; the run continues if nobody reads it."""
     try:

@@ -198,4 +198,4 @@ def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(ca_bundle))
     except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--ca_bundle {ca_bundle} can't be read: {error}") from None
+        raise UsageError(f"--ca_bundle {ca_bundle} can't be read: {error.strerror or error}") from None

@@ -219,7 +219,8 @@ def given_rubric(settings: JudgeSettings) -> str:
         rubric = settings.rubric.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"--rubric {settings.rubric} can't be read: {error}", hint="give a text file in UTF-8"
+            f"--rubric {settings.rubric} can't be read: {getattr(error, 'strerror', error)}",
+            hint="give a text file in UTF-8",
         ) from None
     if not rubric:
         raise DataError(f"--rubric {settings.rubric} is empty", hint="write into it when a reply is right, or how good")

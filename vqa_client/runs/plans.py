@@ -1,6 +1,5 @@
 """What a command is to do: its plans, checked and loaded before anything is asked."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from dataclasses import replace as with_settings
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
 from vqa_client.errors import DataError, OutputError, UsageError
+from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.reports.names import count, safe_name
 from vqa_client.reports.report import Report
@@ -227,13 +227,5 @@ def _check_place(report: Path) -> None:
     place = report.parent
     if place.suffix == ".json" and not place.is_dir():
         raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
-    there = next((path for path in (place, *place.absolute().parents) if path.exists()), Path())
-    if not there.is_dir():
-        raise OutputError(f"{report} can't be written: {there} is a file, not a folder", hint="choose another --output")
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            pass
-    except OSError:  # the system's own words would be those of a file that is missing
-        raise OutputError(
-            f"{report} can't be written: {there} is not writable", hint="choose another --output"
-        ) from None
+    if reason := obstacle(place):
+        raise OutputError(f"{report} can't be written: {reason}", hint="choose another --output")

@@ -134,7 +134,7 @@ def _check_ray(settings: DividedSettings) -> None:
         other = "--shard" if settings.shard else "--processes"
         raise UsageError(f"--ray and {other} can't be combined", hint="Ray starts a worker for each processor")
     if settings.shards is None:
-        raise UsageError("--ray needs --shards", hint="--shards 64; some eight for each processor of the cluster")
+        raise UsageError("--ray needs --shards", hint="--shards 64; about eight per processor of the cluster")
     if settings.ray.startswith("ray://"):
         raise UsageError(
             f"--ray {settings.ray} is a client's address", hint="run the command on a node of the cluster: --ray auto"

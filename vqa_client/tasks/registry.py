@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -121,7 +122,7 @@ def find(name: str) -> Entry:
 
 
 def _module_at(path: Path) -> ModuleType:
-    """The module of a user's file; what the file raises is raised, so that its author sees the line."""
+    """The module of a user's file; what the file raises is shown from its own first line on."""
     if not path.is_file():
         raise UsageError(f"there is no {path}", hint="give the path of a file that declares a benchmark")
     spec = importlib.util.spec_from_file_location(f"_file_{path.stem}", path)
@@ -129,7 +130,14 @@ def _module_at(path: Path) -> ModuleType:
         raise UsageError(f"{path} can't be imported", hint="a benchmark is a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for the names in their annotations
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        at = error.__traceback__
+        while at is not None and at.tb_frame.f_code.co_filename != str(spec.origin):
+            at = at.tb_next
+        shown = "".join(traceback.format_exception(type(error), error, at)).rstrip()
+        raise UsageError(f"{path} can't be loaded\n{shown}", hint="mend the file") from error
     return module
 
 
