@@ -97,6 +97,9 @@ def test_relaxed_reads_numbers_as_people_write_them(answer: str, reference: str,
         ('The answer is "STOP" because it is red.', "STOP"),
         ("答案是12。", "12"),
         ("Réponse : 12", "12"),
+        ("14\n\nQuestion: What else?\nAnswer: 13", "14"),
+        ("Blue bars\n\nQ: What else?\nA: Red", "Blue bars"),
+        ("Here you are:\nQuestion: What?\nAnswer: 13", "13"),
     ],
 )
 def test_a_short_answer_is_what_is_declared_last(reply: str, answer: str) -> None:

@@ -112,6 +112,8 @@ def test_the_published_scores_stand_beside_their_whole_word_twins() -> None:
         (reply("<think>It is red.</think>"), "empty", None),
         (reply("<think>It is red, or", "length"), "truncated", None),
         (reply("", "length"), "truncated", None),
+        (reply("Red\n\nQuestion: What el", "length"), "ok", "Red"),
+        (reply("A red boat\n\nQuestion: What el", "length"), "ok", "A red boat"),
         (reply("The color that the boat in this picture", "length"), "truncated", None),
         (reply("The boat is red, and beside it there", "length"), "ok", "The boat is red, and beside it there"),
         (reply("I'm sorry, but I can't assist with that."), "refused", None),
@@ -149,6 +151,7 @@ def test_a_reply_without_answer_is_a_state_and_worth_nothing(
         ("**Answer:** red", 0),
         ("It is a boat.\nFinal answer: red", 0),
         ("{'answer': 'red'}", 0),
+        ("Red\n\nQuestion: What else?\nAnswer: blue", 1),
         ("<|begin_of_box|>red<|end_of_box|>", 1),
     ],
 )

@@ -13,7 +13,7 @@ from vqa_client.scoring.choices.choice import choice_in
 from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_normalise import without_marks
-from vqa_client.scoring.wrappers import Unwrapped, labelled, unwrapped
+from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer, unwrapped
 from vqa_client.types import Answer, Question
 
 Parse = Callable[[Reply, Question], Answer]
@@ -50,19 +50,20 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     In a reply of one sentence the only words in bold or between quotation marks are the answer, unless it denies them.
     """
     declared = ""
-    for found in _LEAD.finditer(reply.text):
+    said = own_answer(reply.text)
+    for found in _LEAD.finditer(said):
         declared = _bare(found["answer"].strip(" *`")) or declared
-    if not declared and (named := labelled(reply.text)):
+    if not declared and (named := labelled(said)):
         declared = _bare(named.answer)
     if declared:
         return Answer(text=declared, rule="declaration", source=reply.source)
-    whole = whole_reply(reply, question)
+    whole = whole_reply(reply if said == reply.text else replace(reply, cut=False), question)
     if whole.text is None:
         return whole
-    apart = next(filter(None, (form.fullmatch(whole.text) for form in _SET_APART)), None)
+    apart = next(filter(None, (form.fullmatch(said) for form in _SET_APART)), None)
     if apart and not _DENIES.search(apart["before"]):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
-    return replace(whole, text=without_stop(whole.text))
+    return replace(whole, text=without_stop(said))
 
 
 def _bare(declared: str) -> str:

@@ -68,7 +68,7 @@ class Reply(Struct, frozen=True, kw_only=True):
         said = self.marked
         if "&" in said or "&" in self.raw:  # tags may be written as entities
             of = self.raw if self.source == "content" else self.completion.reasoning or ""
-            said, _ = _said_in(html.unescape(of), cut=self.cut)
+            said, _, _ = _said_in(html.unescape(of), cut=self.cut)
         answer = answer_in_json(said)
         return plain(said if answer is None else f"{MARKED[0]}{answer}{MARKED[1]}")
 
@@ -87,15 +87,15 @@ def reply_from(completion: Completion) -> Reply:
     """Take a completion apart, in time linear in its length."""
     meaning = meaning_of(completion.finish_reason)
     limited = meaning == "cut"
-    marked, unclosed = _said_in(read_part(completion.text), cut=limited)
+    marked, unclosed, turned = _said_in(read_part(completion.text), cut=limited)
     source: Literal["content", "reasoning"] = "content"
     visible = _unmarked(marked)
     if not visible and meaning == "stopped" and completion.reasoning and not unclosed:
         reasoning = read_part(completion.reasoning)
-        marked, unclosed = _said_in(reasoning if ends_well(reasoning) else "", cut=False)
+        marked, unclosed, turned = _said_in(reasoning if ends_well(reasoning) else "", cut=False)
         visible = _unmarked(marked)
         source = "reasoning" if visible else "content"
-    cut = limited or unclosed
+    cut = (limited and not turned) or unclosed
     status: Status | None = "truncated" if cut else "empty"
     if meaning in ("filtered", "refused"):
         status = "refused"
@@ -123,13 +123,16 @@ def _unmarked(marked: str) -> str:
     return _MARKS.sub(" ", marked).strip()
 
 
-def _said_in(text: str, *, cut: bool) -> tuple[str, bool]:
+def _said_in(text: str, *, cut: bool) -> tuple[str, bool, bool]:
+    """What was said in the model's own turn, and whether its thought didn't end and its turn did."""
     said, unclosed = without_thoughts(_MARKS.sub("", text), cut=cut)
-    return _first_turn(said), unclosed
+    first, turned = _first_turn(said)
+    return first, unclosed, turned
 
 
-def _first_turn(text: str) -> str:
-    """Drop what follows the end of the model's own turn: invented users and further few-shot questions."""
+def _first_turn(text: str) -> tuple[str, bool]:
+    """What precedes the end of the model's own turn, an invented user or a further question, and whether one does."""
+    end = None
     if "<" in text or "[" in text:
         opening = _OPENING.match(text)
         end = _TURN_END.search(text, opening.end() if opening else 0)
@@ -139,7 +142,8 @@ def _first_turn(text: str) -> str:
     role = _ROLE.match(text)
     text = text[role.end() :] if role else text
     further = _NEXT_QUESTION.match(text) if "\n" in text else None
-    return further[1] if further else text
+    said = further[1] if further else text
+    return said, bool(further) or (end is not None and _unmarked(said) != "")
 
 
 READ_CHARACTERS: Final = 100_000

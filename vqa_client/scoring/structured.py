@@ -15,7 +15,7 @@ KEYS: Final = (
     "selected",
     "selectedoption",
 )
-KEYS_IF_ALONE: Final = ("prediction", "response", "output", "result", "solution")
+KEYS_IF_ALONE: Final = ("activity", "prediction", "response", "output", "result", "solution")
 EXPLANATIONS: Final = ("explanation", "rationale", "reason", "reasoning", "justification", "because", "why")
 _BESIDE_A_LABEL: Final = frozenset({"label", "confidence", "score", "probability", *EXPLANATIONS})
 """An object with other keys describes a thing in the picture, whose label isn't an answer."""

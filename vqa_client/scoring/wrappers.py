@@ -65,6 +65,13 @@ def unwrapped(said: str) -> Unwrapped | None:
     return Unwrapped(answer, explanation)
 
 
+def own_answer(said: str) -> str:
+    """What was said before a question that the reply invents; all where only an introduction is above it."""
+    asked = _ASKS.search(said)
+    head = said[: asked.start()].rstrip() if asked else ""
+    return head if _WORD.search(head) and not head.endswith((":", "!")) else said
+
+
 def labelled(said: str) -> Unwrapped | None:
     """What "Answer:" or "The answer is" introduces in the only or the last line.
 

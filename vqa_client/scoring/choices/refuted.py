@@ -13,7 +13,8 @@ SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
 _END = lazily(
     r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
-    r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Option|Answer|Final|Correct)\b))"
+    r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Looking|However|Actually|Now)\b)"
+    r"|(?= (?:Option|Answer|Final|Correct)\b))"
 )
 """A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
 

@@ -21,7 +21,7 @@ from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_accuracy import question_accuracy
 from vqa_client.scoring.vqa_normalise import plainest
-from vqa_client.scoring.wrappers import labelled
+from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source
@@ -203,10 +203,12 @@ def _read(reply: Reply, question: Question) -> Answer:
 def _parse(reply: Reply, question: Question) -> Answer:
     """Take all that was said as the answer; a reply cut before the answer has none."""
     whole = reply.unwrapped
-    said = (labelled(whole.answer) or whole).answer
+    own = own_answer(whole.answer)
+    said = (labelled(own) or Unwrapped(own)).answer
     if not said or (reply.source == "reasoning" and len(said) > _SHORT_REASONING):
         return reply.without_answer()
-    if reply.cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
+    cut = reply.cut and own == whole.answer  # what is above an invented question is whole
+    if cut and not (question.references and any(metric.of(said, question) for metric in _SHOWS_ANSWER)):
         return Answer(status="truncated", rule="cut")
     if reply.declines:
         return Answer(status="refused", rule="refusal")
