@@ -7,6 +7,7 @@ import pytest
 from tests.tasks.declared import task_of, template_of
 from tests.tasks.documents import mc_record, niah_record, two_pages, write_list
 from vqa_client.errors import DataError, UsageError
+from vqa_client.runner import judge
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.task import Loaded
 from vqa_client.tasks import niah
@@ -230,3 +231,22 @@ def test_text_only_puts_the_document_before_the_question(tmp_path: Path) -> None
         "Context:\nThe secret metal is iron. Much later, the secret number is 137.\n\n"
         "What is the secret number in the above context?"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "finish_reason", "status", "strict"),
+    [
+        ("137\n\nQuestion: What is the other number?\nAnswer: 99", "stop", "ok", 1),
+        ("99\n\nQuestion: What is the other number?\nAnswer: 137", "stop", "ok", 0),
+        ("The number is 137.\n\nQuestion: What is the secret ani", "length", "ok", 1),
+        ("137\nuser\nAre you sure?\nassistant\nSorry, 99.", "stop", "ok", 1),
+        ("I have read the whole document.\n\nQuestion: What is it?\nAnswer: 137", "stop", "ok", 1),
+        ("Here you are:\nQuestion: What is it?\nAnswer: 137", "stop", "ok", 1),
+    ],
+)
+def test_what_follows_an_invented_question_is_no_answer(
+    said: str, finish_reason: str, status: str, strict: float
+) -> None:
+    question = Question(id="a#0", text="?", references=("137",), cluster="a")
+    answer, score = judge(Completion(text=said, finish_reason=finish_reason), question, task_of("niah"))
+    assert (answer.status, score.parts["strict"], score.value) == (status, strict, strict)

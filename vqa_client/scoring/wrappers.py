@@ -38,7 +38,11 @@ _LABELLED = re.compile(
     r"(?:(?:[:：]|\b(?:is|would be)\b:?|[是为為])[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASKS = re.compile(r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\n\W{0,9}(?:question|q|user|human)\s?\d{0,3}\W{0,3}:|\n[ \t]{0,9}(?:user|human)[ \t]{0,9}(?=\n)", re.IGNORECASE
+)
+_GIVES = re.compile(r"\d|[:=]|\b(?:is|are|was|were)\b|\A\W*\w+(?:\W+\w+){0,3}\W*\Z")
+"""What comes before another question and isn't only an introduction to it."""
 _MOST_LAYERS: Final = 8
 
 
@@ -69,7 +73,7 @@ def own_answer(said: str) -> str:
     """What was said before a question that the reply invents; all where only an introduction is above it."""
     asked = _ASKS.search(said)
     head = said[: asked.start()].rstrip() if asked else ""
-    return head if _WORD.search(head) and not head.endswith((":", "!")) else said
+    return head if _GIVES.search(head) and not head.endswith((":", "!")) else said
 
 
 def labelled(said: str) -> Unwrapped | None:

@@ -12,6 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.reports.described import DOCUMENTS
 from vqa_client.reports.names import report_name
 from vqa_client.scoring.containment import contains, folded
+from vqa_client.scoring.wrappers import own_answer
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import NiahSettings
@@ -115,14 +116,15 @@ def benchmark(options: NiahSettings) -> Benchmark:
         """Take all that was said; what is cut short before the needle, or declines without it, has no answer."""
         if not reply.text:
             return reply.without_answer()
-        if (reply.cut or reply.declines) and not found(reply.visible, question):
+        said = own_answer(reply.visible)
+        if (reply.cut or reply.declines) and not found(said, question):
             return Answer(status="truncated", rule="cut") if reply.cut else Answer(status="refused", rule="refusal")
-        return Answer(text=reply.text, rule="whole_reply", source=reply.source)
+        return Answer(text=own_answer(reply.text), rule="whole_reply", source=reply.source)
 
     def with_wrappers(reply: Reply, question: Question) -> Answer:
         """A needle may be in a part of a wrapper that is not the answer's."""
         answer = reply.without_answer() if reply.status else parse(reply, question)
-        return replace(answer, text=reply.visible) if answer.text else answer
+        return replace(answer, text=own_answer(reply.visible)) if answer.text else answer
 
     def found(answer: str, question: Question) -> float:
         return float(contains(question.references[0], answer, case_sensitive=case_sensitive))

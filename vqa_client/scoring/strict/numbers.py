@@ -115,7 +115,8 @@ def _number(text: str, at: int, end: int) -> Number:
 _READ: Final = 80
 _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec. § chapter chapters ch. paragraph
     paragraphs para. seite pagina sida side strona stronie страница странице страницы
-    сторінці sidan siden sayfa halaman trang oldal oldalon 第"""
+    сторінці стр стр. sidan siden sayfa halaman trang oldal oldalon 第
+    صفحة الصفحة עמוד בעמוד σελίδα पृष्ठ পৃষ্ঠা หน้า 페이지"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
 _LABEL_WORDS = """confidence probability certainty score accuracy index rank timestamp date year isbn id tokens x y w h
@@ -151,7 +152,7 @@ _AMOUNTS = (
 )
 _AMOUNT = lazily(
     rf"[ -](?:(?!(?:on|in|at|of|from|is|was|as|and|or|to|the|for|by|with)\b)[a-z]+ )?(?:{_AMOUNTS})\b"
-    r"|(?:页|頁|次|个|個|ページ|回)| ?[+×÷] ?\d|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
+    r"|(?:页|頁|次|个|個|ページ|回|페이지|쪽|번째)| ?[+×÷] ?\d|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
     re.IGNORECASE,
 )
 _OTHER_THINGS = (
