@@ -139,6 +139,9 @@ class _Server(http.server.ThreadingHTTPServer):
         self.asked: list[str] = []
         self.alone, self.conditions = threading.Lock(), True
 
+    def handle_error(self, *args: Any) -> None:
+        """Say nothing of clients that were killed."""
+
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"

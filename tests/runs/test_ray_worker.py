@@ -1,6 +1,7 @@
 """What a worker of `--ray` sends is its shard's files, from wherever they leave off; no Ray is needed for that."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def asked(of: Questions, base_url: str, kept: Mapping[str, bytes], config: str) 
     content = Path(config).read_bytes()
     settings = of.settings(base_url, shard="1/2", config="/of/the/driver/model.json", output=Path("/nowhere/to/write"))
     given = Asked(settings=[settings], corrupted=None, files={"/of/the/driver/model.json": content})
-    return list(Worker().run(given, kept, {}))
+    return list(Worker(cpus=3).run(given, kept, {}))
 
 
 def test_what_a_worker_sends_is_its_shard_and_what_it_gets_is_not_asked_again(
@@ -37,7 +38,7 @@ def test_what_a_worker_sends_is_its_shard_and_what_it_gets_is_not_asked_again(
     server = fault_server(answer("The answer is A."))
     config = of.config()
     *sent, last = asked(of, server.base_url, {}, config)
-    assert (last.code, last.message) == (0, "")
+    assert (last.code, last.message, os.environ[CPU_COUNT]) == (0, "", "3")
     log = b"".join(each.lines.get(LOG, b"") for each in sent)
     run = [each.files[RUN] for each in sent if RUN in each.files][-1]
     first = next(number for number, each in enumerate(sent) if each.lines)
@@ -67,6 +68,7 @@ def test_a_worker_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ({"ray": "auto"}, "--ray needs --shards"),
         ({"shards": 4}, "--shards is of --ray"),
+        ({"ray_cpus": 2}, "--ray_cpus is of --ray"),
         ({"ray": "auto", "shards": 0}, "--shards is 0"),
         ({"ray": "auto", "shards": 2, "shard": "1/2"}, "--ray and --shard can't"),
         ({"ray": "auto", "shards": 2, "processes": "2"}, "--ray and --processes can't"),

@@ -126,7 +126,11 @@ class _Driver:
         self._roots = [output_folder(each) for each in settings]
         self._paths = [[plan.paths for plan in each] for each in plans]
         self._others = self._ray.put(self._otherwise_divided(of))
-        self._workers = max(1, min(of, int(ray.cluster_resources().get("CPU", 1))))
+        self._cpus = settings[0].ray_cpus
+        nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+        if self._cpus > max(1, *nodes):  # Ray would wait for such a node for ever
+            raise UsageError(f"--ray_cpus is {self._cpus}; no node has more than {max(0, *nodes)}", hint="lower it")
+        self._workers = max(1, min(of, sum(each // self._cpus for each in nodes)))
         share: dict[str, Any] = {"max_minutes": None, "fresh": False}
         share["max_workers"] = share_of(settings[0].max_workers, Shard(self._workers, self._workers))
         for name, parts in (("rpm", self._workers), ("tpm", self._workers), ("max_cost", of)):
@@ -184,10 +188,10 @@ class _Driver:
     async def _started(self) -> tuple[Any, str]:
         """A new worker of the same version, and its node."""
         remote = self._ray.remote(Worker).options(
-            num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
+            num_cpus=self._cpus, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD", max_concurrency=2
         )
         while True:
-            actor = remote.remote()
+            actor = remote.remote(self._cpus)
             self._actors.append(actor)
             try:
                 about = await actor.about.remote()
@@ -335,4 +339,4 @@ def _anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
         for field in dataclasses.fields(settings)
         if isinstance(value := getattr(settings, field.name), Path) and not _is_anywhere(value)
     }
-    return dataclasses.replace(settings, **{**paths, **share, "ray": "", "shards": None})
+    return dataclasses.replace(settings, **{**paths, **share, "ray": "", "shards": None, "ray_cpus": 1})

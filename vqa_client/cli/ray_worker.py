@@ -54,8 +54,8 @@ class Sent(Struct, frozen=True, kw_only=True):
 class Worker:
     """Asks shards in folders of its own; `run` and `stop` are called from several threads."""
 
-    def __init__(self) -> None:
-        os.environ[CPU_COUNT] = "1"  # as many as Ray counts for it
+    def __init__(self, cpus: int) -> None:
+        os.environ[CPU_COUNT] = str(cpus)  # as many as Ray counts for it
         self._stop = Event()
 
     def about(self) -> dict[str, str]:

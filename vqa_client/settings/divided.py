@@ -77,6 +77,12 @@ class DividedSettings:
         int | None,
         Parameter(group=DIVIDED, help="Number of parts for --ray; about eight per processor of the cluster are good."),
     ] = None
+    ray_cpus: Annotated[
+        int,
+        Parameter(
+            group=DIVIDED, help="CPUs that each worker of --ray reserves and uses, for corruptions and page rendering."
+        ),
+    ] = 1
     ok_with_failures: Annotated[
         bool,
         Parameter(
@@ -106,7 +112,7 @@ def check_divided(settings: DividedSettings) -> None:
     """Put the numbers in place of an `auto` shard; raises UsageError for a part or a number that can't be."""
     if settings.processes != AUTO and not (settings.processes.isdecimal() and int(settings.processes)):
         raise UsageError(f"--processes is {settings.processes!r}; it must be a number of at least 1, or auto")
-    if settings.ray or settings.shards is not None:
+    if settings.ray or settings.shards is not None or settings.ray_cpus != 1:
         _check_ray(settings)
     if settings.share and not settings.turns:
         raise UsageError("--share is of --shard next/N", hint="--shard next/64")
@@ -129,7 +135,8 @@ def check_divided(settings: DividedSettings) -> None:
 
 def _check_ray(settings: DividedSettings) -> None:
     if not settings.ray:
-        raise UsageError("--shards is of --ray", hint="--shard next/N divides among workers with one --output")
+        option = "--ray_cpus" if settings.shards is None else "--shards"
+        raise UsageError(f"{option} is of --ray", hint="--shard next/N divides among workers with one --output")
     if settings.processes != "1" or settings.shard:
         other = "--shard" if settings.shard else "--processes"
         raise UsageError(f"--ray and {other} can't be combined", hint="Ray starts a worker for each processor")

@@ -23,6 +23,7 @@ AT_LEAST = {
     "repeat": 1,
     "shots": 0,
     "shards": 1,
+    "ray_cpus": 1,
     "scale": 1,
     "for_people": 1,
     "number": 1,

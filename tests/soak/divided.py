@@ -1,0 +1,175 @@
+"""Runs in several processes, by turns, through an object store and by batches, killed outright at random moments.
+
+python -m tests.soak.divided --rounds 20                    # every kind
+python -m tests.soak.divided --kinds store --rounds 5
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.fakes import s3
+from tests.fakes.batches import Batches
+from tests.fakes.server import FaultServer
+from tests.fakes.words import delay, oracle
+from tests.faults.commands import ROOT, environment
+from tests.faults.questions import Questions
+from tests.faults.test_killed_runs import whole_lines
+from vqa_client.cli.main import run_command
+
+QUESTIONS, WORKERS, TIMEOUT_S = 80, 4, 180.0
+KINDS = {
+    "processes": (1, ("--processes", "2")),
+    "turns": (2, ("--shard", "next/4")),
+    "store": (2, ("--shard", "next/4", "--share", f"s3://{s3.BUCKET}/run")),
+    "paused": (2, ("--shard", "next/4", "--share", f"s3://{s3.BUCKET}/run")),
+    "batch": (1, ("--batch", "--batch_lines", "20", "--poll", "0.05")),
+}
+"""Each with how many workers begin, and its options; one that is paused loses its lease and continues later."""
+STORED, PAUSE_S = ("store", "paused"), 6.0
+COMMON = ("--no_check", "--no-html")
+QUICK = (
+    "import sys, runpy; from vqa_client.cli import store_turns, turns; from vqa_client.runs import leases; "
+    "leases.EXPIRED_S = store_turns.EXPIRED_S = 3.0; store_turns.RENEWED_S = 0.5; store_turns.KEPT_S = 0.2; "
+    "turns.POLL_S = 0.3; sys.argv[0] = 'vqa-client'; runpy.run_module('vqa_client', run_name='__main__')"
+)
+"""The program with leases that expire within a test's patience."""
+
+
+def main() -> int:
+    """Print what was seen; 1 where something was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    failed = False
+    for kind in given.kinds:
+        chance, began_s, twice, wrong = random.Random(f"{kind} {given.seed}"), time.monotonic(), 0, list[str]()
+        for number in range(given.rounds):
+            with tempfile.TemporaryDirectory(prefix="divided-", ignore_cleanup_errors=True) as name:
+                again, faults = _round(kind, Path(name), chance)
+            twice += again
+            wrong += [f"round {number}: {fault}" for fault in faults]
+        taken_s = time.monotonic() - began_s
+        print(f"{kind}: {given.rounds} rounds, {twice} questions asked twice, {taken_s:.0f} s", flush=True)
+        for fault in wrong:
+            print(f"WRONG: {kind}, {fault}", flush=True)
+        failed |= bool(wrong)
+    return failed
+
+
+def _round(kind: str, folder: Path, chance: random.Random) -> tuple[int, list[str]]:
+    """One kill, and starts until all is done; gives how many questions were asked twice, and what was wrong."""
+    of, batches = Questions(folder, QUESTIONS), Batches(looks=3)
+    beginners, options = KINDS[kind]
+    outputs = [folder / (f"out{number}" if kind in STORED else "out") for number in range(beginners)]
+    point = chance.randint(1, 24 if kind == "batch" else QUESTIONS - 1)
+    with FaultServer(batches.gate((delay(0.03), oracle(of.replies()))), keep_bodies=False) as server, _store(folder):
+
+        def started(output: Path) -> "subprocess.Popen[bytes]":
+            of.output = output
+            limits = () if kind == "batch" else ("--max_workers", str(WORKERS))
+            return _started([*of.arguments(server.base_url, *COMMON, "--config", of.config()), *options, *limits])
+
+        workers = [started(output) for output in outputs]
+        _wait(lambda: server.counts["requests"] >= point or any(each.poll() is not None for each in workers))
+        victim = chance.choice([*_children(workers[0].pid), workers[0].pid])
+        if kind == "paused":
+            _signal(victim, signal.SIGSTOP)
+            time.sleep(PAUSE_S)
+            _signal(victim, signal.SIGCONT)
+        else:
+            _signal(victim, signal.SIGKILL)
+        before = server.counts["requests"]
+        codes = [_ended(worker) for worker in workers]
+        for _ in range(3):
+            if codes[-1] == 0:
+                break
+            codes.append(_ended(started(outputs[-1])))
+        asked = Counter(batches.asked if kind == "batch" else (chat.prompt for chat in server.chats))
+        killed = f"{'a child' if victim != workers[0].pid else 'it'} was killed after {before} requests"
+        if codes[-1]:
+            return 0, [f"{killed}; the starts ended with {codes}"]
+        wrong = _differences(of, asked, server)
+    twice = asked.total() - len(asked)
+    if twice > (0 if kind == "batch" else 2 * WORKERS + (20 if kind in STORED else 0)):
+        wrong.append(f"{killed}; {twice} questions were asked twice")
+    return twice, wrong
+
+
+def _differences(of: Questions, asked: Counter[str], server: FaultServer) -> list[str]:
+    wrong = [] if len(asked) == QUESTIONS else [f"{len(asked)} questions were asked"]
+    if Counter(whole_lines(of.log_path)) != Counter(of.ids):
+        wrong.append("the log has not each question once")
+    report, of.output = of.report_path().read_bytes(), of.root / "whole"
+    with open(os.devnull, "w") as quiet:
+        out, err = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = quiet
+        try:
+            run_command(of.arguments(server.base_url, *COMMON, "--config", of.config()))
+        finally:
+            sys.stdout, sys.stderr = out, err
+    if of.report_path().read_bytes() != report:
+        wrong.append("the report is not that of a run that nobody killed")
+    return wrong
+
+
+@contextmanager
+def _store(folder: Path) -> Iterator[None]:
+    (folder / "bucket").mkdir()
+    with s3.store_of(folder / "bucket") as store:
+        os.environ |= {"AWS_ENDPOINT_URL": store.address, "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1"}
+        os.environ |= {"AWS_ACCESS_KEY_ID": s3.KEY, "AWS_SECRET_ACCESS_KEY": s3.SECRET}
+        yield
+
+
+def _started(arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-c", QUICK, *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=environment(), stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> int:
+    try:
+        return process.wait(TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _wait(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + TIMEOUT_S
+    while not holds() and time.monotonic() < until_s:
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
