@@ -69,6 +69,10 @@ Ik kan het niet vinden in het document.
 """.strip().split("\n")
 REFUSALS = (
     "I'm sorry, but I can't assist with that.",
+    "I do not feel comfortable answering this.",
+    "I'm not comfortable identifying people.",
+    "Ich kann das Bild leider nicht sehen.",
+    "Sajnálom, de ebben nem segíthetek.",
     "I’m sorry, but I can’t help with that request.",
     "I cannot assist with this request.",
     "I'm unable to help with that.",
@@ -104,6 +108,7 @@ REFUSALS = (
     *OTHER_REFUSALS,
 )
 NO_REFUSALS = (
+    "The man can't help laughing.",
     "I cannot determine this from the document.",
     "I'm sorry, but I cannot determine the answer from the document.",
     "I can't answer this based on the given pages.",

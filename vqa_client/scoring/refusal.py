@@ -12,7 +12,8 @@ _CANNOT = (
 )
 _PICTURES = r"(?:image|picture|photo|file|attachment|visual|sheet music)s?"
 _DECLINED = (
-    r"(?:assist|help|provide an answer|comply|fulfill?|provide (?:that|this|assistance|help|information about|support)"
+    r"(?:assist|help(?! but\b| \w+ing\b)|provide an answer"
+    r"|comply|fulfill?|provide (?:that|this|assistance|help|information about|support)"
     r"|support|discuss|engage|participate|do that|(?:answer|process|respond to) (?:that|this|your|the)"
     r"(?: question| request)?|process|continue with|identify (?:the )?(?:people|person|individual)"
     r"|(?:directly )?(?:view|viewing|see|seeing|access|accessing|open|opening|display|look at|interpret|analy[sz]e"
@@ -26,6 +27,7 @@ _REFUSALS = (
         r"\bi (?:don't|do not) have (?:direct )?access to (?:the|this|that|your|any)\b[^.\n]{0,40}\b"
         r"(?:image|picture|photo|file|attachment)"
     ),
+    re.compile(r"\bi(?:'m not| am not| don't feel| do not feel) comfortable (?:with )?\w+ing\b"),
     re.compile(r"\bi (?:must|have to|respectfully) (?:decline|refuse)\b|\bi(?: am|'m) (?:declining|refusing)\b"),
     re.compile(r"\b(?:against|violates?) (?:my|our|the) (?:\w+ )?(?:guidelines|policy|policies|principles)\b"),
 )
@@ -39,7 +41,7 @@ _OTHERS: Final[dict[str, str]] = {
         r"|unterstützen|beantworten|erfüllen|bearbeiten|nachkommen|helpen|assisteren|beantwoorden|voldoen"
         r"|verwerken|hjälpa|hjelpe|hjælpe|besvara|svara på (?:den|din)|svare på (?:det|dette|den)|assistera"
         r"|bistå)|(?:kann|kan) (?:ich |ik |jag |jeg )?(?:leider |helaas |das |dieses |die |diese |keine |de "
-        r"|deze |geen |inte |ikke ){1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:nicht "
+        r"|deze |geen |inte |ikke ){1,3}(?:se )?(?:bild|foto|afbeelding|billed)\w*(?: (?:leider |helaas )?(?:nicht "
         r"|niet )?(?:direkt |direct )?(?:sehen|ansehen|anzeigen|analysieren|betrachten|öffnen|zien|bekijken"
         r"|openen|analyseren)|[.,!]|$)"
     ),
@@ -80,7 +82,8 @@ _OTHERS: Final[dict[str, str]] = {
     ),
     # Hungarian
     "nem ": (
-        rf"nem (?:tudok|tudom|áll módomban) {_FEW}(?:segíteni|válaszolni (?:erre|a kérdés)|megválaszolni|teljesíteni)"
+        rf"nem segíthetek|nem (?:tudok|tudom|áll módomban) {_FEW}"
+        r"(?:segíteni|válaszolni (?:erre|a kérdés)|megválaszolni|teljesíteni)"
     ),
     # Swahili
     "siwezi": r"siwezi (?:kukusaidia|kusaidia|kujibu (?:swali|ombi)|kutimiza)",
