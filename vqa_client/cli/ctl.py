@@ -1,4 +1,4 @@
-"""`vqa-client ctl`: how a run in progress stands, and changes to it."""
+"""`vqa-client ctl`: the progress of a run, and changes to it."""
 
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit
@@ -9,7 +9,7 @@ from vqa_client.settings.reports import CtlSettings
 
 
 def ctl(settings: CtlSettings) -> int:
-    """Pass the order on, and print how each run stands after it."""
+    """Pass the order on, and print each run's progress after it."""
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
     found = order_all(settings.run, order)

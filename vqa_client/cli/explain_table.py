@@ -40,7 +40,7 @@ def of_judged(judged: Judged) -> Iterator[Section]:
 
 
 def _reasons(scopes: dict[str, Scope]) -> Iterator[str]:
-    """Why metrics are missing, and in which scope a value tells nothing."""
+    """Why metrics are missing, and in which scope a value means nothing."""
     for title, scope in scopes.items():
         for metric in scope.metrics.values():
             if metric.reason and metric.value is not None:

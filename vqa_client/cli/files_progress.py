@@ -33,7 +33,7 @@ class _Signalled(KeyboardInterrupt):
 
 
 def resumable(work: Callable[[], int]) -> int:
-    """The exit code of a command's work, which the same command line can go on with after a signal.
+    """The exit code of a command's work, which the same command line resumes after a signal.
 
     The first signal is raised in `work` as KeyboardInterrupt, so that it can clean up; the second ends the process.
     The code is 130 after Ctrl-C and 143 after SIGTERM.
@@ -103,7 +103,7 @@ class _Count:
         return max(time.monotonic() - self._since_s, 1e-3)
 
     def left(self, rate: float) -> str:
-        """The time that the rest takes, "" where that can't be told or nothing is left."""
+        """The time that the rest takes, "" where it is unknown or nothing is left."""
         return f"{duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
 
     @staticmethod
@@ -113,7 +113,7 @@ class _Count:
 
 
 class _PageCount(_Count):
-    """Characters of documents; what an earlier run has drawn tells nothing of the pace."""
+    """Characters of documents; what an earlier run has drawn says nothing about the pace."""
 
     def __init__(self, title: str, characters: int, documents: int) -> None:
         super().__init__(title, characters, "documents")

@@ -107,5 +107,5 @@ def _sources() -> bytes:
 
 
 def _stamp(path: str, stat: os.stat_result) -> str:
-    """Some installers give all files one time: the size tells most of their versions apart."""
+    """Some installers give all files one time: the size distinguishes most of their versions."""
     return f"{path} {stat.st_mtime_ns} {stat.st_size}"

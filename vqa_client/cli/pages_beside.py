@@ -17,7 +17,7 @@ MOST_RECORDS = 20_000
 
 
 def write_pages(reports: Sequence[Report]) -> None:
-    """Write the pages and say where they lie; a larger run's is left to `vqa-client report`, and said so."""
+    """Write the pages and print their paths; a larger run's page is left to `vqa-client report`, with a note."""
     if find_spec("jinja2") is None:
         return
     for report in reports:

@@ -26,7 +26,7 @@ from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
 SHARED = ("rpm", "tpm", "max_cost")
-"""Settings of which each process gets an equal part."""
+"""Settings that are divided equally among the processes."""
 STOPPED = frozenset(128 + number for number in SIGNALS)
 STARTS = 2
 """A process that a signal killed is started once more."""
@@ -74,7 +74,7 @@ async def joined(
 
 
 def share_of(workers: int | Literal["auto"], shard: Shard) -> int | str:
-    """How many of so many workers one of the processes has."""
+    """How many of all workers one of the processes has."""
     return workers if workers == "auto" else max(1, workers // shard.of + (shard.number <= workers % shard.of))
 
 
@@ -185,7 +185,7 @@ class Shown:
         self._over: set[str] = set()
 
     def note(self, text: str) -> None:
-        """Say a line; what several processes say is said once."""
+        """Print a line; what several processes print is printed once."""
         if text not in self._said:
             self._said.add(text)
             self._progress.note(text)

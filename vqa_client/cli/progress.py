@@ -127,7 +127,7 @@ class ForwardedDisplay(Tally):
         self._told_s = 0.0
 
     def tell(self, said: dict[str, Any]) -> None:
-        """Take one thing that was said: a note, or the numbers of the run."""
+        """Take one message: a note, or the numbers of the run."""
         raise NotImplementedError
 
     def note(self, text: str) -> None:

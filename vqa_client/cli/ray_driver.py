@@ -41,7 +41,7 @@ from vqa_client.tables.pictures import is_address
 from vqa_client.version import __version__
 
 LOSSES = 3
-"""A shard whose worker is lost so often is given up; so is a cluster that starts none of so many workers in a row."""
+"""How often a shard may lose its worker; also how many workers in a row a cluster may fail to start."""
 REACHED_S = 10.0
 MOST_WAITING = 8
 """Messages of a worker that the driver hasn't taken yet; the worker waits then."""

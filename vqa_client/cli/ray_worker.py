@@ -37,7 +37,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """One message of a worker: new bytes of run files and logs by their names, and what its display was told.
+    """One message of a worker: new bytes of run files and logs by their names, and what its display received.
 
     A name begins with the number of the settings that the file is of; the rest is as below their --output. `code` is
     there in the last message: how the shard ended, with the error's `message` and `hint`.
@@ -133,7 +133,7 @@ def _new(files: Growing, display: "_Display") -> Sent | None:
 
 
 class _Display(ForwardedDisplay):
-    """Keeps what is said for the next message."""
+    """Keeps its output for the next message."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,5 +143,5 @@ class _Display(ForwardedDisplay):
         self._said.append({**said, "faults": Counter(said.get("faults"))})
 
     def taken(self) -> list[dict[str, Any]]:
-        """What was said since the last time."""
+        """The output since the last call."""
         return [self._said.popleft() for _ in range(len(self._said))]

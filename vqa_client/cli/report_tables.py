@@ -227,7 +227,7 @@ def _remarks(report: Report) -> Iterator[str]:
 
 
 def _example(report: Report, status: Status, number: int) -> str:
-    """Why the first of so many failed."""
+    """Why the first of them failed."""
     failure = report.failures.get(status)
     if failure is None:
         return ""

@@ -1,4 +1,4 @@
-"""Standard output and standard error, whoever reads them, and whether or not anyone still does."""
+"""Standard output and standard error, also when nobody reads them or they can't be written."""
 
 import codecs
 import json
@@ -90,7 +90,7 @@ def _put(stream: TextIO, text: str) -> None:
 
 
 def emit_json(value: Any) -> None:
-    """The same for what machines read: no less is said where a terminal must not obey it."""
+    """Print JSON for machines; characters that a terminal would obey are escaped."""
     text = indented(value).decode() + "\n"
     emit(_UNSEEN.sub(lambda found: json.dumps(found.group())[1:-1], text))
 

@@ -1,4 +1,4 @@
-"""The numbers of a run that goes on, and the one line that says them."""
+"""The numbers of a run in progress, and the line that shows them."""
 
 import time
 from collections import Counter
@@ -45,7 +45,7 @@ class Tally(Progress):
         self._earlier = self.done
 
     def asking(self) -> None:
-        if not self.in_flight and self.done == self._earlier:  # the first one: looking at kept answers was no asking
+        if not self.in_flight and self.done == self._earlier:  # the first question: saved answers were only read
             self._marks = [(time.monotonic(), self.done, self.tokens)]
         self.in_flight += 1
 

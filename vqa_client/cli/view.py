@@ -31,7 +31,7 @@ def view(settings: ViewSettings) -> int:
 
 
 def serve(pages: Pages, port: int, said: str) -> None:
-    """Serve until Ctrl-C; the address is printed alone, for programs, and said to whoever watches."""
+    """Serve until Ctrl-C; standard output gets only the address, for programs, standard error a sentence."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs behind
     with ReportServer(pages, port) as server:
         emit(f"{server.address}\n")

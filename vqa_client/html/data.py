@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def data_block(run: LoggedRun, found: Overview, show: Show) -> bytes:
-    """The block, in which no "<" stands: nothing in it can end the element that it stands in."""
+    """The block, without any "<": nothing in it can end its HTML element."""
     block = Block(run, found, show, text_limit(found.text_lengths))
     rows = [block.row(record) for record in run.records]
     return block.encoded(rows, request=_request(run), judges=rows_of_judges(run, block.keys(rows)))
@@ -56,7 +56,7 @@ def text_limit(lengths: Sequence[int], budget: int = TEXT_BUDGET) -> int:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Both ends of a text that is too long: an answer stands at either."""
+    """Both ends of a text that is too long: an answer may be at either."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -65,7 +65,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 class Block:
-    """Collects records, whose texts have at most `limit` characters; a run tells their fields and metrics."""
+    """Collects records, whose texts have at most `limit` characters; a run gives their fields and metrics."""
 
     def __init__(self, run: LoggedRun, found: Overview, show: Show, limit: int) -> None:
         self._strings: list[str] = []
@@ -98,7 +98,7 @@ class Block:
         return inside_page(content | more)
 
     def row(self, record: Record) -> list[Any]:
-        """The values of COLUMNS; texts and images are numbers, None is no value."""
+        """The values of COLUMNS; texts and images are numbers, None means no value."""
         return [
             record.question_id,
             self._text(record.variant),

@@ -190,7 +190,7 @@ function badge(row) {
   return element("span", { className: `badge is-${kind}` }, said);
 }
 
-// What was said to a question and how it was read.
+// The reply to a question and how it was parsed.
 function told(row, find) {
   const reasoning = text(row, "reasoning"), output = text(row, "output");
   return [

@@ -1,4 +1,4 @@
-// Which questions are shown: a state that stands in the address, so that a link says it.
+// Which questions are shown: the state is in the address, so that a link keeps it.
 const OUTCOMES = { "": "All", wrong: "Wrong", right: "Right", partial: "Partly", failed: "No reply" };
 const IN_RUNS = { "": "All", differ: "Differ", same: "Same score" };
 const AGAINST = { higher: (gap) => gap > 1e-9, lower: (gap) => gap < -1e-9, same: (gap) => Math.abs(gap) <= 1e-9 };

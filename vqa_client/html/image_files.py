@@ -55,7 +55,7 @@ def _webp(image: object) -> bytes:
 _SETTINGS = ("images_dir", "images", "input", "data_root", "data_dir", "results_dir")
 """Settings that name folders of images, of whatever command."""
 _MOST_FILES = 500_000
-"""So many names are looked at below a folder that does not hold an image itself."""
+"""How many names are looked at below a folder that doesn't contain an image itself."""
 
 
 class ImageFiles:

@@ -49,7 +49,9 @@ def _cut(run: LoggedRun, found: Overview) -> Iterator[str]:
         return
     tokens = run.facts.model_settings.get("max_tokens")
     at = f" at {tokens:,} tokens" if isinstance(tokens, int) else ""
-    rest = found.summary.without_truncated.value if found.headline is None else None  # of one variant, as is no count
+    rest = (
+        found.summary.without_truncated.value if found.headline is None else None
+    )  # of one variant, unlike the counts
     without = "" if rest is None else f" Without them the accuracy is {100 * rest:.1f} %."
     yield f"{count(number, 'reply', 'replies')} ({100 * number / total:.1f} %) cut{at}.{without}"
 

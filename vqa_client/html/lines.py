@@ -11,13 +11,13 @@ from vqa_client.html.figures import HeatMap
 from vqa_client.task import Description
 
 STYLES = 8
-"""Colours and dashes that tell lines apart; a further run has the first one's again."""
+"""Colours and dashes that distinguish lines; a further run has the first one's again."""
 HEIGHT, STEP, CHARACTER = 150.0, 46.0, 6.5
 SLOPE, SIDE = 156.0, 40.0
 VALUE = 12.0
 """The least distance of the numbers beside a slope's ends."""
 Share = tuple[float | None, str]
-"""A value in [0, 1], and what is said of it."""
+"""A value in [0, 1], and its description."""
 
 
 class Line(Struct, frozen=True, kw_only=True):

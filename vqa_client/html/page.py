@@ -43,7 +43,7 @@ OPTIONS: dict[str, object] = {
     **dict.fromkeys(("blind", "circular", "shuffle_choices", "text_only"), False),
     **{"repeat": 1, "choice_mode": "text"},
 }
-"""Options that tell runs apart in an index, with their usual values."""
+"""Options that distinguish runs in an index, with their usual values."""
 _HERE = Path(__file__).parent
 _DEFAULTS = {field.name: field.default for field in fields(RunSettings)}
 _UNSEEN = unseen(lines=False)
