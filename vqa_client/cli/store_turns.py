@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class InStore:
-    """Shards that are asked in a private folder each, by the worker that has the lease; `gather` brings them to --output."""
+    """Shards, each asked in a private folder by the worker that has its lease; `gather` brings them to --output."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._of = run, run.settings[0].turns

@@ -54,7 +54,8 @@ def merge_folder(folder: Path, *, partial: bool, tidy: bool, note: Note) -> Iter
     """
     logs = sorted(path for path in folder.rglob(f"*{LOG_ENDING}") if SHARD.search(path.name))
     if not logs:
-        raise DataError(f"{folder} has no shard of a run", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
+        there = "has no shard of a run" if folder.exists() else "does not exist"
+        raise DataError(f"{folder} {there}", hint="--shard K/N writes NAME.shard-K-of-N.records.jsonl")
     commands: dict[tuple[str, Path], list[RunPaths]] = {}
     for whole in dict.fromkeys(log.with_name(SHARD.sub("", log.name)) for log in logs):
         paths = RunPaths(whole, whole.with_name(whole.name.replace(LOG_ENDING, ".run.json")), whole)

@@ -118,6 +118,8 @@ def settings_of(
         for field in dataclasses.fields(RunSettings)
         if getattr(suite, field.name) != _default(field)
     }
+    if "limit" in given:  # instead of the file's sample
+        given = {"sample": None, "by": "", **given}
     parsed = [parse(entry, root) for entry in entries]
     return [
         dataclasses.replace(each, **given, **_asked(each, config, name), **_place(each, suite.output, config, name))
