@@ -240,6 +240,17 @@ def test_three_judges_of_which_one_never_decides_are_the_same_in_any_order(
     assert found["fleiss"] is None
 
 
+def test_a_judge_may_be_the_name_of_a_served_model(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:4])
+    server = fault_server(answer(honest), models=("org/other", "org/judge-2.5-vl"))
+    assert run.judged(server.base_url, "--judge", "org/judge-2.5-vl", check=False) == 0
+    assert {chat.json["model"] for chat in server.chats} == {"org/judge-2.5-vl"}
+    assert len(run.records("correct", "judge-2.5-vl")) == 16
+    assert "resuming" not in capsys.readouterr().err
+
+
 def test_another_model_that_answers_ends_the_pass(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,10 +21,11 @@ from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
 from vqa_client.judge.benchmark import kind_of, only_run
+from vqa_client.judge.benchmark import name_of as name_of_judge
 from vqa_client.judge.beside import beside, judges_of, log_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
 from vqa_client.judge.people import AgainstPeople, against_people, read_labels, write_sheet
-from vqa_client.model_config import load_model
+from vqa_client.model_config import load_model, names_config
 from vqa_client.reports.judged import (
     Beside,
     Form,
@@ -36,7 +37,7 @@ from vqa_client.reports.judged import (
     kappa_text,
     name_of,
 )
-from vqa_client.reports.names import interval_text, percent, safe_name
+from vqa_client.reports.names import interval_text, percent
 from vqa_client.reports.sections import Section
 from vqa_client.scoring.averages import Mean
 from vqa_client.settings.declared import BenchmarkSettings
@@ -93,7 +94,8 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     for each in runs:
         assert each.kind is not None
         logs = [log_of(each.results, each.kind, config) for config in each.configs]
-        named = {safe_name(Path(config).stem): load_model(config).prices for config in each.configs if config}
+        configs = [config for config in each.configs if config and names_config(config)]
+        named = {name_of_judge(config): load_model(config).prices for config in configs}
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
             found.append(beside(each, there, prices))

@@ -17,6 +17,7 @@ from vqa_client.files import sha256_of, write_json
 from vqa_client.judge.kinds import NONE, SEVERAL, Judged, read, worth
 from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
 from vqa_client.judge.prompt import JUDGE_VERSION
+from vqa_client.model_config import names_config
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
@@ -61,9 +62,15 @@ def only_run(settings: JudgeSettings) -> JudgeSettings:
     return replace(found, kind=kind_of(found))
 
 
+def name_of(config: str) -> str:
+    """What a judge is called in the names of its files: by its config, or by the name of the served model."""
+    path = Path(config)
+    return safe_name(path.stem if names_config(config) else path.name)
+
+
 def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
     """Where a judge's report of a run is; its log is beside it."""
-    name = f"{kind}-{safe_name(Path(config).stem)}" if config else kind
+    name = f"{kind}-{name_of(config)}" if config else kind
     return log.with_name(f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{name}.json")
 
 

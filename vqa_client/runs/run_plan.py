@@ -144,7 +144,8 @@ class _Start:
         if stale:
             log.drop(stale)
         count = missing + len(stale) + loaded.count - number
-        self.stage.progress.note(self._carried(stale=len(stale), waiting=count))
+        if found:  # the log may only have the answers to what was asked first
+            self.stage.progress.note(self._carried(stale=len(stale), waiting=count))
         return count, loaded.questions if stale or missing > MOST_FIRST else chain(waiting, questions)
 
     def _carried(self, *, stale: int, waiting: int) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.run import SERVER, RunSettings
+from vqa_client.settings.run import ConfiguredSettings
 from vqa_client.settings.validation import check
 from vqa_client.types import STATUSES
 
@@ -45,7 +45,7 @@ _HIDDEN = Parameter(show=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeSettings(RunSettings):
+class JudgeSettings(ConfiguredSettings):
     """Settings of `vqa-client judge`: `results` is a finished run's log or report, or a folder of runs.
 
     The judged run stays as it is, and needs no server.
@@ -57,8 +57,8 @@ class JudgeSettings(RunSettings):
         Parameter(
             group=JUDGEMENT,
             negative="",
-            help="The judge's settings: a config, as of `run`; once more for each further judge, for a "
-            "majority. Default: the model that the server serves.",
+            help="The judge: a config, as of `run`, or the name of a served model; repeat for several judges and "
+            "their majority. Default: the model that the server serves.",
         ),
     ] = ()
     kind: Annotated[
@@ -111,20 +111,6 @@ class JudgeSettings(RunSettings):
             help="A sheet that people have filled in: compare the run's judges with them. Sends nothing.",
         ),
     ] = None
-    model_name: Annotated[
-        str | None,
-        Parameter(
-            name=("--model", "--model_name"),
-            group=SERVER,
-            help="The judge's name at the server. Default: its config's, else the one the server serves.",
-        ),
-    ] = None
-    repeat: Annotated[int, _HIDDEN] = 1
-    blind: Annotated[bool, _HIDDEN] = False
-    shard: Annotated[str, _HIDDEN] = ""
-    processes: Annotated[str, _HIDDEN] = "1"
-    ray: Annotated[str, _HIDDEN] = ""
-    shards: Annotated[int | None, _HIDDEN] = None
 
     def __post_init__(self) -> None:
         super(JudgeSettings, self).__post_init__()
@@ -169,15 +155,6 @@ class JudgeSettings(RunSettings):
     def configs(self) -> tuple[str | None, ...]:
         """The judges, asked one after the other."""
         return self.judge or (None,)
-
-    @property
-    def served_name(self) -> str | None:
-        return self.model_name
-
-    @property
-    def name_option(self) -> str:
-        """The option that gives this name."""
-        return "--model"
 
     @property
     def shows_images(self) -> bool:
