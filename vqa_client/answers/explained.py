@@ -24,7 +24,7 @@ from vqa_client.scoring.explained_answer.normalise import same
 from vqa_client.scoring.explanation_metrics.judged import Judged, described
 from vqa_client.settings.score_explanations import ScoreExplanationsSettings
 from vqa_client.tasks.explain.explanations import export_captions, judge_explanations
-from vqa_client.types import ANSWERED, FAILED, Question, Record
+from vqa_client.types import ANSWERED, Question, Record
 
 ACCURACY: Final = "accuracy"
 """The share of answers equal to the right one, or to the majority's, both normalised."""
@@ -83,9 +83,10 @@ def score_explanation_files(settings: ScoreExplanationsSettings) -> ExplanationR
 
 
 def _scores(metrics: Sequence[Metric], said: Prediction, question: Question) -> dict[str, float]:
+    text = said.text or "" if said.status in ANSWERED else ""
     gold = (question.extra[name] for name in ("gold", "gold_text") if name in question.extra)
-    right = any(same(said.text or "", each) for each in gold) and bool(said.text)
-    others = {metric.name: metric.score(said.text, question) for metric in metrics}
+    right = bool(text) and any(same(text, each) for each in gold)
+    others = {metric.name: metric.score(text, question) for metric in metrics}
     return {ACCURACY: float(right)} | {name: score for name, score in others.items() if score is not None}
 
 
@@ -96,7 +97,6 @@ def _scored(
     if predictions.by_id.keys().isdisjoint(known):
         raise strangers(predictions, next(iter(known)), references.path)
     answers_known = predictions.has_answers and references.has_answers
-    names = [ACCURACY, *(metric.name for metric in references.metrics)] if answers_known else []
     scores: Scores = partial(_scores, references.metrics) if answers_known else lambda *_: {}
     pairs = list(records_of(known.values(), predictions, scores))
     judged = judge_explanations(pairs, answers_known=answers_known)
@@ -120,7 +120,7 @@ def _scored(
             "n_failed": sum(number for status, number in statuses.items() if status not in ANSWERED),
             "status_counts": dict(statuses.most_common()),
         },
-        accuracies=_accuracies(names, pairs, len(missing)),
+        accuracies=_accuracies(pairs, len(missing)),
         explanations=judged,
         notes=[
             *filter(None, [references.note]),
@@ -140,15 +140,14 @@ def _scored(
     return report, pairs
 
 
-def _accuracies(names: Sequence[str], pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
-    """Each over the questions that have this metric, and the failed ones; none where there are no such questions."""
+def _accuracies(pairs: Sequence[tuple[Question, Record]], missing: int) -> dict[str, Accuracy]:
+    """Each over the questions that have this metric."""
     found = {}
-    for name in names:
-        held = [(question, record) for question, record in pairs if name in record.parts or record.status in FAILED]
-        scores = [record.parts.get(name, 0.0) for _, record in held]
-        if scores:
-            mean = mean_of(scores, [question.cluster or question.id for question, _ in held])
-            found[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
+    for name in dict.fromkeys(name for _, record in pairs for name in record.parts):
+        held = [(question, record.parts[name]) for question, record in pairs if name in record.parts]
+        scores = [score for _, score in held]
+        mean = mean_of(scores, [question.cluster or question.id for question, _ in held])
+        found[name] = Accuracy(mean=mean, if_missing_were_wrong=fsum(scores) / (len(scores) + missing))
     return found
 
 

@@ -16,7 +16,7 @@ from vqa_client.answers.rows import Id, csv_rows, is_csv, is_log, json_rows, jso
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
 from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
-from vqa_client.types import FAILED, STATUSES, Completion, Status
+from vqa_client.types import STATUSES, Completion, Status
 
 _IDS: Final = ("question_id", "questionId", "id")
 _ANSWERS: Final = ("answer", "prediction", "model_answer")
@@ -296,10 +296,7 @@ def _explained(form: Form | None, where: str, row: _Row, answer: Any) -> Predict
         raise DataError(f"{where} has no explanation", hint=_EXPLAINED_HINT)
     if key is UNSET:
         raise DataError(f"{where} has no id", hint=_EXPLAINED_HINT)
-    status: Status = row.status or "ok"
-    if status in FAILED:
-        answer = explanation = None
-    return Prediction(question_id=key, text=_meant(answer), explanation=_meant(explanation), status=status)
+    return Prediction(question_id=key, text=_meant(answer), explanation=_meant(explanation), status=row.status or "ok")
 
 
 def _meant(said: Any) -> str:

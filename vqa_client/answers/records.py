@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from vqa_client.answers.predictions import Prediction, Predictions
 from vqa_client.answers.rows import key_of
-from vqa_client.types import FAILED, Question, Record
+from vqa_client.types import Question, Record
 
 Pairs = Iterator[tuple[Question, Record]]
 Scores = Callable[[Prediction, Question], dict[str, float]]
@@ -12,11 +12,11 @@ Scores = Callable[[Prediction, Question], dict[str, float]]
 
 
 def records_of(questions: Iterable[Question], predictions: Predictions, scores: Scores) -> Pairs:
-    """The questions that have a prediction, with their records; one that failed has no scores."""
+    """The questions that have a prediction, with their records."""
     for question in questions:
         said = predictions.by_id.get(key_of(question.id))
         if said is not None:
-            parts = {} if said.status in FAILED else scores(said, question)
+            parts = scores(said, question)
             yield (
                 question,
                 Record(

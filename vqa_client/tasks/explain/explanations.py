@@ -11,7 +11,7 @@ from vqa_client.reports.summary import Summary
 from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
 from vqa_client.scoring.explanation_metrics.tools import tools_named_in
 from vqa_client.tasks.explain.coco_captions import captioned, write_captions
-from vqa_client.types import Question, Record
+from vqa_client.types import ANSWERED, Question, Record
 
 
 class ExplainSummary(Summary, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ def export_captions(stem: Path, pairs: Iterable[tuple[Question, Record]], *, ans
 def _explanation(question: Question, record: Record, *, answers_known: bool) -> Explanation:
     return Explanation(
         id=question.id,
-        text=record.rationale or "",
+        text=record.rationale or "" if record.status in ANSWERED else "",
         references=question.rationales,
         right=record.score >= 1.0 if answers_known else None,
         task_score=record.parts.get(SOFT, record.score) if answers_known else None,
