@@ -8,6 +8,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.budget import BudgetSettings
+from vqa_client.settings.validation import ABOVE_0, AtLeast
 
 BATCH = Group("Batch", sort_key=6)
 MEGABYTE = 1_000_000
@@ -26,18 +27,26 @@ class BatchSettings(BudgetSettings):
             "the waiting, not the batches; run the same command again to collect them (needs the extra openai).",
         ),
     ] = False
-    batch_mb: Annotated[float, Parameter(group=BATCH, help="Maximum size of one batch's file in megabytes.")] = 90.0
-    batch_lines: Annotated[int, Parameter(group=BATCH, help="Maximum number of questions in one batch.")] = 50_000
+    batch_mb: Annotated[
+        float, AtLeast(0.001), Parameter(group=BATCH, help="Maximum size of one batch's file in megabytes.")
+    ] = 90.0
+    batch_lines: Annotated[
+        int, AtLeast(1), Parameter(group=BATCH, help="Maximum number of questions in one batch.")
+    ] = 50_000
     batch_window: Annotated[
         str,
         Parameter(group=BATCH, help="Time the server may take for a batch, such as 24h or 7d, where it offers more."),
     ] = "24h"
-    batch_parallel: Annotated[int, Parameter(group=BATCH, help="Maximum number of batches open at once.")] = 8
+    batch_parallel: Annotated[
+        int, AtLeast(1), Parameter(group=BATCH, help="Maximum number of batches open at once.")
+    ] = 8
     batch_rounds: Annotated[
-        int, Parameter(group=BATCH, help="How often to send a question whose batch expired or failed.")
+        int, AtLeast(1), Parameter(group=BATCH, help="How often to send a question whose batch expired or failed.")
     ] = 3
     poll: Annotated[
-        float, Parameter(group=BATCH, help="Seconds between status requests, growing to 300 while no batch ends.")
+        float,
+        ABOVE_0,
+        Parameter(group=BATCH, help="Seconds between status requests, growing to 300 while no batch ends."),
     ] = 30.0
     no_wait: Annotated[
         bool,

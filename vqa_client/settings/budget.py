@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from vqa_client.settings.divided import DividedSettings
+from vqa_client.settings.validation import ABOVE_0
 
 LIMITS = Group("Limits", sort_key=6)
 
@@ -16,6 +17,7 @@ class BudgetSettings(DividedSettings):
 
     rpm: Annotated[
         float | None,
+        ABOVE_0,
         Parameter(
             group=LIMITS,
             help="At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit.",
@@ -23,6 +25,7 @@ class BudgetSettings(DividedSettings):
     ] = None
     tpm: Annotated[
         float | None,
+        ABOVE_0,
         Parameter(
             group=LIMITS,
             help="At most N tokens per minute, prompts and replies: estimated before, settled by what the server "
@@ -31,11 +34,12 @@ class BudgetSettings(DividedSettings):
     ] = None
     max_cost: Annotated[
         float | None,
+        ABOVE_0,
         Parameter(
             group=LIMITS,
             help="Stop asking once this start has spent N dollars, by the config's prices; the same command resumes.",
         ),
     ] = None
     max_minutes: Annotated[
-        float | None, Parameter(group=LIMITS, help="Stop in order after N minutes; the same command resumes.")
+        float | None, ABOVE_0, Parameter(group=LIMITS, help="Stop in order after N minutes; the same command resumes.")
     ] = None

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ASKED, DATA, IMAGES, JUDGE, OneModelSettings, RunSettings
+from vqa_client.settings.validation import AtLeast
 from vqa_client.types import ChoiceMode
 
 ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
@@ -73,6 +74,7 @@ class BenchmarkSettings(OneModelSettings):
     ] = ""
     shots: Annotated[
         int,
+        AtLeast(0),
         Parameter(group=ASKED, help="Send N worked examples with their answers before each question, drawn by --seed."),
     ] = 0
     shots_from: Annotated[
@@ -137,6 +139,7 @@ class PageOptions(RunSettings):
     ] = ALL_PAGES
     dpi: Annotated[
         int | None,
+        AtLeast(20),
         Parameter(group=IMAGES, help="Resolution at which PDF pages are drawn. Default: as the benchmark publishes."),
     ] = None
 

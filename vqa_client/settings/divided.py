@@ -10,6 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
+from vqa_client.settings.validation import AtLeast
 
 DIVIDED = Group("Several processes or machines", sort_key=6)
 AUTO, NEXT = "auto", "next"
@@ -26,7 +27,7 @@ _COUNTED = {
 class Shard(NamedTuple):
     """One of `of` parts of a run; `number` is from 1."""
 
-    number: int
+    number: Annotated[int, AtLeast(1)]
     of: int
 
     def __str__(self) -> str:
@@ -75,10 +76,12 @@ class DividedSettings:
     ] = ""
     shards: Annotated[
         int | None,
+        AtLeast(1),
         Parameter(group=DIVIDED, help="Number of parts for --ray; about eight per processor of the cluster are good."),
     ] = None
     ray_cpus: Annotated[
         int,
+        AtLeast(1),
         Parameter(
             group=DIVIDED, help="CPUs that each worker of --ray reserves and uses, for corruptions and page rendering."
         ),

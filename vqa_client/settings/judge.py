@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import AtLeast, check
 from vqa_client.types import STATUSES
 
 JUDGEMENT = Group("Judgement", sort_key=0)
@@ -85,7 +85,9 @@ class JudgeSettings(ConfiguredSettings):
             help="A text file that says when a reply is right, or how good it is; the judge follows it.",
         ),
     ] = None
-    scale: Annotated[int, Parameter(group=JUDGEMENT, help="The highest grade of --kind grade; the lowest is 0.")] = 10
+    scale: Annotated[
+        int, AtLeast(1), Parameter(group=JUDGEMENT, help="The highest grade of --kind grade; the lowest is 0.")
+    ] = 10
     with_images: Annotated[
         bool, Parameter(group=JUDGEMENT, negative="", help="Show the judge the question's images too.")
     ] = False
@@ -95,6 +97,7 @@ class JudgeSettings(ConfiguredSettings):
     choice_mode: Annotated[str, _HIDDEN] = "text"
     for_people: Annotated[
         int | None,
+        AtLeast(1),
         Parameter(
             group=PEOPLE,
             help="Write a sheet of N judged replies for people to label, without verdicts, drawn by --seed in "
@@ -178,6 +181,7 @@ class LabelSettings:
     ] = ""
     number: Annotated[
         int,
+        AtLeast(1),
         Parameter(help="Replies to draw, in equal parts from what judge and rule call right and wrong."),
     ] = 100
     kind: Annotated[
@@ -185,7 +189,7 @@ class LabelSettings:
         Parameter(help="Draw by the verdicts of judges of this kind. Default: as `judge` chooses it."),
     ] = None
     seed: Annotated[int, Parameter(help="Random seed of the draw.")] = 0
-    port: Annotated[int, Parameter(help="The port to listen on; 0: any that is free.")] = 0
+    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = 0
 
     def __post_init__(self) -> None:
         check(self)

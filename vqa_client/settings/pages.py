@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import AtLeast, check
 
 DATA = Group("Data", sort_key=0)
 STYLE = Group("Style", sort_key=1)
@@ -47,16 +47,16 @@ class RenderSettings:
         bool,
         Parameter(group=DATA, negative="", help="Also write line_bbox.jsonl: the place of each line, in pixels."),
     ] = False
-    dpi: Annotated[int, Parameter(group=STYLE, help="Pixels per inch.")] = 96
+    dpi: Annotated[int, AtLeast(20), Parameter(group=STYLE, help="Pixels per inch.")] = 96
     font: Annotated[
         Path | None,
         Parameter(
             group=STYLE, help="A .ttf or .otf file. Default: Noto Sans, and other free fonts for letters it lacks."
         ),
     ] = None
-    font_size: Annotated[float, Parameter(group=STYLE, help="Type size in points.")] = 11.0
+    font_size: Annotated[float, AtLeast(1), Parameter(group=STYLE, help="Type size in points.")] = 11.0
     line_height: Annotated[
-        float | None, Parameter(group=STYLE, help="Points from line to line. Default: the type size and 1.")
+        float | None, AtLeast(1), Parameter(group=STYLE, help="Points from line to line. Default: the type size and 1.")
     ] = None
     page_size: Annotated[str, Parameter(group=STYLE, help="a4, letter, or WIDTHxHEIGHT in points.")] = "a4"
     margins: Annotated[str, Parameter(group=STYLE, help="In points: one number, or SIDESxTOP_AND_BOTTOM.")] = "10"
@@ -70,7 +70,9 @@ class RenderSettings:
     remove_line_breaks: Annotated[
         bool, Parameter(group=STYLE, negative="", help="Join each document into one paragraph.")
     ] = False
-    max_pages: Annotated[int | None, Parameter(group=STYLE, help="Draw only the first N pages of a document.")] = None
+    max_pages: Annotated[
+        int | None, AtLeast(1), Parameter(group=STYLE, help="Draw only the first N pages of a document.")
+    ] = None
     legibility: Annotated[
         bool,
         Parameter(
@@ -79,9 +81,9 @@ class RenderSettings:
             help="Also report how many words an OCR reader recognises; `vqa-client legibility --limit N` reads a part.",
         ),
     ] = False
-    workers: Annotated[int, Parameter(group=RUN, help="Processes. Default: one per processor.", show_default=False)] = (
-        field(default_factory=usable_cpus)
-    )
+    workers: Annotated[
+        int, AtLeast(1), Parameter(group=RUN, help="Processes. Default: one per processor.", show_default=False)
+    ] = field(default_factory=usable_cpus)
     dry_run: Annotated[
         bool, Parameter(group=RUN, negative="", help="Print the expected number of pages, megabytes and image tokens.")
     ] = False
@@ -155,7 +157,7 @@ class NeedlesSettings:
     output: Annotated[
         Path, Parameter(alias="-o", help="The data file of the needle questions, such as niah/data.json.")
     ]
-    num_secrets: Annotated[int, Parameter(help="Needles in each document, at even depths.")] = 5
+    num_secrets: Annotated[int, AtLeast(1), Parameter(help="Needles in each document, at even depths.")] = 5
     seed: Annotated[int, Parameter(help="Random seed; with a document's id it decides the secrets.")] = SEED
     dry_run: Annotated[bool, _DRY_RUN] = False
 
@@ -189,8 +191,8 @@ class PerturbSettings:
             negative="", help="Also report how much an OCR reader recognises of the clean and the perturbed pages."
         ),
     ] = False
-    limit: Annotated[int | None, Parameter(help="--legibility reads the first N documents only.")] = None
-    workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
+    limit: Annotated[int | None, AtLeast(0), Parameter(help="--legibility reads the first N documents only.")] = None
+    workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
     dry_run: Annotated[bool, _DRY_RUN] = False
 
     def __post_init__(self) -> None:
@@ -217,7 +219,7 @@ class PagesPreviewSettings:
             help="Pages by file name, or by its beginning. Default: some, evenly spread.",
         ),
     ] = ()
-    limit: Annotated[int, Parameter(help="How many pages to show if --page names none.")] = 3
+    limit: Annotated[int, AtLeast(0), Parameter(help="How many pages to show if --page names none.")] = 3
 
     def __post_init__(self) -> None:
         check(self)
@@ -235,8 +237,8 @@ class LegibilitySettings:
         ),
     ]
     data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"), help=_DOCUMENTS)]
-    limit: Annotated[int | None, Parameter(help="Read the first N documents only.")] = None
-    workers: Annotated[int, _WORKERS] = field(default_factory=usable_cpus)
+    limit: Annotated[int | None, AtLeast(0), Parameter(help="Read the first N documents only.")] = None
+    workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
     json: Annotated[bool, Parameter(negative="", help="Print JSON to standard output.")] = False
 
     def __post_init__(self) -> None:

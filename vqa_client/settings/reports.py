@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import AtLeast, check
 
 FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
@@ -84,7 +84,7 @@ class CtlSettings:
 
     run: Annotated[Path, Parameter(help="The run's --output folder, or its report, *.run.json or *.records.jsonl.")]
     max_workers: Annotated[
-        int | None, Parameter(help="Requests in flight at once from now on; of several shards together.")
+        int | None, AtLeast(1), Parameter(help="Requests in flight at once from now on; of several shards together.")
     ] = field(default=None, kw_only=True)
     pause: Annotated[
         bool, Parameter(negative="", help="Ask no further question until --resume; questions in flight end.")
@@ -106,7 +106,9 @@ class ViewSettings:
     """Settings of `vqa-client view`: a run's page, served on this machine alone."""
 
     run: Annotated[Path, Parameter(help=f"A run: {RUN_HELP}")]
-    port: Annotated[int, Parameter(help="The port to listen on; 0: any that is free.")] = field(default=0, kw_only=True)
+    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = (
+        field(default=0, kw_only=True)
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
+from vqa_client.settings.validation import AtLeast
 from vqa_client.types import OURS
 
 REQUEST = Group("Request", sort_key=2)
@@ -18,16 +19,19 @@ class RequestOptions:
     """The keys of a config that the line may give; each wins over the config's, and a run is the same either way."""
 
     temperature: Annotated[
-        float | None, Parameter(group=REQUEST, help="Sampling temperature. Default: the config's, else 0.")
+        float | None, AtLeast(0), Parameter(group=REQUEST, help="Sampling temperature. Default: the config's, else 0.")
     ] = None
     max_tokens: Annotated[
         int | None,
+        AtLeast(1),
         Parameter(
             group=REQUEST,
             help="Maximum number of tokens in a reply. Default: the config's, else the benchmark's usual.",
         ),
     ] = None
-    top_p: Annotated[float | None, Parameter(group=REQUEST, help="Nucleus sampling. Default: not sent.")] = None
+    top_p: Annotated[
+        float | None, AtLeast(0, most=1), Parameter(group=REQUEST, help="Nucleus sampling. Default: not sent.")
+    ] = None
     seed_model: Annotated[
         int | None, Parameter(group=REQUEST, help="Seed of the server's sampling. Default: not sent.")
     ] = None

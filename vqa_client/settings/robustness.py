@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import AtLeast, check
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 FileFormat = Literal["png", "jpeg"]
@@ -34,10 +34,10 @@ class GenerateSettings:
         int, Parameter(help="Random seed; each file's own is made from it, the image, corruption and level.")
     ] = 0
     format: Annotated[FileFormat, Parameter(help="png is lossless; jpeg removes part of the noise.")] = "png"
-    quality: Annotated[int, Parameter(help="Quality of --format jpeg.")] = 95
-    workers: Annotated[int, Parameter(help="Processes. Default: one per processor.", show_default=False)] = field(
-        default_factory=usable_cpus
-    )
+    quality: Annotated[int, AtLeast(1, most=100), Parameter(help="Quality of --format jpeg.")] = 95
+    workers: Annotated[
+        int, AtLeast(1), Parameter(help="Processes. Default: one per processor.", show_default=False)
+    ] = field(default_factory=usable_cpus)
     dry_run: Annotated[
         bool, Parameter(negative="", help="Print the expected number of files and megabytes; write nothing.")
     ] = False

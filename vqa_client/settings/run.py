@@ -12,7 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import ABOVE_0, AtLeast, check
 from vqa_client.types import FAILED, STATUSES, Status
 
 DATA = Group("Data", sort_key=0)
@@ -70,7 +70,9 @@ class RunSettings(RequestOptions, BatchSettings):
         ),
     ] = None
     wait_for_server: Annotated[
-        float, Parameter(group=SERVER, help="Seconds to wait for a server that is starting, or that went away.")
+        float,
+        AtLeast(0),
+        Parameter(group=SERVER, help="Seconds to wait for a server that is starting, or that went away."),
     ] = 30.0
     engine: Annotated[
         Literal["direct", "httpx2", "openai"],
@@ -130,16 +132,19 @@ class RunSettings(RequestOptions, BatchSettings):
     ] = True
     max_workers: Annotated[
         int | Literal["auto"],
+        AtLeast(1),
         Parameter(
             group=RUN,
             help="Requests in flight at once. auto: more while that makes the run faster, fewer if requests are "
             "refused.",
         ),
     ] = 128
-    limit: Annotated[int | None, Parameter(group=RUN, help="Ask only the first N instances of the data file.")] = None
-    max_retries: Annotated[int, Parameter(group=RUN, help="Retries for transient errors.")] = 4
+    limit: Annotated[
+        int | None, AtLeast(0), Parameter(group=RUN, help="Ask only the first N instances of the data file.")
+    ] = None
+    max_retries: Annotated[int, AtLeast(0), Parameter(group=RUN, help="Retries for transient errors.")] = 4
     breaker_after: Annotated[
-        int, Parameter(group=RUN, help="Stop after this many failed questions in a row; 0: never.")
+        int, AtLeast(0), Parameter(group=RUN, help="Stop after this many failed questions in a row; 0: never.")
     ] = 50
     retry: Annotated[
         str,
@@ -162,6 +167,7 @@ class RunSettings(RequestOptions, BatchSettings):
     ] = True
     sample: Annotated[
         int | None,
+        AtLeast(1),
         Parameter(
             group=ASKED,
             help="Ask a random sample of N questions; with the same seed a larger sample contains a smaller one.",
@@ -177,7 +183,7 @@ class RunSettings(RequestOptions, BatchSettings):
     ] = ""
     seed: Annotated[int, Parameter(group=ASKED, help="Random seed for sampling and shuffling.")] = 0
     repeat: Annotated[
-        int, Parameter(group=ASKED, help="Ask each question N times: pass@k, majority and instability.")
+        int, AtLeast(1), Parameter(group=ASKED, help="Ask each question N times: pass@k, majority and instability.")
     ] = 1
     blind: Annotated[
         bool,
@@ -192,10 +198,13 @@ class RunSettings(RequestOptions, BatchSettings):
         Parameter(group=DRY, negative="", help="Estimate requests, tokens, time and cost; send and write nothing."),
     ] = False
     rate: Annotated[
-        float | None, Parameter(group=DRY, help="Questions per second that the server handles, to estimate the time.")
+        float | None,
+        ABOVE_0,
+        Parameter(group=DRY, help="Questions per second that the server handles, to estimate the time."),
     ] = None
     context_length: Annotated[
         int | None,
+        AtLeast(1),
         Parameter(group=DRY, help="Context window in tokens, prompt plus reply. Default: what the server reports."),
     ] = None
     token_rule: Annotated[
@@ -203,19 +212,26 @@ class RunSettings(RequestOptions, BatchSettings):
         Parameter(group=DRY, help="How to count image tokens: one per 28 x 28 or 32 x 32 pixels."),
     ] = "qwen3-vl"
     max_pixels: Annotated[
-        int | None, Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never.")
+        int | None,
+        AtLeast(1),
+        Parameter(group=IMAGES, help="Shrink images above this many pixels (recorded). Default: never."),
     ] = None
     white_value: Annotated[
         float | None,
+        ABOVE_0,
         Parameter(group=IMAGES, help="Which value is white in 32-bit images (float TIFF), such as 1 or 255."),
     ] = None
     image_format: Annotated[
         Literal["png", "jpeg", "webp"] | None,
         Parameter(group=IMAGES, help="Re-encode every image (recorded). Default: files are sent byte for byte."),
     ] = None
-    image_quality: Annotated[int, Parameter(group=IMAGES, help="Quality of --image-format jpeg or webp.")] = 90
+    image_quality: Annotated[
+        int, AtLeast(1, most=100), Parameter(group=IMAGES, help="Quality of --image-format jpeg or webp.")
+    ] = 90
     max_pages: Annotated[
-        int | None, Parameter(group=IMAGES, help="Send only the first N pages of a document (recorded). Default: all.")
+        int | None,
+        AtLeast(1),
+        Parameter(group=IMAGES, help="Send only the first N pages of a document (recorded). Default: all."),
     ] = None
 
     def __post_init__(self) -> None:

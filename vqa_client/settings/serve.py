@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import AtLeast, check
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
 
@@ -25,7 +25,7 @@ class ServeSettings:
         ),
     ] = None
     host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0: reachable from the network.")] = "127.0.0.1"
-    port: Annotated[int, Parameter(help="The port to listen on.")] = 8000
+    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on.")] = 8000
     images_dir: Annotated[
         Path | None,
         Parameter(help="The page images of the run: vLLM's limit on images is set for the longest document."),
@@ -43,7 +43,7 @@ class DemoSettings:
     """Settings of `vqa-client demo`."""
 
     output: Annotated[Path, Parameter(alias="-o", help="Folder for the reports.")] = Path("demo_results")
-    max_workers: Annotated[int, Parameter(help="Requests in flight at once.")] = 8
+    max_workers: Annotated[int, AtLeast(1), Parameter(help="Requests in flight at once.")] = 8
     fresh: Annotated[
         bool, Parameter(negative="", help="Ask all questions again, also those that an earlier demo asked.")
     ] = False
@@ -74,7 +74,9 @@ class CheckSettings:
         tuple[str, ...], Parameter(negative="", show_default=False, help="A header as name=value; repeat for more.")
     ] = field(default=(), repr=False)
     timeout: Annotated[float, Parameter(help="Seconds that one request may take.")] = 30.0
-    wait_for_server: Annotated[float, Parameter(help="Seconds to wait for a server that is starting.")] = 10.0
+    wait_for_server: Annotated[float, AtLeast(0), Parameter(help="Seconds to wait for a server that is starting.")] = (
+        10.0
+    )
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
     insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
     json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False

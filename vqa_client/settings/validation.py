@@ -10,50 +10,18 @@ from cyclopts import Token
 
 from vqa_client.errors import UsageError
 
-TINY = 1e-9
+_TINY = 1e-9
 """Stands for anything above 0."""
-AT_LEAST = {
-    "max_workers": 1,
-    "temperature": 0,
-    "max_tokens": 1,
-    "top_p": 0,
-    "limit": 0,
-    "num_questions": 0,
-    "sample": 1,
-    "repeat": 1,
-    "shots": 0,
-    "shards": 1,
-    "ray_cpus": 1,
-    "scale": 1,
-    "for_people": 1,
-    "number": 1,
-    "port": 0,
-    "rate": TINY,
-    "context_length": 1,
-    "num_secrets": 1,
-    "rpm": TINY,
-    "tpm": TINY,
-    "max_cost": TINY,
-    "batch_mb": 1e-3,
-    "batch_lines": 1,
-    "batch_parallel": 1,
-    "batch_rounds": 1,
-    "poll": TINY,
-    "max_minutes": TINY,
-    "max_retries": 0,
-    "breaker_after": 0,
-    "max_pixels": 1,
-    "white_value": TINY,
-    "image_quality": 1,
-    "quality": 1,
-    "max_pages": 1,
-    "dpi": 20,
-    "font_size": 1,
-    "line_height": 1,
-    "workers": 1,
-    "wait_for_server": 0,
-}
-AT_MOST = {"image_quality": 100, "quality": 100, "top_p": 1, "port": 65_535}
+
+
+class AtLeast(NamedTuple):
+    """Marks a field: the bounds of its number."""
+
+    least: float
+    most: float = inf
+
+
+ABOVE_0 = AtLeast(_TINY)
 
 
 class Formerly(dict[str, str]):
@@ -73,6 +41,7 @@ class _Rule(NamedTuple):
     whole: bool
     words: tuple[str, ...]
     renamed: Mapping[Any, str]
+    bounds: AtLeast | None
 
 
 def check(settings: Any) -> None:
@@ -89,10 +58,10 @@ def check(settings: Any) -> None:
             object.__setattr__(settings, name, value := rule.renamed[value])
         if value is None or value in rule.words:
             continue
-        if rule.words and name not in AT_LEAST:
+        if rule.bounds:
+            _check_range(name, value, rule, rule.bounds)
+        elif rule.words:
             raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(rule.words)}")
-        if name in AT_LEAST:
-            _check_range(name, value, rule)
     timeout = getattr(settings, "timeout", None)
     if timeout is not None and not 0 < timeout < inf:
         raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
@@ -115,16 +84,17 @@ def _rules(settings: type[Any]) -> dict[str, _Rule]:
             whole=int in kinds and float not in kinds,
             words=words[0] if words else (),
             renamed=next((way for mark in marks if isinstance(way := getattr(mark, "converter", None), Formerly)), {}),
+            bounds=next((mark for mark in marks if isinstance(mark, AtLeast)), None),
         )
     return rules
 
 
-def _check_range(name: str, value: Any, rule: _Rule) -> None:
-    least, most = AT_LEAST[name], AT_MOST.get(name, inf)
+def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
+    least, most = bounds
     number = isinstance(value, int if rule.whole else int | float) and not isinstance(value, bool)
     if number and least <= value <= most and value < inf:
         return
     kind = "a whole number" if rule.whole else "a number"
-    within = "above 0" if least == TINY else f"of at least {least}" if most == inf else f"from {least} to {most}"
+    within = "above 0" if least == _TINY else f"of at least {least}" if most == inf else f"from {least} to {most}"
     words = "".join(f", or {word}" for word in rule.words)
     raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}{words}")

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings
+from vqa_client.settings.validation import AtLeast
 
 MAX_TOKENS = 100
 NUM_QUESTIONS = 20
@@ -27,6 +28,7 @@ class Vqa2Settings(ConfiguredSettings):
     ] = "coco"
     num_questions: Annotated[
         int | None,
+        AtLeast(0),
         Parameter(alias="--questions", group=DATA, help="How many questions to draw from all; 0 asks every one."),
     ] = NUM_QUESTIONS
     seed: Annotated[int, Parameter(group=DATA, help="Random seed; 42 draws the published framework's questions.")] = 42
@@ -81,6 +83,7 @@ class Vqa2Settings(ConfiguredSettings):
     ] = None
     max_workers: Annotated[
         int | Literal["auto"],
+        AtLeast(1),
         Parameter(
             group=RUN,
             help="Requests in flight at once; auto finds out how many. Small models are often served one question "
