@@ -149,6 +149,19 @@ def test_failed_questions_are_wrong_and_without_explanation(tmp_path: Path) -> N
     assert any("can't be read: was the run killed?" in note for note in report.notes)
 
 
+def test_a_failed_question_counts_by_the_metrics_that_it_has(tmp_path: Path) -> None:
+    few = REFERENCES | {"15": REFERENCES["11"] | {"answers": REFERENCES["11"]["answers"][:2]}}
+    failed = [Record(question_id=key, status="timeout") for key in ("12", "15")]
+    path = write_log(tmp_path / "vqax_val_eval.records.jsonl", {}, *failed)
+    report = score(path, data_root=put(tmp_path, "vqax", "val", few))
+    assert {name: accuracy.mean.n for name, accuracy in report.accuracies.items()} == {
+        "accuracy": 2,
+        "soft_vqa": 1,
+        "any_of_ten": 2,
+    }
+    assert set(means(report).values()) == {0.0}
+
+
 def test_rows_of_the_published_table_that_are_alike_go_to_their_questions_in_order(tmp_path: Path) -> None:
     records = {str(n): esnlive(("neutral", "entailment")[n], explanation=f"word{n}") for n in range(2)}
     put(tmp_path, "esnlive", "test", records)
