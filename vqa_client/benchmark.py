@@ -19,7 +19,7 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Write
 from vqa_client.scoring.choices.modes import LETTER_ALONE, MEANINGS, SCORING_VERSION, parse_with, score_with
 from vqa_client.scoring.readings import Parse, choice, pope_yes, short_answer, verbatim, whole_reply, yes_no, yorn
-from vqa_client.scoring.reply import Reply
+from vqa_client.scoring.reply import READING_VERSION, Reply
 from vqa_client.scoring.short_answers import best_of, relaxed, relaxed_published
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.tables.forms import Beside, Columns, Form, Home, Join, LeftOut, Picture, Place
@@ -309,7 +309,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         headline, answering = self.headline_metric, self.answering_metric
         plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
         prompt = self._prompt(prompt_template)
-        scoring = {**scoring, **self.scoring, "version": self.version}
+        scoring = {**scoring, **self.scoring, "version": f"{READING_VERSION}.{self.version}"}
 
         def parse(reply: Reply, question: Question) -> Answer:
             return self.answer(answering, reply, question)

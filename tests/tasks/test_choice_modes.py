@@ -5,6 +5,7 @@ import pytest
 from tests.tasks.declared import task_of
 from vqa_client.errors import UsageError
 from vqa_client.runner import judge
+from vqa_client.scoring.reply import READING_VERSION
 from vqa_client.tasks.mc import SCORING_VERSION
 from vqa_client.types import ChoiceMode, Choosing, Completion, Question
 
@@ -14,7 +15,7 @@ QUESTION = Question(id="q", text="Which?", references=("B",), choices=dict(zip("
 def test_text_is_the_default_and_asks_as_before() -> None:
     task = task_of("mc")
     assert task.choosing is None
-    assert task.scoring == {"parser": "robust", "version": SCORING_VERSION}
+    assert task.scoring == {"parser": "robust", "version": f"{READING_VERSION}.{SCORING_VERSION}"}
     assert task.prompt(QUESTION) == "Which?\n\nA. w\nB. x\nC. y\nD. z\n\n"
 
 

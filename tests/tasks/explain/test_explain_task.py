@@ -5,6 +5,7 @@ import pytest
 from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import actx, esnlive, only, put, said, vcr_own, vqax, vqax_root
 from vqa_client.errors import UsageError
+from vqa_client.scoring.reply import READING_VERSION
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
 from vqa_client.tasks.explain.vcr import VCR_TASKS
@@ -166,7 +167,7 @@ def test_scoring_names_all_that_reading_depends_on() -> None:
         "benchmark": "vcr",
         "parsing": "published",
         "vcr_mode": "q2a",
-        "version": "3",
+        "version": f"{READING_VERSION}.3",
     }
 
 
