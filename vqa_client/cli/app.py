@@ -1,8 +1,9 @@
 """The commands by group, each with its help and an example; only the one that is called is imported."""
 
-from cyclopts import App, Group
+from typing import Any
 
-from vqa_client.cli.command_line import SPELLED
+from cyclopts import App, Group, Parameter
+
 from vqa_client.version import __version__
 
 ASK, RESULTS, DOCUMENTS, SERVERS = "Ask a model", "Look at results", "Make data", "Servers"
@@ -95,7 +96,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "judge": (
             "judge",
             "Ask another model, or people, whether a finished run's replies are right; compares with the rule.",
-            "judge results --model judge-model",
+            "judge results --judge judge-model",
         ),
         "label": (
             "view",
@@ -181,6 +182,17 @@ ROBUSTNESS = {
     ),
 }
 """Each command's help and an example."""
+
+
+def _shown(default: Any) -> str | None:
+    """A default as help shows it; a switch that is off and an empty value say nothing."""
+    if isinstance(default, bool) or default in (None, "", ()):
+        return None
+    return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown)
+"""Options are spelled as the settings are; hyphens are taken too."""
 
 
 def example(words: str) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, TypeVar, cast
 from cyclopts import App
 from cyclopts import Parameter as CommandParameter
 
-from vqa_client.cli.command_line import HELP_FLAGS, SPELLED, Options
+from vqa_client.cli.app import ASK, COMMANDS, SPELLED, example
+from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import count, safe
@@ -127,8 +128,6 @@ def _settings(command: str, name: str | None, options: Sequence[str]) -> RunSett
         kind = find(name).settings
     app = settings_command(f"vqa-client {command} {name if name and name not in HELP_FLAGS else 'NAME|FILE.py'}", kind)
     if wants_help:
-        from vqa_client.cli.app import ASK, COMMANDS, example  # which imports this one
-
         _, app.help, words = COMMANDS[ASK][command]
         if name in declared():
             app.help, words = declared()[name].title, f"{command} {name} --data FOLDER"

@@ -1,10 +1,11 @@
-"""How options are spelled, and what is wrong with a command line, as this program says it."""
+"""What is wrong with a command line, as this program says it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import CycloptsError, MissingArgumentError, Parameter, UnknownOptionError, UnusedCliTokensError
 
+from vqa_client.cli.app import COMMANDS, ROBUSTNESS
 from vqa_client.errors import UsageError
 
 OF_A_CONFIG = {
@@ -31,17 +32,6 @@ _TYPES = {
     "into int": "into a whole number",
     "into float": "into a number",
 }
-
-
-def _shown(default: Any) -> str | None:
-    """A default as help shows it; a switch that is off and an empty value say nothing."""
-    if isinstance(default, bool) or default in (None, "", ()):
-        return None
-    return ", ".join(map(str, default)) if isinstance(default, tuple) else str(default)
-
-
-SPELLED = Parameter(name_transform=lambda name: name, show_default=_shown)
-"""Options are spelled as the settings are; hyphens are taken too."""
 
 
 def usage_error(error: CycloptsError) -> UsageError:
@@ -71,8 +61,6 @@ def usage_error(error: CycloptsError) -> UsageError:
 
 def _example(command: Sequence[str]) -> str:
     """How the command is called."""
-    from vqa_client.cli.app import COMMANDS, ROBUSTNESS  # which imports this one's callers
-
     given = {name.replace("_", "-"): words for each in COMMANDS.values() for name, (_, _, words) in each.items()}
     given |= {f"robustness {name}": words for name, (_, words) in ROBUSTNESS.items()}
     words = given.get(" ".join(command))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.evaluate import evaluate as ask
@@ -120,8 +121,6 @@ def run(
 ) -> int:
     """Run the benchmark with its own options, as its own command takes them."""
     if HELP_FLAGS.intersection(options):
-        from vqa_client.cli.app import app  # which imports this one
-
         app.help_print(["robustness", "run"])
         return _show_help(task)
     if task is None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
+from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
@@ -27,8 +28,6 @@ def score(
 ) -> int:
     """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
     if HELP_FLAGS.intersection(options):
-        from vqa_client.cli.app import app
-
         app.help_print(["score"])
     if task is not None:
         return _score_benchmark(task, options)

@@ -8,9 +8,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from vqa_client.cli.turns import Run
 from vqa_client.errors import OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import replacing
@@ -21,6 +20,9 @@ from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import output_folder
 from vqa_client.tables.objects import WAY_OUT
 
+if TYPE_CHECKING:
+    from vqa_client.cli.turns import Run
+
 KEPT_S, RENEWED_S = 5.0, 20.0
 """How often new records are kept in the store, and the lease is renewed."""
 Result = TypeVar("Result")
@@ -29,7 +31,7 @@ Result = TypeVar("Result")
 class InStore:
     """Shards, each asked in a private folder by the worker that has its lease; `gather` brings them to --output."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: "Run") -> None:
         self._run, self._of = run, run.settings[0].turns
         self._leases = Leases(run.settings[0].share, self._of)
 
