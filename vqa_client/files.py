@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import tempfile
 import time
 import zlib
@@ -116,6 +117,19 @@ def _remove_unlocked(path: str) -> None:
         os.unlink(path)
     finally:
         os.close(descriptor)
+
+
+def removed_unlocked(folder: Path) -> bool:
+    """Delete a folder with all that is in it, unless a process has it locked; whether that was so."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from vqa_client.cli.turns import in_turns
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.reports.report import Report
-from vqa_client.runs import leases
+from vqa_client.runs import leases, shard_files
 from vqa_client.runs.leases import Lease, Leases
 from vqa_client.runs.rescored import rescore
 from vqa_client.settings.divided import Shard
@@ -155,6 +156,17 @@ async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
         await working
     assert (await worker(of, server.base_url, "b", shard="next/1")).summary.overall.total == 12
     assert len(server.chats) == 12
+
+
+def test_what_killed_workers_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (left := tmp_path / f"{shard_files.PREFIX}left" / "0").mkdir(parents=True)
+    with shard_files.private_folder() as folder:
+        os.utime(left.parent, (1, 1))
+        os.utime(folder, (1, 1))
+        with shard_files.private_folder():
+            assert (left.exists(), folder.exists()) == (False, True)
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_failed_worker_frees_its_shard(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:

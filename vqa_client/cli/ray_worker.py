@@ -4,7 +4,6 @@ import asyncio
 import dataclasses
 import os
 import platform
-import tempfile
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -19,7 +18,7 @@ from vqa_client.cli.progress import ForwardedDisplay
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
-from vqa_client.runs.shard_files import Growing, with_output, write_file
+from vqa_client.runs.shard_files import Growing, private_folder, with_output, write_file
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__
@@ -68,13 +67,12 @@ class Worker:
 
     def run(self, asked: Asked, kept: Mapping[str, bytes], others: Mapping[str, bytes]) -> Iterator[Sent]:
         """Ask a shard from where `kept`, its files so far, ends; `others` are those of the run's other divisions."""
-        with tempfile.TemporaryDirectory(prefix="vqa-client-") as folder:
-            output = Path(folder, "output")
+        with private_folder() as folder:
+            output = folder / "output"
             for name, content in others.items():
                 write_file(output / name, content)
             settings = [
-                _here(each, asked.files, Path(folder), output / str(number))
-                for number, each in enumerate(asked.settings)
+                _here(each, asked.files, folder, output / str(number)) for number, each in enumerate(asked.settings)
             ]
             display, part = _Display(), settings[0].part
             assert part is not None

@@ -6,15 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 from vqa_client.errors import OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import replacing
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
-from vqa_client.runs.shard_files import Growing, with_output
+from vqa_client.runs.shard_files import Growing, private_folder, with_output
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import output_folder
@@ -48,10 +46,10 @@ class InStore:
         if lease is None:
             return False
         kept = await _stored(partial(leases.files, shard))
-        with TemporaryDirectory(prefix="vqa-client-") as folder, Growing(Path(folder), shard, kept) as files:
+        with private_folder() as folder, Growing(folder, shard, kept) as files:
             held = _Held(leases, lease, files, run.stop)
             parts = [
-                with_output(dataclasses.replace(each, shard=str(shard), share=""), Path(folder, str(number)))
+                with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
                 for number, each in enumerate(run.settings)
             ]
             asking = arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop)

@@ -2,12 +2,11 @@
 
 import fcntl
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from vqa_client.errors import UsageError
-from vqa_client.files import alone_in
+from vqa_client.files import alone_in, removed_unlocked
 from vqa_client.version import cache_folder
 
 VARIABLE, USUAL_GB, GIGABYTE = "VQA_CLIENT_CACHE_GB", "20", 1e9
@@ -38,7 +37,7 @@ def make_room(size_bytes: float) -> None:
         sizes = {folder: _size(folder) for folder in root.iterdir()}
         over += sum(sizes.values())
         for folder in sorted(sizes, key=lambda path: path.stat().st_mtime):
-            if over > 0 and _removed(folder):
+            if over > 0 and removed_unlocked(folder):
                 over -= sizes[folder]
 
 
@@ -48,18 +47,6 @@ def _size(folder: Path) -> int:
         with suppress(FileNotFoundError):  # a copy that has just got its name
             size_bytes += path.stat().st_size
     return size_bytes
-
-
-def _removed(folder: Path) -> bool:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder)
-    except OSError:  # a process uses it
-        return False
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def _most_bytes() -> float:
