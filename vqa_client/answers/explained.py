@@ -100,7 +100,8 @@ def _scored(
     scores: Scores = partial(_scores, references.metrics) if answers_known else lambda *_: {}
     pairs = list(records_of(known.values(), predictions, scores))
     judged = judge_explanations(pairs, answers_known=answers_known)
-    others = [key for key in predictions.times.elements() if key not in known]
+    rows = [key for key in predictions.by_id for _ in range(predictions.repeated.get(key, 1))]
+    others = [key for key in rows if key not in known]
     missing = [key for key in known if key not in predictions.by_id]
     repeated = {key: number for key, number in predictions.repeated.items() if key in known}
     statuses = Counter(record.status for _, record in pairs)
@@ -110,7 +111,7 @@ def _scored(
         references=references.path,
         task=references.task,
         counts={
-            "n_predictions": predictions.times.total(),
+            "n_predictions": len(rows),
             "n_references": len(known),
             "n_scored": len(pairs),
             "n_without_reference": len(others),

@@ -56,26 +56,21 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
 class Predictions(Struct, frozen=True, kw_only=True):
     """The predictions of one file by id as text; of several for one id the last counts.
 
-    `times` says how many answers each id has, `differing` names those whose answers are not all the same. `not_text`
-    counts answers that are numbers or truth values, `unreadable` lines of a record log that end too soon. `id_kinds`
-    has no kind where the author had no choice: a record log's ids and a table's are always text. `explained` says that
-    answers come with explanations, as an explain run's do; `captions` is the form of COCO captions.
+    `repeated` says how many answers an id has that has several, `differing` names those whose answers are not all the
+    same. `not_text` counts answers that are numbers or truth values, `unreadable` lines of a record log that end too
+    soon. `id_kinds` has no kind where the author had no choice: a record log's ids and a table's are always text.
+    `explained` says that answers come with explanations, as those of explain do; `captions` is how COCO captions read.
     """
 
     path: str
     by_id: dict[str, Prediction]
-    times: Counter[str]
+    repeated: dict[str, int]
     differing: set[str]
     not_text: int
     unreadable: int
     id_kinds: set[type[Any]]
     explained: bool = False
     captions: Form | None = None
-
-    @property
-    def repeated(self) -> dict[str, int]:
-        """How many answers each id has that has several."""
-        return {key: number for key, number in self.times.items() if number > 1}
 
     @property
     def has_answers(self) -> bool:
@@ -246,7 +241,7 @@ def _collected(
     return Predictions(
         path=name,
         by_id=by_id,
-        times=times,
+        repeated={key: number for key, number in times.items() if number > 1},
         differing=differing,
         not_text=not_text,
         unreadable=len(unreadable),
