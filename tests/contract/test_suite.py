@@ -73,6 +73,16 @@ def test_the_smoke_suite_asks_at_most_ten_questions_of_each_sample_and_several_m
     assert max(max(numbers) for numbers in asked.values()) == 10
 
 
+def test_a_limit_on_the_line_replaces_the_sample_of_the_file(tmp_path: Path, fault_server: StartsServers) -> None:
+    server = fault_server("B", keep_bodies=False)
+    assert (
+        run_command(["suite", "smoke", "-o", str(tmp_path), "--base_url", server.base_url, "--limit", "1", "--no-html"])
+        == 0
+    )
+    asked = {column["title"]: {cell["n"] for cell in column["cells"].values()} for column in board(tmp_path)["columns"]}
+    assert max(max(numbers) for numbers in asked.values()) == 5  # one document's needles
+
+
 def test_models_are_ranked_and_what_is_not_comparable_is_named(
     suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

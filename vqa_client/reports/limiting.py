@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vqa_client.reports.bottleneck import CPU_FULL, Held, grown_memory, held, limit_of, read_drift
+from vqa_client.reports.names import count
 from vqa_client.reports.start import AutoWorkers, Server, Start, read_start
 
 OTHERS = 2.0
@@ -188,7 +189,7 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
     "KV cache": (_inside, _more_servers),
     "too few workers": (_inside, _more_workers),
     "too few questions": (
-        lambda start, found: f"all {start.questions:,} questions were sent at once",
+        lambda start, found: f"only {count(start.questions)}, all sent at once",
         _always("The time is that of the slowest replies"),
     ),
     "last replies": (
