@@ -10,7 +10,7 @@ from vqa_client.records import RecordLog
 from vqa_client.reports.run import Run
 from vqa_client.runs.corrupted import variant_name
 from vqa_client.runs.resume import RunPaths
-from vqa_client.scoring.corruption_classes import CLASSES
+from vqa_client.scoring.robustness import CLASSES
 from vqa_client.types import Failure, Question, Record, SentImage
 
 Pair = tuple[Question, Record]

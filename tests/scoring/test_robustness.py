@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vqa_client.errors import UsageError
-from vqa_client.scoring.corruption_classes import class_of, known_name
-from vqa_client.scoring.robustness import METRICS, metrics_of, vre
+from vqa_client.scoring.robustness import METRICS, class_of, known_name, metrics_of, vre
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared/data/seed003_robustness/vre_golden.json"
 ERROR = st.floats(0.01, 1).map(lambda value: round(value, 4))

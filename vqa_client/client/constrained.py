@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
 from vqa_client.client.probing.asker import Asker
-from vqa_client.client.probing.asks import MOST_TOKENS, Ask
+from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Reply, json_object
 from vqa_client.client.probing.features import found_reasoning
 from vqa_client.client.probing.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
-from vqa_client.client.probing.replies import Reply, json_object
 from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from vqa_client.plots.style import WIDTH_IN, Look, NothingToDraw, figure, legend_below, look, shown, titled
-from vqa_client.scoring.corruption_classes import class_of
+from vqa_client.scoring.robustness import class_of
 from vqa_client.scoring.robustness_pool import Evaluation, classes_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from sys import intern
 
 from msgspec import Struct
 
-from vqa_client.scoring.corruption_classes import CLASSES
 from vqa_client.scoring.paired import Difference, difference
+from vqa_client.scoring.robustness import CLASSES
 from vqa_client.scoring.statistics import Interval, interval
 from vqa_client.types import ANSWERED, Status
 

@@ -6,8 +6,7 @@ from math import fsum
 from msgspec import Struct
 
 from vqa_client.scoring.corrupted_scores import Curves, in_order
-from vqa_client.scoring.corruption_classes import CLASSES, class_of
-from vqa_client.scoring.robustness import METRICS, Values, Vre, vre
+from vqa_client.scoring.robustness import CLASSES, METRICS, Values, Vre, class_of, vre
 
 EQUAL = "equal"
 WEIGHTINGS: dict[str, dict[str, float]] = {

@@ -14,8 +14,8 @@ from tests.fakes.seeing import needs_image_seen
 from vqa_client.client.check.examine import examine
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
+from vqa_client.client.probing.asks import Reply, heard
 from vqa_client.client.probing.findings import Checked, Finding
-from vqa_client.client.probing.replies import Reply, heard
 from vqa_client.client.url import candidates
 from vqa_client.model_config import ModelSettings
 

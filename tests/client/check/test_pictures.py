@@ -7,8 +7,7 @@ from PIL import Image
 
 from tests.client.check.playing import refused, said
 from vqa_client.client.check.sizes import LADDER, find_image_limit, find_sizes, found_sizes, limit_in
-from vqa_client.client.probing.asks import COLOURS, Ask, sentence, square
-from vqa_client.client.probing.replies import Reply
+from vqa_client.client.probing.asks import COLOURS, Ask, Reply, sentence, square
 
 
 def colours_of(png: bytes) -> set[object]:

@@ -11,7 +11,7 @@ from tests.images.corruptions.drawings import drawn
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, PROFILES, Profile, chosen, corrupt, named
 from vqa_client.images.corruptions.table import milder_levels
-from vqa_client.scoring.corruption_classes import class_of
+from vqa_client.scoring.robustness import class_of
 
 FOLDERS = (
     *("Shot-noise", "Gaussian-noise", "Impulse-noise", "Speckle-noise", "Defocus-blur", "Zoom-Blur", "Snow"),

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import httpx2
 from msgspec import Struct
 
+from vqa_client.client.probing.asks import Reply
 from vqa_client.client.probing.findings import Finding
-from vqa_client.client.probing.replies import Reply
 from vqa_client.client.url import without_secrets
 
 CONNECT_S = 2.0

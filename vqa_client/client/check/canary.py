@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from vqa_client.client.probing.asks import COLOURS, Ask, Picture, square
+from vqa_client.client.probing.asks import COLOURS, Ask, Picture, Reply, square
 from vqa_client.client.probing.findings import Finding, Sight
-from vqa_client.client.probing.replies import Reply
 from vqa_client.client.probing.sight import PROMPT, code_ask, colour_in
 
 CODES = ("4821", "7036", "1954", "3267", "9405", "6178", "2593", "8740")

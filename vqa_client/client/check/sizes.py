@@ -5,9 +5,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 
-from vqa_client.client.probing.asks import Ask, Picture, sentence, square
+from vqa_client.client.probing.asks import Ask, Picture, Reply, sentence, square
 from vqa_client.client.probing.findings import Finding, Sight
-from vqa_client.client.probing.replies import Reply
 from vqa_client.client.probing.sight import PROMPT, SHOWN
 
 LADDER = (64, 16, 4, 2)

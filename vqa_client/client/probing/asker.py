@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from vqa_client.client.body import Dialect
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probing.asks import USUAL, Ask, body_of
-from vqa_client.client.probing.replies import Reply, heard, json_object
+from vqa_client.client.probing.asks import USUAL, Ask, Reply, body_of, heard, json_object
 from vqa_client.model_config import ModelSettings
 
 TIMEOUT_S = 30.0

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
-from vqa_client.client.probing.asks import Ask, Picture, square
+from vqa_client.client.probing.asks import Ask, Picture, Reply, square
 from vqa_client.client.probing.findings import Finding
-from vqa_client.client.probing.replies import Reply
 from vqa_client.client.probing.sight import PROMPT, SHOWN
 
 REASONING_FIELDS = ("reasoning", "reasoning_content")

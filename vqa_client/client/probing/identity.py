@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from vqa_client.client.probing.asks import Reply
 from vqa_client.client.probing.findings import Finding
-from vqa_client.client.probing.replies import Reply
 
 VLLM, MLX_VLM, LLAMA_CPP, READER = "vllm", "mlx-vlm", "llama.cpp", "page-reader"
 OWNERS = {

@@ -6,9 +6,8 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import Ask
+from vqa_client.client.probing.asks import Ask, Reply
 from vqa_client.client.probing.findings import PARAMETER, Finding
-from vqa_client.client.probing.replies import Reply
 from vqa_client.client.probing.sight import colour_asks
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]

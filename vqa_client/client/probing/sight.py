@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, sentence, square
+from vqa_client.client.probing.asks import COLOURS, PAGE_PX, Ask, Picture, Reply, sentence, square
 from vqa_client.client.probing.findings import Finding, Level, Sight
-from vqa_client.client.probing.replies import Reply
 
 PROMPT = "What color is the square? Answer with one word."
 SHOWN = ("red", "blue")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import formulas, physical
-from vqa_client.scoring.corruption_classes import known_name
+from vqa_client.scoring.robustness import known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)

@@ -18,9 +18,8 @@ from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
-from vqa_client.scoring.corruption_classes import class_of
 from vqa_client.scoring.paired import Difference
-from vqa_client.scoring.robustness import metrics_of
+from vqa_client.scoring.robustness import class_of, metrics_of
 from vqa_client.types import Question, Record, Status, group_text
 
 CROSSING = ("corruption", "level")

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any, Final
 
 from vqa_client.errors import UsageError
+from vqa_client.scoring.explanation_metrics.child import BERTSCORE_VARIABLE, Tools
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored, mean
-from vqa_client.scoring.explanation_metrics.tools import BERTSCORE_VARIABLE, Tools
 from vqa_client.shipped import install
 
 NAMES: Final = ("BERTScore",)

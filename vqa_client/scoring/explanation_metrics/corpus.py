@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, UsageError
 from vqa_client.scoring.explanation_metrics import bertscore, bleu, cider, meteor, rouge, spice
+from vqa_client.scoring.explanation_metrics.child import Tools
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
-from vqa_client.scoring.explanation_metrics.tools import Tools
 
 _Rows = list[dict[str, Scored]]
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from vqa_client.scoring.explanation_metrics.child import Tools
 from vqa_client.scoring.explanation_metrics.corpus import ALL, ExplanationScores, Scope, score_explanations
 from vqa_client.scoring.explanation_metrics.evil import Evil, evil
-from vqa_client.scoring.explanation_metrics.tools import Tools
 
 SOFT: Final = "soft_vqa"
 """The part of a score that is e-ViL's task score where there is one; elsewhere it is the accuracy itself."""

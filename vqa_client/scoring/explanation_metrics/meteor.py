@@ -12,9 +12,8 @@ from math import isfinite
 from typing import Final
 
 from vqa_client.errors import UsageError
-from vqa_client.scoring.explanation_metrics.child import Child, running
+from vqa_client.scoring.explanation_metrics.child import METEOR_VARIABLE, Child, Tools, java_command, running
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored
-from vqa_client.scoring.explanation_metrics.tools import METEOR_VARIABLE, Tools, java_command
 
 NAMES: Final = ("METEOR",)
 _BAR: Final = "|||"

@@ -17,9 +17,8 @@ import msgspec
 
 from vqa_client.errors import UsageError
 from vqa_client.files import encode
-from vqa_client.scoring.explanation_metrics.child import last_words, started
+from vqa_client.scoring.explanation_metrics.child import SPICE_VARIABLE, Tools, java_command, last_words, started
 from vqa_client.scoring.explanation_metrics.explained import Explained, Scopes, Scored, mean
-from vqa_client.scoring.explanation_metrics.tools import SPICE_VARIABLE, Tools, java_command
 
 NAMES: Final = ("SPICE",)
 _CORENLP: Final = "edu.stanford.nlp"
