@@ -89,6 +89,7 @@ def _similarity(said: _Vectors, reference: _Vectors) -> float:
         if not (length := said.norms[n] * reference.norms[n]):
             continue
         ours, theirs = said.weights[n], reference.weights[n]
-        total += sum(min(ours[ngram], theirs[ngram]) * theirs[ngram] for ngram in ours.keys() & theirs.keys()) / length
+        shared = [(weight, theirs[ngram]) for ngram, weight in ours.items() if ngram in theirs]  # in one order, always
+        total += sum(min(our, their) * their for our, their in shared) / length
     apart = said.bigrams - reference.bigrams
     return total / NGRAM_MAX * exp(-(apart**2) / (2 * _SIGMA_SQUARED))
