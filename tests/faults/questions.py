@@ -1,5 +1,6 @@
 """The sample benchmark of the whole-run tests, made easy to spoil: rows, pages and replies change one by one."""
 
+import asyncio
 import json
 import random
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from tests.fakes.server import FaultServer
 from tests.runs.sample import Sample
 from vqa_client.progress import Progress
 from vqa_client.settings.longbench import NiahSettings
+from vqa_client.types import Record
 
 CHOICES = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}
 
@@ -30,6 +32,25 @@ class Notes(Progress):
     def about(self, *words: str) -> list[str]:
         """The notes that hold all these words."""
         return [note for note in self.said if all(word in note for word in words)]
+
+
+class StopsAfter(Notes):
+    """Stops a run once so many questions have ended, or it has said one of the words."""
+
+    def __init__(self, questions: int = 0, words: str = "") -> None:
+        super().__init__()
+        self.stop = asyncio.Event()
+        self._left, self._words = questions, words
+
+    def finished(self, record: Record) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.stop.set()
+
+    def note(self, text: str) -> None:
+        super().note(text)
+        if self._words and self._words in text:
+            self.stop.set()
 
 
 class Questions(Sample):

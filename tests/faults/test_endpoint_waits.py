@@ -28,7 +28,7 @@ from tests.fakes.words import (
     unsupported_parameter,
 )
 from tests.faults.commands import ran
-from tests.faults.questions import Notes, Questions
+from tests.faults.questions import Notes, Questions, StopsAfter
 from vqa_client.errors import ServerUnusable
 from vqa_client.evaluation import Interrupted
 
@@ -74,12 +74,10 @@ async def test_a_long_wish_stops_all_workers_says_so_and_loses_no_question(
     monkeypatch.setattr("vqa_client.runner.GRACE_S", 0.1)
     of = Questions(tmp_path, 12)
     server = fault_server(first_n(3, "B", then=retry_after(429, "600")))
-    notes, stop = Notes(), asyncio.Event()
-    asyncio.get_running_loop().call_later(0.4, stop.set)
+    stops = StopsAfter(words="600")
     with pytest.raises(Interrupted):
-        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stop, progress=notes)
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stops.stop, progress=stops)
     assert len(server.chats) <= 3 + 4
-    assert notes.about("600")
     assert {record["status"] for record in of.records()} == {"ok"}
     records = await of.ask(fault_server("B"))
     assert {record["status"] for record in records.values()} == {"ok"}

@@ -14,6 +14,7 @@ import vqa_client
 from tests.fakes.fixtures import StartsProcesses, StartsServers
 from tests.fakes.line import Play
 from tests.fakes.words import answer, delay, error
+from tests.faults.questions import StopsAfter
 from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
 from tests.tasks.explain.samples import actx, esnlive, put, vqax
 from vqa_client.answers.explained import score_explanation_files
@@ -147,10 +148,9 @@ async def test_a_stopped_run_writes_no_score_and_ends_as_one_that_was_not_stoppe
     (tmp_path / "b").mkdir()
     stopped, whole = photographs(tmp_path / "a", 60), photographs(tmp_path / "b", 60)
     slow = fault_server((delay(0.05), stopped.oracle(right)))
-    stop = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.3, stop.set)
+    stops = StopsAfter(10)
     with pytest.raises(Interrupted):
-        await vqa_client.arun(stopped.settings(slow.base_url, max_workers=4), stop=stop)
+        await vqa_client.arun(stopped.settings(slow.base_url, max_workers=4), stop=stops.stop, progress=stops)
     assert 0 < len(stopped.rows()) < 60
     assert not (stopped.results / "accuracy_grid.csv").exists()
     assert not stopped.csv_path().with_suffix(".explanations.json").exists()

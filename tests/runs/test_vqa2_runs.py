@@ -1,6 +1,5 @@
 """Whole runs of vqa2 for one model: from the files of a split to the published report."""
 
-import asyncio
 import hashlib
 import io
 import json
@@ -17,6 +16,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
 from tests.fakes.words import answer, at, body_of, delay, error, hang, oracle
+from tests.faults.questions import StopsAfter
 from tests.runs.vqa2_split import GOLD, Split, read_report, results_of
 from tests.tasks.vqa2_files import OFFICIAL, SHORT, annotation, question, write_split
 from vqa_client.errors import DataError, IdentityError
@@ -217,10 +217,9 @@ async def test_a_stopped_run_goes_on_and_ends_in_the_same_report(tmp_path: Path,
     server = fault_server((delay(0.05), oracle(of.replies())))
     whole = of.settings(server.base_url, results_dir=tmp_path / "whole")
     (at_once,) = await vqa_client.arun(whole)
-    stop = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.12, stop.set)
+    stops = StopsAfter(3)
     with pytest.raises(Interrupted) as caught:
-        await vqa_client.arun(of.settings(server.base_url), stop=stop)
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stops.stop, progress=stops)
     assert 0 < len(server.chats) - 24 < 24
     assert results_of(caught.value.reports[0].path)["incomplete"]
     (report,) = await vqa_client.arun(of.settings(server.base_url))

@@ -27,7 +27,7 @@ from tests.fakes.words import (
     reset,
     retry_after,
 )
-from tests.faults.questions import Notes
+from tests.faults.questions import Notes, StopsAfter
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted
@@ -174,10 +174,9 @@ async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, 
 
     of = sample(tmp_path, 40)
     server = fault_server((delay(0.05), oracle(of.replies())))
-    stop = asyncio.Event()
-    asyncio.get_running_loop().call_later(0.2, stop.set)
+    stops = StopsAfter(6)
     with pytest.raises(Interrupted) as caught:
-        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stop)
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stops.stop, progress=stops)
     assert caught.value.reports[0].incomplete
     done = len(of.records())
     assert 4 <= done < 40
@@ -190,12 +189,11 @@ async def test_stopping_keeps_what_is_done_and_marks_the_report(tmp_path: Path, 
 async def test_what_a_stop_left_untouched_is_named(tmp_path: Path, fault_server: StartsServers) -> None:
     from vqa_client.evaluation import Interrupted
 
-    of, notes, stop = sample(tmp_path, 40, folders=("adv_dpi_56", "adv_jpeg_10", "clean")), Notes(), asyncio.Event()
+    of, stops = sample(tmp_path, 40, folders=("adv_dpi_56", "adv_jpeg_10", "clean")), StopsAfter(6)
     server = fault_server((delay(0.05), oracle(of.replies())))
-    asyncio.get_running_loop().call_later(0.2, stop.set)
     with pytest.raises(Interrupted):
-        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stop, progress=notes)
-    assert notes.about("not begun") == ["not begun: mc adv_jpeg_10, mc clean"]
+        await vqa_client.arun(of.settings(server.base_url, max_workers=4), stop=stops.stop, progress=stops)
+    assert stops.about("not begun") == ["not begun: mc adv_jpeg_10, mc clean"]
 
 
 async def test_every_folder_of_pages_gets_a_report_of_its_own(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -27,7 +27,7 @@ SERVES_AND_DIES = f"""
 import os, threading, time
 
 def die():
-    time.sleep(1)
+    time.sleep(3)
     print("engine died", flush=True)
     os._exit(9)
 
