@@ -241,6 +241,7 @@ def test_without_answers_only_explanations_are_exported(tmp_path: Path) -> None:
         ("m.json", '[{"image_id": 12, "caption": "x"}]', {"task": "vqax"}, UsageError, "nothing says what"),
         ("m.json", '[{"image_id": 12}]', {}, DataError, "item 0 has no explanation"),
         ("m.json", '[{"caption": "x"}]', {}, DataError, "item 0 has no id"),
+        ("m.json", '[{"image_id": null, "caption": "x"}]', {}, DataError, "item 0 has no id"),
         ("m.json", '[{"image_id": 1, "caption": "x"}]', {"task": "vqax", "split": "val"}, DataError, "no question of"),
         ("m.json", "", {}, DataError, "is empty"),
         ("vqax_val_eval.csv", "sample_id,answer,rationale\n12,2,3\n", {"vcr_mode": "q2a"}, UsageError, "vcr_mode q2a"),

@@ -79,6 +79,17 @@ def test_file_urls_keep_the_images_out_of_the_files(of: Stepwise) -> None:
     assert of.step("read") == 0
 
 
+def test_a_robustness_run_is_written_and_other_commands_are_refused(
+    of: Stepwise, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cv2")
+    words = [*of.arguments(NOWHERE, "--model", "tiny-vlm")[1:], "--corruptions", "contrast", "--levels", "0,1"]
+    assert run_command(["batch", "write", "robustness", "run", "--task", "mc", *words]) == 0
+    assert "18 questions" in capsys.readouterr().out
+    assert run_command(["batch", "cancel", "demo"]) == 2
+    assert "for example: vqa-client batch cancel ask" in capsys.readouterr().err
+
+
 def test_a_question_that_cannot_be_asked_is_named(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
     of.page("q4").write_bytes(b"no picture")
     assert of.step("write") == 1

@@ -35,7 +35,7 @@ ALLOWED = re.compile(
 )
 OTHERS_WORDS = re.compile(
     r"scoring/(?:choices|strict|denials|polarity|thoughts|refusal|published|reply|formulas|maths|structured)"
-    r"|tasks/(?:explain/vcr_prompts|vizwiz)|judge/prompt|client/check/.*asks"
+    r"|tasks/(?:explain/prompts|vizwiz)|judge/prompt|client/probing/asks"
 )
 """Modules whose literals are patterns of replies, or prompts, which identify a run."""
 

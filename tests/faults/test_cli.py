@@ -137,7 +137,7 @@ def test_foreign_text_is_shown_and_neither_read_as_markup_nor_obeyed(
     server = fault_server(by_question(plays, error(400, HOSTILE)), models=("[bold]m[/INST]\x1b[2J",))
     show = on_terminal if terminal else ran
     done = show(of.arguments(server.base_url, "--breaker_after", "4", "--max_workers", "1"))
-    text = done.text.replace("\r\n", "").replace("\n", "")
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", done.text).split())  # a terminal's lines break between words
     assert (done.code, done.is_clean()) == (3, True), done.text
     assert MARKUP in text
     assert "[bold]m[/INST]" in text

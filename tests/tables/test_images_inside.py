@@ -19,6 +19,7 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runs.dry_run import dry_run
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
+from vqa_client.tables.inside import open_table
 
 __all__ = ["fault_process", "fault_server"]
 
@@ -129,3 +130,17 @@ async def test_a_dry_run_counts_the_images_inside(run: Run) -> None:
     (plan,) = model.plans
     assert (plan.images, plan.unreadable) == (plan.requests, ())
     assert plan.sent_bytes > 100 * plan.images
+
+
+def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    cells = [[{"bytes": draw(1), "path": None}, {"bytes": draw(2), "path": None}], None, [{"bytes": draw(3)}] * 2]
+    kind = pa.list_(pa.struct([("bytes", pa.binary()), ("path", pa.string())]), 2)
+    parquet.write_table(pa.table({"images": pa.array(cells, kind)}), tmp_path / "two.parquet")
+    table = open_table(tmp_path / "two.parquet")
+    names = [[here.name for here in row["images"] or ()] for _, row in table.rows()]
+    assert [[table.image(name.partition("#")[2]) for name in each] for each in names] == [
+        [draw(1), draw(2)],
+        [],
+        [draw(3), draw(3)],
+    ]

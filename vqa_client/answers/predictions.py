@@ -283,7 +283,7 @@ def _reply(row: _Row) -> Completion:
 
 
 def _explained(form: Form | None, where: str, row: _Row, answer: Any) -> Prediction:
-    key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, "")), UNSET)
+    key = next((each for name in _EXPLAINED_IDS if (each := getattr(row, name)) not in (UNSET, None, "")), UNSET)
     explanation = _first(row, ("rationale", "explanation"))
     if form and row.caption is not UNSET:
         answer, explanation = taken_apart(row.caption or "", form)

@@ -15,6 +15,8 @@ from vqa_client.runs.batch_steps import Written, show_batches, write_batches
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
+ASKING = ("run", "ask", "suite", "mc", "niah", "vqa2", "explain", "robustness")
+"""Commands that may ask by batches."""
 STEPS = ("write", "read", "status", "cancel")
 _Step = Annotated[
     Literal["write", "read", "status", "cancel"],
@@ -24,13 +26,12 @@ _Step = Annotated[
 
 def batch(step: _Step, /, *command: Options) -> int:
     """Run a benchmark's command line up to one step."""
-    from vqa_client.cli.app import ASK, COMMANDS  # which import this one
     from vqa_client.cli.main import run_command
 
     if step not in STEPS or not command:
         raise UsageError("vqa-client batch needs a step and a command", hint=f"batch {'|'.join(STEPS)} COMMAND ...")
-    if command[0].replace("-", "_") not in COMMANDS[ASK]:
-        example = "vqa-client batch read ask questions.csv --images pictures --model some-vlm"
+    if command[0].replace("-", "_") not in ASKING:
+        example = f"vqa-client batch {step} ask questions.csv --images pictures --model some-vlm"
         raise UsageError(
             f"{command[0]!r} is not a command: batch {step} is followed by the command that asks, with its options",
             hint=f"for example: {example}",

@@ -45,7 +45,6 @@ OPTIONS: dict[str, object] = {
 }
 """Options that distinguish runs in an index, with their usual values."""
 _HERE = Path(__file__).parent
-_DEFAULTS = {field.name: field.default for field in fields(RunSettings)}
 _UNSEEN = unseen(lines=False)
 
 
@@ -238,11 +237,18 @@ def _settings(run: LoggedRun) -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
+@cache
+def _defaults() -> dict[str, Any]:
+    """The settings that most commands share, as they are without their options."""
+    usual = RunSettings()
+    return {**OPTIONS, "parser": "robust", **{field.name: getattr(usual, field.name) for field in fields(usual)}}
+
+
 def _is_default(name: str, value: Any) -> bool:
-    """Whether a setting is as it is without its option, as far as all commands share it; an empty one is."""
-    default = _DEFAULTS.get(name)
+    """Whether a setting is as it is without its option, as far as commands share it; an empty one is."""
+    default = _defaults().get(name)
     return value in (default, list(default) if isinstance(default, tuple) else default) or (
-        name not in _DEFAULTS and value in (None, "", False, [])
+        name not in _defaults() and value in (None, "", False, [])
     )
 
 

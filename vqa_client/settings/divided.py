@@ -27,7 +27,7 @@ _COUNTED = {
 class Shard(NamedTuple):
     """One of `of` parts of a run; `number` is from 1."""
 
-    number: Annotated[int, AtLeast(1)]
+    number: int
     of: int
 
     def __str__(self) -> str:

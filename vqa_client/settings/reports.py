@@ -133,7 +133,9 @@ class CompareSettings:
             help="Folder for compare.json, .csv and .html, and compare_groups.csv. Default: none are written.",
         ),
     ] = field(default=None, kw_only=True)
-    html_images: Annotated[int, Parameter(help="Pictures in compare.html, at most.")] = field(default=200, kw_only=True)
+    html_images: Annotated[int, AtLeast(0), Parameter(help="Pictures in compare.html, at most.")] = field(
+        default=200, kw_only=True
+    )
     csv_safe: Annotated[
         bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
     ] = field(default=False, kw_only=True)
@@ -145,8 +147,6 @@ class CompareSettings:
         check(self)
         if not self.runs:
             raise UsageError("there are no runs to compare", hint=f"name two or more, each {_RUN}")
-        if self.html_images < 0:
-            raise UsageError(f"--html_images is {self.html_images}; it must be a number of at least 0")
 
 
 @Parameter(name="*")

@@ -48,6 +48,9 @@ class DemoSettings:
         bool, Parameter(negative="", help="Ask all questions again, also those that an earlier demo asked.")
     ] = False
 
+    def __post_init__(self) -> None:
+        check(self)
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -71,7 +71,7 @@ class ParquetTable:
         column = batch.column(name)
         if name not in self._leaves:
             return list(column.to_pylist())
-        start = self.start
+        start, column = self.start, _as_list(column)
         if _is_list(column.type):
             lengths = enumerate(column.value_lengths().to_pylist(), first)
             return [[Here(f"{start}{row}:{name}[{item}]") for item in range(length or 0)] for row, length in lengths]
@@ -86,6 +86,7 @@ class _Cells:
 
     def __init__(self, column: Any, first: int) -> None:
         self.rows = range(first, first + len(column))
+        column = _as_list(column)
         self._starts = column.offsets if _is_list(column.type) else None
         images = column if self._starts is None else column.values
         fields = (
@@ -199,7 +200,14 @@ def _is_struct(kind: Any) -> bool:
     return bool(pa.types.is_struct(kind))
 
 
+def _as_list(column: Any) -> Any:
+    """A column whose cells all have as many values as one of lists of any length; any other as it is."""
+    import pyarrow as pa
+
+    return column.cast(pa.list_(column.type.value_type)) if pa.types.is_fixed_size_list(column.type) else column
+
+
 def _is_list(kind: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

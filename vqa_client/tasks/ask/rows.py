@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
 from vqa_client.images.find import IMAGE_SUFFIXES

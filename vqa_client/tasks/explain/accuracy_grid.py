@@ -8,22 +8,22 @@ images) gets a column of its own. Other rows and columns stay as they are.
 """
 
 import csv
-import io
-from collections.abc import Sequence
-from pathlib import Path
-from vqa_client.errors import UsageError
-from vqa_client.reports.csv_rows import write_rows
 import fcntl
 import hashlib
+import io
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
+
 import msgspec
 from msgspec import Struct
-from vqa_client.errors import OutputError
+
+from vqa_client.errors import OutputError, UsageError
+from vqa_client.reports.csv_rows import write_rows
 from vqa_client.reports.run import Run, Sample
 from vqa_client.reports.summary import Summary
 

@@ -8,8 +8,8 @@ from typing import Any
 from vqa_client.files import write_json
 from vqa_client.reports.run import Run
 from vqa_client.reports.summary import Summary
-from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
 from vqa_client.scoring.explanation_metrics.child import tools_named_in
+from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
 from vqa_client.tasks.explain.coco_captions import captioned, write_captions
 from vqa_client.types import ANSWERED, Question, Record
 

@@ -2,17 +2,15 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-
-from vqa_client.task import Walk
 from vqa_client.errors import DataError, UsageError
-from vqa_client.task import Loaded
+from vqa_client.task import Loaded, Walk
 from vqa_client.tasks.explain.dataset import Dataset
 from vqa_client.tasks.explain.nle_files import NleRow, read_rows
 from vqa_client.types import Question
-from functools import partial, cached_property
 
 _LAYOUT = "--data is a folder with images/ and nle_data/, with nle_data/VQA-X/vqaX_val.json and the like"
 _NO_IMAGE = "no_image"

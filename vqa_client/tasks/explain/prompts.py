@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from typing import Final
-from msgspec import Struct
-from vqa_client.types import Question
-from vqa_client.scoring.explained_answer.lettered import two_letters
 
+from msgspec import Struct
+
+from vqa_client.scoring.explained_answer.lettered import two_letters
+from vqa_client.types import Question
 
 EXAMPLES: Final[Mapping[str, int]] = {"zero": 0, "1shot": 1, "3shot": 3}
 """How many examples a prompt mode shows."""

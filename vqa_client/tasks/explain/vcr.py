@@ -6,22 +6,20 @@ answers being A to D and the rationales E to H, and counts what has both right; 
 chooses an answer, which the benchmark's own two-step protocol does not let it.
 """
 
-from typing import Any
-from vqa_client.tasks.explain.nle_files import NleRow
 import os
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
+
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.scoring.explained_answer.lettered import read_letter, read_reason, read_two_letters, two_letters
 from vqa_client.scoring.explained_answer.phrase import read_sentence
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.explain import ExplainSettings
-from vqa_client.tasks.explain.declared import declared
 from vqa_client.tasks.explain.dataset import Dataset
-from vqa_client.tasks.explain.prompts import Wording
-from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, lettered
+from vqa_client.tasks.explain.declared import declared
+from vqa_client.tasks.explain.nle_files import NleRow
+from vqa_client.tasks.explain.prompts import FREE, Q2A, Q2AR, QA2R, Wording, lettered
 from vqa_client.types import Answer, Question
-
 
 Spoken = str | list[str | int | list[int]] | None
 """A sentence, or its tokens, where a list of numbers stands for the people and things it names."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vqa_client.errors import OutputError, UNDECODABLE
+from vqa_client.errors import UNDECODABLE, OutputError
 from vqa_client.files import replacing
 from vqa_client.tables.data_file import DataFile
 from vqa_client.tasks.longbench.context_length import BUCKETS, TokenCounter, bucket

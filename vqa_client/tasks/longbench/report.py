@@ -5,25 +5,22 @@ and interval that is added is in per cent too. A group that has no questions is 
 that the published script doesn't know is listed after those it does, so that totals add up.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-from vqa_client.reports.additions import percent
-from vqa_client.reports.summary import Summary, Tally
-from vqa_client.tasks.longbench.context_length import BUCKETS
-from typing import TypeVar
-from vqa_client.types import ANSWERED, Question, Record, Status
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec.structs import asdict
+
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.additions import additions, tally
+from vqa_client.reports.additions import additions, percent, tally
 from vqa_client.reports.kinds import count_kinds
 from vqa_client.reports.run import Pairs, Run
-from vqa_client.reports.summary import summarise, summary_of
-from msgspec.structs import asdict
+from vqa_client.reports.summary import Summary, Tally, summarise, summary_of
 from vqa_client.scoring.calibration import Calibrating
 from vqa_client.scoring.choices.logprob import weights
-
+from vqa_client.tasks.longbench.context_length import BUCKETS
+from vqa_client.types import ANSWERED, Question, Record, Status
 
 DIFFICULTIES = ("easy", "medium", "hard")
 LENGTHS = ("short", "medium", "long")

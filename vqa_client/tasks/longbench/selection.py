@@ -1,20 +1,20 @@
 """Which records of a LongBench-v2 file are asked, and why the others are not."""
 
-from array import array
-from collections.abc import Callable
-from msgspec import Struct
-from vqa_client.tasks.longbench import Pages
 import os
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 from msgspec.structs import replace
+
 from vqa_client.errors import DataError
-from vqa_client.tasks.longbench import PathLike, Row, length_cache
-from vqa_client.tasks.longbench.context_length import BUCKETS, bucket_by_size
 from vqa_client.tables.data_file import DataFile, read_index
+from vqa_client.tasks.longbench import Pages, PathLike, Row, length_cache
+from vqa_client.tasks.longbench.context_length import BUCKETS, bucket_by_size
 from vqa_client.types import UNKNOWN
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vqa_client.task import Walk
 from vqa_client.benchmark import Benchmark, Metric
 from vqa_client.errors import DataError, UsageError
 from vqa_client.reports.names import safe_name
@@ -16,15 +15,14 @@ from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring import vqa2 as published
-from vqa_client.scoring.vqa_accuracy import texts, told_apart
 from vqa_client.scoring.finish import GIVEN
 from vqa_client.scoring.reply import Reply
-from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.scoring.vqa_accuracy import question_accuracy, texts, told_apart
 from vqa_client.scoring.vqa_normalise import plainest
 from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
-from vqa_client.task import Loaded, Part, Source
+from vqa_client.task import Loaded, Part, Source, Walk
 from vqa_client.tasks.vqa2.combined import combine
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files, find_files
 from vqa_client.tasks.vqa2.report import Setup, model_name, writer

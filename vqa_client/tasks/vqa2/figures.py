@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.reports.summary import Summary
-from vqa_client.scoring.vqa_accuracy import is_sentence, unanimous
-from vqa_client.scoring.vqa_accuracy import Gap, gap_between
+from vqa_client.scoring.vqa_accuracy import Gap, gap_between, is_sentence, unanimous
 from vqa_client.types import ANSWERED, Question, Record
 
 KINDS: Final = ("yes/no", "color", "count", "other")

@@ -4,6 +4,10 @@ Published keys keep their names, order and units: `accuracy` and `vqa_accuracy` 
 enhanced scores in [0, 1], over all questions. VQA accuracy against all ten answers is under `scores`, with intervals.
 """
 
+import os
+import platform
+import resource
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,22 +16,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from vqa_client.version import __version__
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
 from vqa_client.reports.additions import additions, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
+from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.vqa2 import VERSION, compared
 from vqa_client.scoring.vqa_normalise import normalised, on_one_line
 from vqa_client.tasks.vqa2.figures import Vqa2Summary, Watch, kind_figures
-from vqa_client.types import Question, Record
-from vqa_client.scoring.reply import reply_from
-from vqa_client.types import ANSWERED, Completion
-import os
-import platform
-import resource
-import sys
+from vqa_client.types import ANSWERED, Completion, Question, Record
+from vqa_client.version import __version__
 
 RESIZED = "Resize to max 1024px, LANCZOS"
 AS_THEY_ARE = "none: image files are sent as they are"
