@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from vqa_client.cli import store_turns, turns
 from vqa_client.cli.main import run_command
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.turns import in_turns
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.reports.report import Report
 from vqa_client.runs import leases, shard_files
@@ -94,6 +95,54 @@ async def test_workers_without_a_common_folder_ask_each_question_once(
     assert not rescore(late.log, write=False).changes
     names = [path.relative_to(store.folder / "a/run").as_posix() for path in store.folder.rglob("*") if path.is_file()]
     assert not [name for name in names if ".new/" in name or name.startswith("check/")]
+
+
+OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a model": ({"model": "m1"}, {"model": "m2"}, "model.model_name: 'm1' in .*, 'm2' now"),
+    "a model where it was the served one": ({}, {"model": "m2"}, "model.model_name: .*, 'm2' now"),
+    "a temperature": ({"model": "m1"}, {"model": "m1", "temperature": 0.5}, "model.temperature: 0.0 in .*, 0.5 now"),
+    "a temperature for the served model": ({}, {"temperature": 0.5}, "model.temperature: 0.0 in .*, 0.5 now"),
+    "a prompt": ({}, {"prompt": "{question}\n\n{choices}"}, "model.prompt_template: None in .* now"),
+    "pixels": ({}, {"max_pixels": 100_000}, "images.max_pixels: .*, 100000 now"),
+    "questions": ({"limit": 3}, {}, "expected: 1 in .*, 2 now"),
+    "texts": ({}, {"text_only": True}, "clean_mc.* is of no run of this command"),
+}
+
+
+@pytest.mark.parametrize(("first", "then", "said"), OTHERS.values(), ids=OTHERS)
+async def test_another_runs_shards_are_refused(
+    first: dict[str, Any],
+    then: dict[str, Any],
+    said: str,
+    tmp_path: Path,
+    fault_server: StartsServers,
+    store: s3._Server,
+) -> None:
+    of = Questions(tmp_path, 6)
+    server = fault_server(oracle(of.replies()))
+    report = await worker(of, server.base_url, "a", **first)
+    asked = len(server.chats)
+    with pytest.raises(IdentityError, match=f"(?s){SHARE} belong to a different run.*{said}"):
+        await worker(of, server.base_url, "b", **then)
+    assert (len(server.chats), (of.root / "b").exists()) == (asked, False)
+    shutil.rmtree(store.folder / "a/run/done")  # as while it was asked
+    if "expected" not in said:
+        with pytest.raises(IdentityError, match=said):
+            await worker(of, server.base_url, "b", **then)
+        assert len(server.chats) == asked
+    again = await worker(of, server.base_url, "again", **first)
+    assert again.path.read_bytes() == report.path.read_bytes()
+
+
+async def test_another_run_that_began_at_the_same_time_is_refused(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
+    of = Questions(tmp_path, 4)
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    both = [worker(of, server.base_url, name, model=name, shard="next/2") for name in ("m1", "m2")]
+    found = await asyncio.gather(*both, return_exceptions=True)
+    assert any(isinstance(each, IdentityError) for each in found)
+    assert not [each for each in found if isinstance(each, Report) and each.model != each.path.parent.name]
 
 
 async def test_a_dead_workers_shard_is_resumed_with_what_it_had_kept(

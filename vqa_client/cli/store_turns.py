@@ -8,10 +8,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from vqa_client.errors import OutputError, VqaClientError
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import replacing
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
+from vqa_client.runs.merge import check_same_run
+from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.shard_files import Growing, private_folder, with_output
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 KEPT_S, RENEWED_S = 5.0, 20.0
 """How often new records are kept in the store, and the lease is renewed."""
+RUN_ENDING = ".run.json"
+_ANOTHER = "give another --share"
 Result = TypeVar("Result")
 
 
@@ -36,6 +40,26 @@ class InStore:
     async def check(self) -> None:
         """As of Shared."""
         await in_daemon_thread(self._leases.check)
+        await self._check_same_run()
+
+    async def _check_same_run(self) -> None:
+        """Raise IdentityError where the store has shards of another run."""
+        shard = await _stored(self._leases.begun)
+        if shard is None:
+            return
+        done = await _stored(partial(self._leases.is_done, shard))
+        kept: dict[int, dict[str, RunFile]] = {number: {} for number in range(len(self._run.settings))}
+        for name, content in (await _stored(partial(self._leases.files, shard, RUN_ENDING))).items():
+            root, _, path = name.partition("/")
+            try:
+                kept.setdefault(int(root), {})[path] = RunFile.parsed(content)
+            except UNDECODABLE as error:
+                raise DataError(f"{path} of shard {shard} is not a run file: {error}", hint=_ANOTHER) from None
+        if len(kept) > len(self._run.settings):
+            raise IdentityError("the shards there are of a command with more benchmarks", hint=_ANOTHER)
+        for number, settings in enumerate(self._run.settings):
+            same = partial(check_same_run, settings, self._run.corrupted, shard, kept[number], done=done)
+            await in_daemon_thread(same)
 
     async def asked(self, shard: Shard) -> bool:
         """As of Shared; a worker that loses its lease stops asking, and what it has not kept is dropped."""
@@ -67,6 +91,7 @@ class InStore:
 
     async def gather(self) -> None:
         """As of Shared."""
+        await self._check_same_run()  # they may all be of another run that began at the same time
         roots = [output_folder(each) for each in self._run.settings]
         for number in range(1, self._of + 1):
             files = await _stored(partial(self._leases.files, Shard(number, self._of)))

@@ -37,7 +37,7 @@ class Shared(Protocol):
     """The shards of a run that several workers ask, each of them once."""
 
     async def check(self) -> None:
-        """Raise UsageError where two workers could ask the same shard."""
+        """Raise UsageError where two workers could ask the same shard, IdentityError where shards are another run's."""
 
     async def asked(self, shard: Shard) -> bool:
         """Ask a shard, from where it was left, unless another worker is at it; whether it is finished."""

@@ -99,9 +99,12 @@ def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
     return load_model(config)
 
 
-def named_model(settings: RunSettings, model: ModelSettings | None) -> ModelSettings | None:
-    """The config's model, or defaults for one that is named; options given by hand win. None: the server must say."""
-    name = settings.served_name or (model.model_name if model else None)
+def named_model(settings: RunSettings, model: ModelSettings | None, served: str = "") -> ModelSettings | None:
+    """The config's model, or defaults for one that is named; options given by hand win.
+
+    Without a name it is the `served` one; None: the server must say.
+    """
+    name = settings.served_name or (model.model_name if model else served)
     return _settled(settings, model, name) if name else None
 
 

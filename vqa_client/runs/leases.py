@@ -122,12 +122,22 @@ class Leases:
         self._put(f"done/{_name(lease.shard)}", lease.token.encode(), "overwrite")
         self._delete([name for name in self._list(f"shards/{_name(lease.shard)}") if _number(name) >= 0])
 
-    def files(self, shard: Shard) -> dict[str, bytes]:
-        """A shard's files by their names, as far as they are there."""
+    def begun(self) -> Shard | None:
+        """A shard of which there are files, a finished one if there is any."""
+        self._look()
+        done = [name for name in self._known if name.startswith("done/")]
+        for name in done or self._list("shards"):
+            return Shard(int(name.split("/")[1].partition("-")[0]), self._of)
+        return None
+
+    def files(self, shard: Shard, ending: str = "") -> dict[str, bytes]:
+        """A shard's files by their names, as far as they are there; only those with an ending, if it is given."""
         found: dict[str, bytes] = {}
         for name in sorted(self._list(f"shards/{_name(shard)}")):
             inside = name.removeprefix(f"shards/{_name(shard)}/")
             log = inside.rpartition(".new/")[0] if _number(name) >= 0 else inside
+            if not log.endswith(ending):
+                continue
             with as_os_errors(self._address):
                 import obstore
 

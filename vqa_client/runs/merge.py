@@ -9,21 +9,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.client.session import model_of
+from vqa_client.client.session import model_of, named_model
 from vqa_client.errors import DataError, IdentityError, UsageError
 from vqa_client.log_lines import check_run, numbered
+from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog, is_settled
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.reports.report import Report
 from vqa_client.runs.corrupted import CORRUPTED
-from vqa_client.runs.plan import Note, Plan, close_plan, run_file_for
+from vqa_client.runs.plan import Note, Plan, close_plan, identity_of_plan, run_file_for
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.reopened import WAY_OUT, settings_of
 from vqa_client.runs.resume import RunPaths, carry_over, score_again, sort_log
 from vqa_client.runs.run_file import RunFile, differing
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, output_folder
 
 
 class Merged(Struct, frozen=True, kw_only=True):
@@ -100,6 +101,39 @@ def merge_settings(
     if corrupted is None:
         finish(settings, reports, {}, note)
     return reports
+
+
+def check_same_run(
+    settings: RunSettings, corrupted: RobustnessRun | None, shard: Shard, kept: Mapping[str, RunFile], *, done: bool
+) -> None:
+    """Raise IdentityError, with what differs, unless a shard's run files are of this command.
+
+    `kept` has them by their paths below --output; those of a shard that is `done` are all there, with all questions.
+    A model that only the server names is taken to be the one that was asked.
+    """
+    part = dataclasses.replace(settings, shard=str(shard), share="")
+    plans: dict[str, tuple[Plan, ModelSettings | None]] = {}
+    for config in settings.configs:
+        model = model_of(settings, config)
+        for plan in make_plans(part, config, model, lambda line: None, corrupted=corrupted):
+            plans[str(plan.paths.run.relative_to(output_folder(settings)))] = plan, model
+    told = [f"  {name} is of no run of this command" for name in sorted(kept.keys() - plans.keys())]
+    for name, (plan, model) in plans.items():
+        if (file := kept.get(name)) is None:
+            told += [f"  {name} is missing"] if done and plan.loaded.count else []
+            continue
+        model = named_model(settings, model, file.model().model_name) or file.model()
+        old, now = dict(file.identity), identity_of_plan(plan, model, part)
+        if done:
+            old |= {key: file.described.get(key) for key in ("data_sha256", "expected")}
+            now |= {"data_sha256": plan.loaded.data_sha256, "expected": plan.loaded.count}
+        changed = differing(old, now)
+        told += [f"  {key}: {one!r} in {Path(name).name}, {other!r} now" for key, (one, other) in changed.items()]
+    if told:
+        raise IdentityError(
+            f"the shards in {settings.share} belong to a different run:\n" + "\n".join(told),
+            hint="give another --share",
+        )
 
 
 def _given(part: _Part) -> tuple[RunSettings, RobustnessRun | None]:

@@ -42,13 +42,18 @@ class RunFile(msgspec.Struct, kw_only=True):
         try:
             if path.exists() and not path.is_file():  # a pipe would be waited for without end
                 raise OSError("it is not a file")
-            return msgspec.convert(checked_nesting(msgspec.json.decode(path.read_bytes())), cls)
+            return cls.parsed(path.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, *UNDECODABLE) as error:
             raise UsageError(
                 f"{path} is not a run file: {error}", hint="--fresh moves it and its records aside and starts over"
             ) from None
+
+    @classmethod
+    def parsed(cls, content: bytes) -> "RunFile":
+        """Read a file's content; raises one of UNDECODABLE."""
+        return msgspec.convert(checked_nesting(msgspec.json.decode(content)), cls)
 
     def model(self) -> ModelSettings:
         """The model that the records are of."""
