@@ -1,9 +1,11 @@
 """`--engine openai`: the SDK signs, and everything else is the direct engine's: bodies, statuses, attempts, records."""
 
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -11,12 +13,13 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, close_without_reply, error, hang, html, only_path
+from tests.fakes.words import answer, body_of, close_without_reply, error, hang, html, only_path
 from tests.faults.questions import Questions
 from vqa_client.client.body import Body, Upload
 from vqa_client.client.messages import Target
 from vqa_client.client.sdk import SdkTransport
-from vqa_client.errors import UsageError
+from vqa_client.client.url import written_forms
+from vqa_client.errors import ServerUnusable, UsageError
 
 FILTERED = "Your request was rejected by the content filter."
 REPLIES: dict[str, tuple[Play, str]] = {
@@ -80,6 +83,37 @@ def _login(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+
+
+FOUND_KEY = 'of/azure+"9=='
+ECHOES: dict[str, tuple[int, str]] = {
+    "an answer's error": (200, json.dumps({"error": {"message": f"bad credentials: Bearer {FOUND_KEY}"}})),
+    "in JSON": (401, json.dumps({"error": {"message": f"not {FOUND_KEY}"}})),
+    "in JSON with escaped slashes": (401, json.dumps({"error": {"message": f"not {FOUND_KEY}"}}).replace("/", "\\/")),
+    "in an address": (401, f"not ?key={quote(FOUND_KEY, safe='')}"),
+    "in an address with slashes": (403, f"not ?key={quote(FOUND_KEY)}"),
+    "as it is": (500, f"not {FOUND_KEY}"),
+}
+
+
+@pytest.mark.usefixtures("_login")
+@pytest.mark.parametrize(("status", "echo"), ECHOES.values(), ids=ECHOES)
+async def test_a_key_that_the_sdk_finds_is_in_no_reply(
+    status: int, echo: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", FOUND_KEY)
+    of, path = Questions(tmp_path, 1), "/openai/deployments/x"
+    server = fault_server(only_path(f"{path}/chat/completions", then=body_of(echo.encode(), status)))
+    base_url = f"{server.origin}{path}?api-version=2024-10-21"
+    given: dict[str, Any] = {"engine": "openai", "check": False, "model": "tiny-vlm", "max_retries": 0}
+    try:
+        [record] = (await of.ask(base_url, **given)).values()
+        told = json.dumps(record)
+    except ServerUnusable as error:
+        told = f"{error} {error.hint}"
+    assert server.chats[0].headers["api-key"] == FOUND_KEY
+    assert "<key>" in told, told
+    assert not [form for form in written_forms([FOUND_KEY]) if form in told or json.dumps(form)[1:-1] in told]
 
 
 @pytest.mark.usefixtures("_login")

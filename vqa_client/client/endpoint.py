@@ -2,13 +2,11 @@
 
 import asyncio
 import base64
-import json
 import re
 import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote
 
 import httpx2
 
@@ -18,7 +16,7 @@ from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.messages import Response, Target
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
-from vqa_client.client.url import CHAT, SECRET_CHARACTERS, join, root_of, secrets_in, without_secrets
+from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets, written_forms
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -137,11 +135,8 @@ _PLAIN = frozenset({"Authorization", "Host", "Accept", "Accept-Encoding", "User-
 
 
 def _secrets(base: httpx2.URL, headers: Mapping[str, str]) -> list[str]:
-    """Every form in which a server may echo what must not be shown, the longest first."""
     known = {headers.get("Authorization", "").rpartition(" ")[2], *secrets_in(base)}
-    known |= {value for name, value in headers.items() if name not in _PLAIN}
-    written = known | {json.dumps(secret)[1:-1] for secret in known} | {quote(secret, safe="") for secret in known}
-    return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
+    return written_forms(known | {value for name, value in headers.items() if name not in _PLAIN})
 
 
 def headers_for(base: httpx2.URL, api_key: str | None, own: Mapping[str, str] = {}) -> dict[str, str]:

@@ -6,19 +6,20 @@ The bodies are ours, and so are retries, limits and the reading of replies.
 import os
 import re
 from contextlib import AsyncExitStack
-from http import HTTPStatus
+from functools import lru_cache
 from typing import Any
 
 import httpx2
 
 from vqa_client.client.direct import connect_limit_s
-from vqa_client.client.url import IS_AZURE, SECRET_CHARACTERS
+from vqa_client.client.url import IS_AZURE, written_forms
 from vqa_client.errors import UsageError
 from vqa_client.shipped import install
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 _IS_BEDROCK = re.compile(r"bedrock-(mantle|runtime|runtime-fips)\.")
 _SIGNATURES = ("authorization", "api-key", "x-amz-security-token")
+_OF_THE_CONTENT = ("content-length", "content-encoding")
 _NO_KEY = "none"
 
 
@@ -26,7 +27,7 @@ class SdkTransport(httpx2.AsyncBaseTransport):
     """Sends over `wire` what the SDK's client for an address makes of a request; raises httpx2.TransportError.
 
     `signed` says that the user's own headers have the key, and the client adds none. Tokens that the client gets by
-    itself are taken out of refusals, since nobody else knows them. Raises UsageError without the SDK or a login.
+    itself are taken out of replies, since nobody else knows them. Raises UsageError without the SDK or a login.
     """
 
     def __init__(self, base: httpx2.URL, wire: httpx2.AsyncBaseTransport, api_key: str | None, *, signed: bool) -> None:
@@ -111,16 +112,21 @@ class SdkTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ConnectError(str(error)) from None
 
     def _hidden(self, response: httpx2.Response) -> httpx2.Response:
-        sent = [response.request.headers.get(name, "").rpartition(" ")[2].encode() for name in _SIGNATURES]
+        sent = tuple(response.request.headers.get(name, "").rpartition(" ")[2] for name in _SIGNATURES)
         content = response.content
-        for secret in sent if response.status_code >= HTTPStatus.BAD_REQUEST else ():
-            content = content.replace(secret, b"<key>") if len(secret) >= SECRET_CHARACTERS else content
+        for secret in _forms(sent):
+            content = content.replace(secret, b"<key>")
         if content == response.content:
             return response
-        headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+        headers = {name: value for name, value in response.headers.items() if name not in _OF_THE_CONTENT}
         return httpx2.Response(response.status_code, headers=headers, content=content, extensions=response.extensions)
 
     async def aclose(self) -> None:
         """Close the connections, and what the login needed."""
         await self._http.aclose()
         await self._stack.aclose()
+
+
+@lru_cache(maxsize=8)
+def _forms(sent: tuple[str, ...]) -> list[bytes]:
+    return [form.encode() for form in written_forms(sent)]

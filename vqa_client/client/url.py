@@ -1,8 +1,10 @@
 """Where the endpoint is, from whatever form of its address people type."""
 
+import json
 import re
+from collections.abc import Iterable
 from itertools import pairwise
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import httpx2
 
@@ -89,6 +91,15 @@ def secrets_in(address: httpx2.URL) -> set[str]:
     found = {part for part, shown in zip(path.split("/"), _shown_path(path).split("/"), strict=True) if part != shown}
     found |= {value for name, value in address.params.multi_items() if _shown_value(name, value) != value}
     return found | {unquote(part) for part in found} | {address.password or address.username}
+
+
+def written_forms(secrets: Iterable[str]) -> list[str]:
+    """Every form in which a server may echo what must not be shown, the longest first."""
+    known = set(secrets)
+    in_json = {json.dumps(secret)[1:-1] for secret in known}
+    written = known | in_json | {text.replace("/", "\\/") for text in in_json}
+    written |= {quote(secret, safe=safe) for secret in known for safe in ("", "/")}
+    return sorted((secret for secret in written if len(secret) >= SECRET_CHARACTERS), key=len, reverse=True)
 
 
 def _shown_path(path: str) -> str:
