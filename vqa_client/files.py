@@ -32,6 +32,8 @@ _HINT = "make room or allow writing there, or choose another --output"
 _HOST = f"{zlib.crc32(platform.node().encode('utf-8', 'replace')):08x}"
 _UNFINISHED = re.compile(r"\.vqa-client-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _LEFT_OVER_S = 86_400.0
+_NEW_S = 60.0
+"""A younger folder may not be locked yet."""
 _OF_A_FOLDER = (FileNotFoundError, FileExistsError, NotADirectoryError, PermissionError)
 _LOOKED_AT_BYTES = 4096
 _swept: set[Path] = set()
@@ -130,6 +132,26 @@ def removed_unlocked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+@contextlib.contextmanager
+def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
+    """A folder that goes with this process, locked while it is there; those that killed processes left are removed.
+
+    The lock is seen by all that share the disk, and where there are no locks nothing is removed.
+    """
+    for left in Path(root or tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):  # another user's
+            if time.time() - left.stat().st_mtime > _NEW_S:
+                removed_unlocked(left)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True) as name:
+        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            yield Path(name)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """`vqa-client ctl` and the runs that it changes while they ask."""
 
 import asyncio
+import fcntl
 import json
 import os
 import platform
@@ -20,6 +21,7 @@ from tests.fakes.words import answer, delay
 from tests.faults.questions import Notes, Questions
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import Interrupted, arun
+from vqa_client.files import removed_unlocked
 from vqa_client.runs.control import LONGEST_PATH, PREFIX
 
 
@@ -58,6 +60,7 @@ async def test_a_run_in_progress_is_changed_paused_resumed_and_stopped(
         assert len(str(record)) > LONGEST_PATH >= len(str(place))
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (record, place, place.parent)]
         assert modes == [0o600, 0o600, 0o700]
+        assert not removed_unlocked(place.parent)
 
         code, said = await ctl(capsys, str(of.output), "--max-workers", "9")
         assert (code, "running" in said, "9 at most" in said, "of 400 done · 0 failed" in said) == (0, True, True, True)
@@ -115,13 +118,14 @@ async def test_any_run_removes_what_killed_ones_left_and_no_other_folder(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     dead, begun, live = (Path(tempfile.mkdtemp(prefix=PREFIX)) for _ in range(3))
-    with socket.socket(socket.AF_UNIX) as closed, socket.socket(socket.AF_UNIX) as listening:
-        closed.bind(str(dead / "socket"))
-        listening.bind(str(live / "socket"))
-        listening.listen()
-        for folder in (dead, live):
-            os.utime(folder, (1, 1))
-        await Questions(tmp_path, 1).ask(fault_server(answer("B")))
+    lock = os.open(live, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    for folder in (dead, live):
+        with socket.socket(socket.AF_UNIX) as of_another_machine:  # connections to it are refused here
+            of_another_machine.bind(str(folder / "socket"))
+        os.utime(folder, (1, 1))
+    await Questions(tmp_path, 1).ask(fault_server(answer("B")))
+    os.close(lock)
     assert [folder.exists() for folder in (dead, begun, live)] == [False, True, True]
     for folder in (begun, live):
         shutil.rmtree(folder)

@@ -22,6 +22,7 @@ from vqa_client.cli.tally import Tally
 from vqa_client.cli.turns import in_turns
 from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
+from vqa_client.files import private_folder
 from vqa_client.reports.report import Report
 from vqa_client.runs import leases, shard_files
 from vqa_client.runs.leases import Lease, Leases
@@ -210,10 +211,10 @@ async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
 def test_what_killed_workers_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (left := tmp_path / f"{shard_files.PREFIX}left" / "0").mkdir(parents=True)
-    with shard_files.private_folder() as folder:
+    with private_folder(shard_files.PREFIX) as folder:
         os.utime(left.parent, (1, 1))
         os.utime(folder, (1, 1))
-        with shard_files.private_folder():
+        with private_folder(shard_files.PREFIX):
             assert (left.exists(), folder.exists()) == (False, True)
     assert not list(tmp_path.iterdir())
 

@@ -18,7 +18,8 @@ from vqa_client.cli.progress import ForwardedDisplay
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
-from vqa_client.runs.shard_files import Growing, private_folder, with_output, write_file
+from vqa_client.files import private_folder
+from vqa_client.runs.shard_files import PREFIX, Growing, with_output, write_file
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__
@@ -67,7 +68,7 @@ class Worker:
 
     def run(self, asked: Asked, kept: Mapping[str, bytes], others: Mapping[str, bytes]) -> Iterator[Sent]:
         """Ask a shard from where `kept`, its files so far, ends; `others` are those of the run's other divisions."""
-        with private_folder() as folder:
+        with private_folder(PREFIX) as folder:
             output = folder / "output"
             for name, content in others.items():
                 write_file(output / name, content)

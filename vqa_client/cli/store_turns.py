@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
-from vqa_client.files import replacing
+from vqa_client.files import private_folder, replacing
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.shard_files import Growing, private_folder, with_output
+from vqa_client.runs.shard_files import PREFIX, Growing, with_output
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import output_folder
@@ -70,7 +70,7 @@ class InStore:
         if lease is None:
             return False
         kept = await _stored(partial(leases.files, shard))
-        with private_folder() as folder, Growing(folder, shard, kept) as files:
+        with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
             held = _Held(leases, lease, files, run.stop)
             parts = [
                 with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))

@@ -7,7 +7,6 @@ without sockets.
 import asyncio
 import os
 import platform
-import shutil
 import socket
 import tempfile
 import time
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from vqa_client.client.session import affordable_workers
 from vqa_client.errors import UNDECODABLE, UsageError
+from vqa_client.files import private_folder, removed_unlocked
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.runner import Crew
 from vqa_client.runs.plan import Note
@@ -30,8 +30,6 @@ ENDING, PREFIX, SOCKET = ".ctl", "vqa-client-ctl-", "socket"
 LONGEST_PATH = 100
 """Linux takes 107 bytes, macOS 103."""
 REPLY_S = 10.0
-NEW_S = 60.0
-"""A younger folder may be of a run that does not listen yet."""
 WINDOW = 10
 """The pace is that of the last seconds, one reading each."""
 LINE_BYTES = 10_000
@@ -93,33 +91,29 @@ class Control:
     async def watch(self) -> None:
         """Until cancelled, take orders; a run that can't be reached continues without."""
         forget(self._record)  # of a run that was killed: this one has the log's lock
-        _sweep()
         try:
-            folder = _private_folder()
-        except OSError as error:
-            self._note(f"vqa-client ctl can't reach this run: {error}")
-            return
-        try:
-            path = folder / SOCKET
-            server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES, start_serving=False)
-            try:
-                path.chmod(0o600)
-                await server.start_serving()  # a run may end right here
-                place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
-                with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-                    file.write(msgspec.json.encode(place))
-                while True:
-                    self._marks.append((time.monotonic(), self._numbers()["done"]))
-                    await asyncio.sleep(1)
-            finally:
-                server.close()
-                for writer in self._connected:  # and says nothing
-                    writer.transport.abort()
+            with private_folder(PREFIX, _root()) as folder:
+                await self._listen(folder / SOCKET)
         except OSError as error:
             self._note(f"vqa-client ctl can't reach this run: {error}")
         finally:
             self._record.unlink(missing_ok=True)
-            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _listen(self, path: Path) -> None:
+        server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES, start_serving=False)
+        try:
+            path.chmod(0o600)
+            await server.start_serving()  # a run may end right here
+            place = _Place(socket=str(path), host=platform.node(), pid=os.getpid())
+            with open(os.open(self._record, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(place))
+            while True:
+                self._marks.append((time.monotonic(), self._numbers()["done"]))
+                await asyncio.sleep(1)
+        finally:
+            server.close()
+            for writer in self._connected:  # and says nothing
+                writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connected.add(writer)
@@ -162,33 +156,10 @@ class Control:
         )
 
 
-def _private_folder() -> Path:
-    """A new folder that only this user may enter, with a path short enough for a socket in it."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    if len(os.fsencode(folder)) <= LONGEST_PATH - len(f"/{SOCKET}"):
-        return folder
-    folder.rmdir()
-    return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
-
-
-def _sweep() -> None:
-    """Remove the folders that killed runs of this user left, wherever their records are."""
-    for root in {tempfile.gettempdir(), "/tmp"}:
-        for folder in Path(root).glob(f"{PREFIX}*"):
-            with suppress(OSError):  # another process sweeps
-                is_old = time.time() - folder.stat().st_mtime > NEW_S
-                if is_old and _is_ours(folder) and not _is_listened_to(folder / SOCKET):
-                    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_listened_to(address: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(REPLY_S)
-        try:
-            connection.connect(str(address))
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-    return True
+def _root() -> str:
+    """A folder for temporary ones, with a path short enough for a socket in one of them."""
+    root = tempfile.gettempdir()
+    return root if len(os.fsencode(root)) + len(f"/{PREFIX}12345678/{SOCKET}") <= LONGEST_PATH else "/tmp"
 
 
 def forget(record: Path) -> None:
@@ -196,7 +167,7 @@ def forget(record: Path) -> None:
     with suppress(OSError, *UNDECODABLE):
         folder = Path(msgspec.json.decode(record.read_bytes(), type=_Place).socket).parent
         if folder.name.startswith(PREFIX) and _is_ours(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            removed_unlocked(folder)
     with suppress(OSError):
         record.unlink()
 

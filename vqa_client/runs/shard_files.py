@@ -1,41 +1,19 @@
 """The files of a shard that is asked in a folder of its own, as they grow: for whoever keeps them elsewhere."""
 
-import fcntl
 import os
-import tempfile
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from vqa_client.files import removed_unlocked
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import RunSettings, output_option
 
-PREFIX, NEW_S = "vqa-client-shard-", 60.0
-"""A younger folder may not be locked yet."""
+PREFIX = "vqa-client-shard-"
 PIECE_BYTES = 1 << 20
 """Most of a log that is handed over at once: it is lost with its machine until it is kept elsewhere."""
-
-
-@contextmanager
-def private_folder() -> Iterator[Path]:
-    """A folder for a shard that goes with this process; those that killed processes left are removed."""
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another user's
-            if time.time() - left.stat().st_mtime > NEW_S:
-                removed_unlocked(left)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
-        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with suppress(OSError):  # a file system without locks, where nothing is removed either
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-            yield Path(name)
-        finally:
-            os.close(descriptor)
 
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:
