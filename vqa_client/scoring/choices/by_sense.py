@@ -1,4 +1,7 @@
-"""Read a choice by what the reply says of the question: that nobody can tell, or a yes or no that one opens with."""
+"""Read a choice by what the reply says of the question: that nobody can tell, or a yes or no that one opens with.
+
+A refusal and a reply about a missing image say nothing of the question.
+"""
 
 from typing import Final
 
@@ -6,7 +9,9 @@ from vqa_client.scoring.choices.by_text import SHORT
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import folded
 from vqa_client.scoring.choices.refuted import sentence_before
+from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.refusal import may_refuse, refuses
 
 LONGEST: Final = 80
 """Characters of a choice that says that nobody can tell; a longer one says something else beside it."""
@@ -20,14 +25,18 @@ def undetermined(reply: ChoiceReply) -> Found | None:
         return None
     text = folded(reply.text)
     said = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
-    return Found(labels=labels, rule="undetermined") if said and not _BUT.search(text) else None
+    found = said and not _BUT.search(text) and not _unseeing(text)
+    return Found(labels=labels, rule="undetermined") if found else None
 
 
 def yes_or_no(reply: ChoiceReply) -> Found | None:
     """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
-    said = _YES_NO.match(folded(reply.text))
-    owned = {label: _YES_NO.match(reply.texts.own[label]) for label in reply.texts.labels} if said else {}
-    if not said or {own[1] for own in owned.values() if own} != {"yes", "no"}:
+    text = folded(reply.text)
+    said = _YES_NO.match(text)
+    if not said or not _ANSWERS.match(text, said.end(1)) or _NO_ANSWER.search(text) or _unseeing(text):
+        return None
+    owned = {label: _YES_NO.match(reply.texts.own[label]) for label in reply.texts.labels}
+    if {own[1] for own in owned.values() if own} != {"yes", "no"}:
         return None
     words = {label: {*_WORD.findall(own["rest"])} for label, own in owned.items() if own and own[1] == said[1]}
     first = {*_WORD.findall(_SENTENCE_END.split(said["rest"], maxsplit=1)[0])}
@@ -37,14 +46,32 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     return Found(labels=tuple(words), rule="yes or no") if len(words) == 1 else None
 
 
+def _unseeing(text: str) -> bool:
+    """Whether the model declines, or has no image to look at."""
+    return (may_refuse(text) and refuses(text)) or misses_image(text)
+
+
+_TELL: Final = r"(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)"
 _NOBODY_KNOWS = lazily(
     r"\b(?:can't|cannot|can not|could not|couldn't|(?:not|n't) (?:be )?(?:possible|able) to|impossible to|unable to)"
-    r" (?:be )?(?:\w+ly )?(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)\b"
+    rf" (?:be )?(?:\w+ly )?{_TELL}\b|\bno (?:way|means) (?:to|of) {_TELL}"
     r"|(?:\bnot|n't) (?:\w+ )?(?:enough|sufficient) (?:\w+ )?(?:information|data|evidence|details?|context)\b"
     r"|\binsufficient (?:information|data|evidence|context|details?)\b|\bundetermined\b|\bindeterminate\b"
     r"|\b(?:can't|cannot|can not) (?:be )?answer(?:ed)?\b|\bunanswerable\b|^unknown$|\bis unknown\b"
 )
 _BUT = lazily(r"\b(?:but|however|though|although|sorry|unable to (?:help|assist|provide))\b")
 _YES_NO = lazily(r"\W*(yes|no)\b(?P<rest>[^\n]*)")
+_NO_ANSWER = lazily(
+    rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
+    r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"
+    r"|\blet me (?:look|check|take|know)\b|\bi(?:'ll| can| will) (?:help|look|check|take)\b"
+    r"|\bwhat would you like\b|\bhow (?:can|may) i\b"
+)
+_ANSWERS = lazily(
+    r"[\"')\]]*\s*(?:$|\n|\.(?!\s?\d)|[,;:!()–—]|-(?=\s))"
+    r"| (?:definitely|absolutely|indeed|not|because|since)\b"
+    r"| (?:(?:it|there|s?he|they|we|you|i|this|that|these|those)|(?:the|an?|his|her|its|their)(?: [\w'-]+){1,4}?)"
+    r" (?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|can(?:not|'t)|\w+n't)\b"
+)
 _WORD = lazily(r"[^\W_]+")
 _SENTENCE_END = lazily(r"[.!?;](?=\s|$)")
