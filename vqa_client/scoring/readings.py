@@ -26,8 +26,29 @@ _LEAD = re.compile(
 )
 _REASON = re.compile(r"(?<=[\w)\"%]),? (?:because|since)\b", re.IGNORECASE)
 _SET_APART = (
-    re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*[^*\n]{0,200}"),
-    re.compile(r"(?P<before>[^\"“”\n]{1,200})[\"“](?P<answer>[^\"“”\n]{1,200})[\"”]\.?"),
+    re.compile(r"(?P<before>[^*\n]{0,200})\*\*(?P<answer>[^*\n]{0,199}[^*\n:])\*\*(?P<after>[^*\n]{0,200})"),
+    re.compile(r"(?P<before>[^\"“”\n]{1,200})[\"“](?P<answer>[^\"“”\n]{1,200})[\"”](?P<after>[^\"“”\n]{0,200})"),
+)
+_EQUATES = re.compile(
+    r"(?:(?<!that )(?<!which )(?<!who )\b(?:is|are|was|were|it's|that's)"
+    r"(?: (?:about|approximately|around|roughly|exactly|only))?|:|\s[-–—]|[–—])\s*\Z",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"\b(?:says?|reads?|shows?|states?|displays?|spells?|called|named|titled|entitled)\s*\Z", re.IGNORECASE
+)
+_ENDS = re.compile(r"[.!。]?\s*")
+_AFTER_IT_ALONE = re.compile(r"(?:[.!] (?:It|This|That|These|They|He|She)|,? because)\b")
+_AFTER = re.compile(
+    r"[,;]? (?:\(|[–—-] |(?:as|because|since|according|based|which|who|where|while|not)\b)"
+    r"|[.!] (?:It|This|That|These|They|He|She)\b"
+    r"| (?!(?:hundred|thousand|million|billion|trillion|per|percent|out|to|or|and|than)\b)"
+    r"(?![^.!?]*\b(?:is|are|was|were|has|have|had|does|did|shows?|reads?|says?|equals?|means?|stands?)\b)"
+    r"[^,;.!?]+(?:[.!](?: (?:It|This|That|These|They|He|She)\b.*)?)?\Z"
+)
+_TOLD_BEFORE = re.compile(r"\b(?:is|are|was|were)\b[^,]*?(?:,|\d)", re.IGNORECASE)
+_NO_ANSWER = re.compile(
+    r"(?:the )?(?:(?:final|correct|short) )?(?:answer|result|total|sum|value|number|count)s?|not|never", re.IGNORECASE
 )
 _DENIES = re.compile(r"\b(?:no|not|never|cannot|without)\b|n't\b", re.IGNORECASE)
 _OPENING = re.compile(r"\W{0,3}(yes|no)(?=[.,;:!]|$)", re.IGNORECASE)
@@ -47,7 +68,8 @@ def whole_reply(reply: Reply, question: Question) -> Answer:
 def short_answer(reply: Reply, question: Question) -> Answer:
     """What is declared last ("The answer is 14"), else everything that was said; without a full stop at its end.
 
-    In a reply of one sentence the only words in bold or between quotation marks are the answer, unless it denies them.
+    The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
+    subject is them, and does not deny them.
     """
     declared = ""
     said = own_answer(reply.text)
@@ -61,9 +83,24 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     if whole.text is None:
         return whole
     apart = next(filter(None, (form.fullmatch(said) for form in _SET_APART)), None)
-    if apart and not _DENIES.search(apart["before"]):
+    if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
     return replace(whole, text=without_stop(said))
+
+
+def _answers(apart: re.Match[str]) -> bool:
+    """Whether what is set apart is said of the subject: it is what that is or says, or ends the sentence.
+
+    The subject itself ("The **total** is 5") is none, and neither is what comes behind another answer.
+    """
+    before, after = apart["before"], apart["after"]
+    if _DENIES.search(before) or _NO_ANSWER.fullmatch(apart["answer"]):
+        return False
+    ends = _ENDS.fullmatch(after) is not None or (not before.strip() and _AFTER_IT_ALONE.match(after) is not None)
+    if equates := _EQUATES.search(before):
+        return ends or (equates[0].strip()[-1].isalpha() and _AFTER.match(after) is not None)
+    quoted = apart.re is _SET_APART[1]
+    return ends and not _TOLD_BEFORE.search(before) and (not quoted or _TELLS.search(before) is not None)
 
 
 def _bare(declared: str) -> str:
