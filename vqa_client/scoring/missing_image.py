@@ -18,7 +18,7 @@ _SPEAKER: Final = r"(?:\b(?:i|we|you)(?:'\w+| \w+){0,3}?|(?:^|[\n.,;:!–—-]) 
 _CANNOT: Final = r"(?:n't|\bnot|\bcannot|\bunable to|\bnever|\bfail(?:ed)? to)(?: \w+ly)?(?: able to)?"
 _GIVEN: Final = (
     r"(?:provided|attached|included|uploaded|supplied|shared|sent|load|loaded|loading|displayed|displaying|available"
-    r"|accessible|received|retrieved|readable|legible|opened|viewed|seen|read|processed|decoded|found|there)"
+    r"|accessible|received|retrieved|readable|legible|opened|viewed|seen|read|processed|decoded|found|there|come|arrive)"
 )
 _TO_MODEL: Final = r"(?:the|your|this|our) (?:message|prompt|conversation|chat|input|request|question)"
 _ENGLISH = lazily(
@@ -33,6 +33,10 @@ _ENGLISH = lazily(
     r"|fail(?:s|ed) to (?:load|open|display|upload|render|come))\b"
     r"|(?:\bplease|\b(?:could|can|if|once) you(?: can| could)?|\bneed you to|(?:^|[\n.,;:!]) ?)\s?(?:re-?)?"
     rf"(?:upload|share|attach|send|provide|paste|supply) (?:me |us )?{_OF}{_IMAGE}"
+    rf"|\bneed {_OF}{_IMAGE}|\b(?:which|what) {_IMAGE}[^.!?\n]*\?"
+    r"|\bnothing (?:is |was |has been )?(?:attached|uploaded|provided|shared|sent)\b"
+    r"|\bonly (?:see|read|process|receive) text\b"
+    r"|\b(?:as|i'm|i am) an? (?:[\w-]+ ){0,3}?(?:ai|(?:language|text-only|text-based) (?:ai )?(?:model|assistant))\b"
     r"|\bi(?:'d| would|'m| am|'ll| will) (?:be )?(?:happy|glad) to (?:help|assist)\b"
 )
 _OTHERS: Final = (

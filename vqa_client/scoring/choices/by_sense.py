@@ -65,7 +65,7 @@ _NO_ANSWER = lazily(
     rf"\b(?:can't|cannot|can not|couldn't|could not|unable to|impossible to|no way to|no one can|nobody can) {_TELL}\b"
     r"|(?:n't|\bnot) know\b|\bnot sure\b|\bno (?:idea|clue|comment)\b|\b(?:nobody|no one) knows\b"
     r"|\blet me (?:look|check|take|know)\b|\bi(?:'ll| can| will) (?:help|look|check|take)\b"
-    r"|\bwhat would you like\b|\bhow (?:can|may) i\b"
+    r"|\bwhat would you like\b|\bhow (?:can|may) i\b|\bno,? thank"
 )
 _ANSWERS = lazily(
     r"[\"')\]]*\s*(?:$|\n|\.(?!\s?\d)|[,;:!()–—]|-(?=\s))"
