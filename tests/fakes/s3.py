@@ -1,13 +1,13 @@
 """A small S3 where the right key has signed: objects of a folder, their names in pages of two, conditional writes.
 
-Without `conditions` it takes every write, as some stores do.
+Without `conditions` it takes every write, as some stores do. `before` is called with each request before it is served.
 """
 
 import hashlib
 import http.server
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
@@ -45,6 +45,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _serve(self) -> None:
         parts, body = urlsplit(self.path), self.rfile.read(int(self.headers.get("Content-Length") or 0))
         bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+        self.server.before(f"{self.command} {key}")
         with self.server.alone:
             self.server.asked.append(f"{self.command} {key or parts.query}")
             if self.server.signed and f"Credential={KEY}/" not in self.headers.get("Authorization", ""):
@@ -138,6 +139,7 @@ class _Server(http.server.ThreadingHTTPServer):
         self.folder, self.signed = folder, signed
         self.asked: list[str] = []
         self.alone, self.conditions = threading.Lock(), True
+        self.before: Callable[[str], object] = lambda asked: None
 
     def handle_error(self, *args: Any) -> None:
         """Say nothing of clients that were killed."""

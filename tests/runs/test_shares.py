@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from vqa_client.cli import store_turns, turns
 from vqa_client.cli.main import run_command
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.turns import in_turns
-from vqa_client.errors import IdentityError, ServerUnusable, UsageError
+from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.files import private_folder
 from vqa_client.reports.report import Report
@@ -105,7 +106,7 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a temperature for the served model": ({}, {"temperature": 0.5}, "model.temperature: 0.0 in .*, 0.5 now"),
     "a prompt": ({}, {"prompt": "{question}\n\n{choices}"}, "model.prompt_template: None in .* now"),
     "pixels": ({}, {"max_pixels": 100_000}, "images.max_pixels: .*, 100000 now"),
-    "questions": ({"limit": 3}, {}, "expected: 1 in .*, 2 now"),
+    "questions": ({"limit": 1}, {}, "expected: 1 in .*, 2 now"),
     "texts": ({}, {"text_only": True}, "clean_mc.* is of no run of this command"),
 }
 
@@ -119,19 +120,19 @@ async def test_another_runs_shards_are_refused(
     fault_server: StartsServers,
     store: s3._Server,
 ) -> None:
-    of = Questions(tmp_path, 6)
+    of = Questions(tmp_path, 2)
     server = fault_server(oracle(of.replies()))
-    report = await worker(of, server.base_url, "a", **first)
+    report = await worker(of, server.base_url, "a", shard="next/1", **first)
     asked = len(server.chats)
     with pytest.raises(IdentityError, match=f"(?s){SHARE} belong to a different run.*{said}"):
-        await worker(of, server.base_url, "b", **then)
+        await worker(of, server.base_url, "b", shard="next/1", **then)
     assert (len(server.chats), (of.root / "b").exists()) == (asked, False)
     shutil.rmtree(store.folder / "a/run/done")  # as while it was asked
     if "expected" not in said:
         with pytest.raises(IdentityError, match=said):
-            await worker(of, server.base_url, "b", **then)
+            await worker(of, server.base_url, "b", shard="next/1", **then)
         assert len(server.chats) == asked
-    again = await worker(of, server.base_url, "again", **first)
+    again = await worker(of, server.base_url, "again", shard="next/1", **first)
     assert again.path.read_bytes() == report.path.read_bytes()
 
 
@@ -206,6 +207,75 @@ async def test_a_stopped_worker_keeps_its_records_and_frees_its_shard(
         await working
     assert (await worker(of, server.base_url, "b", shard="next/1")).summary.overall.total == 12
     assert len(server.chats) == 12
+
+
+async def test_a_lease_is_renewed_while_the_files_of_its_shard_come_and_go(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
+    of, stop = Questions(tmp_path, 12), asyncio.Event()
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    working = asyncio.create_task(worker(of, server.base_url, "a", stop=stop, shard="next/1"))
+    await asyncio.to_thread(server.wait_for_requests, 4)
+    stop.set()
+    with pytest.raises(Interrupted):
+        await working
+    waited: list[str] = []
+
+    def renewals() -> int:
+        return sum(asked == "PUT a/run/leases/1-of-1" for asked in store.asked)
+
+    def until_renewed(asked: str) -> None:
+        if re.match(r"GET .*\.new/|PUT .*records\.jsonl$", asked) and asked[:3] not in waited:
+            waited.append(asked[:3])
+            until, end_s = renewals() + 3, time.monotonic() + 20  # the first may have been on its way
+            while renewals() < until:
+                assert time.monotonic() < end_s, asked
+                time.sleep(0.01)
+
+    store.before = until_renewed
+    assert (await worker(of, server.base_url, "b", shard="next/1")).summary.overall.total == 12
+    assert (waited, len(server.chats)) == (["GET", "PUT"], 12)
+
+
+async def test_a_store_that_is_not_reached_is_no_other_worker(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, progress, stop = Questions(tmp_path, 100), Heard(), asyncio.Event()
+    server = fault_server((delay(0.3), oracle(of.replies())))
+    given: dict[str, Any] = {"shard": "next/1", "max_workers": 1, "progress": progress, "stop": stop}
+    working = asyncio.create_task(worker(of, server.base_url, "a", **given))
+    await asyncio.to_thread(server.wait_for_requests, 2)
+
+    def gone(asked: str) -> None:
+        raise ConnectionError
+
+    expiring(monkeypatch, 0.5)
+    store.before = gone
+    async with asyncio.timeout(60):
+        while not any(
+            "shard 1/1: its lease could not be renewed for too long: s3://" in said for said in progress.said
+        ):
+            await asyncio.sleep(0.01)
+    stop.set()
+    with pytest.raises((Interrupted, OutputError)):  # it may ask the store again first
+        await working
+    assert not any("another worker" in said for said in progress.said)
+
+
+def test_a_renewal_whose_reply_was_lost_is_the_workers(store: s3._Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    share, put = Leases(SHARE, 1), Leases._put
+    lease = taken(share, Shard(1, 1))
+
+    def lost(self: Leases, *given: Any) -> None:
+        put(self, *given)
+        raise TimeoutError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Leases, "_put", lost)
+        with pytest.raises(TimeoutError):
+            share.renew(lease)
+    assert share.renew(lease)
+    assert share.renew(lease)
 
 
 def test_what_killed_workers_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
@@ -69,24 +69,22 @@ class InStore:
         lease = await _stored(partial(leases.take, shard))
         if lease is None:
             return False
-        kept = await _stored(partial(leases.files, shard))
-        with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
-            held = _Held(leases, lease, files, run.stop)
-            parts = [
-                with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
-                for number, each in enumerate(run.settings)
-            ]
-            asking = arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop)
-            try:
-                await held.during(asking)
-            except VqaClientError:
-                if held.lost:
-                    run.progress.note(f"shard {shard}: another worker has its lease now")
+        async with _Held(leases, lease, run.stop) as held:
+            kept = await _stored(partial(leases.files, shard))
+            with private_folder(PREFIX) as folder, Growing(folder, shard, kept) as files:
+                parts = [
+                    with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
+                    for number, each in enumerate(run.settings)
+                ]
+                asking = arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop)
+                try:
+                    await held.during(asking, files)
+                except VqaClientError:
+                    if not held.lost:
+                        raise
+                    run.progress.note(f"shard {shard}: {held.lost}")
                     return False
-                await _stored(partial(leases.release, lease))
-                raise
-            await _stored(partial(leases.finish, lease, files.whole()))
-            await _stored(partial(leases.release, lease))
+                await _stored(partial(leases.finish, lease, files.whole()))
         return True
 
     async def gather(self) -> None:
@@ -109,29 +107,40 @@ async def _stored(work: Callable[[], Result]) -> Result:
 
 
 class _Held:
-    """A lease while its shard is asked: it is renewed, and new records are kept.
+    """A lease, renewed until it is given back at the end; new records are kept while its shard is asked.
 
-    `stop` ends the asking: where all is to stop, or where the lease is `lost` to another worker.
+    `stop` ends the asking: where all is to stop, or where the lease is `lost`, which says how.
     """
 
-    def __init__(self, leases: Leases, lease: Lease, files: Growing, stop: asyncio.Event) -> None:
-        self._leases, self._lease, self._files, self._stop_all = leases, lease, files, stop
+    def __init__(self, leases: Leases, lease: Lease, stop: asyncio.Event) -> None:
+        self._leases, self._lease, self._stop_all = leases, lease, stop
         self._run_files: dict[str, bytes] = {}
         self._lines: dict[str, bytes] = {}
         self._over = asyncio.Event()
-        self.stop, self.lost = asyncio.Event(), False
+        self.stop, self.lost = asyncio.Event(), ""
 
-    async def during(self, asking: Awaitable[object]) -> None:
-        """Hold the lease until `asking` has ended, and keep its records; raises what it does, Interrupted if lost."""
-        holding, stopping = asyncio.create_task(self._hold()), asyncio.create_task(self._passed_on())
+    async def __aenter__(self) -> Self:
+        self._renewing, self._stopping = asyncio.create_task(self._renew()), asyncio.create_task(self._passed_on())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._stopping.cancel()
+        self._over.set()
+        await self._renewing
+        if not self.lost:
+            await _stored(partial(self._leases.release, self._lease))
+
+    async def during(self, asking: Awaitable[object], files: Growing) -> None:
+        """Keep the new records until `asking` has ended; raises what it does, Interrupted if the lease is lost."""
+        asked = asyncio.Event()
+        keeping = asyncio.create_task(self._keep_now_and_then(files, asked))
         try:
             await asking
         finally:
-            stopping.cancel()
-            self._over.set()
-            await holding
+            asked.set()
+            await keeping
             if not self.lost:
-                await _stored(self._keep)
+                await _stored(partial(self._keep, files))
         if self.lost:
             raise Interrupted([])
 
@@ -139,26 +148,33 @@ class _Held:
         await self._stop_all.wait()
         self.stop.set()
 
-    async def _hold(self) -> None:
-        """Until the shard is over; what the store can't take now is kept with what comes next."""
-        renewed_s = time.monotonic()
-        while not self.lost and await unless(self._over, asyncio.sleep(KEPT_S, True)) is not None:
+    async def _renew(self) -> None:
+        """Until the lease is given back or lost."""
+        renewed_s, pause_s = time.monotonic(), RENEWED_S
+        while not self.lost and await unless(self._over, asyncio.sleep(pause_s, True)) is not None:
             begun_s = time.monotonic()
-            with suppress(OSError):
-                if begun_s - renewed_s >= RENEWED_S:
-                    self.lost = not await in_daemon_thread(partial(self._leases.renew, self._lease))
-                    renewed_s = begun_s
-                if not self.lost:
-                    await in_daemon_thread(self._keep)
-            self.lost |= time.monotonic() - renewed_s > EXPIRED_S - RENEWED_S
+            try:
+                if not await in_daemon_thread(partial(self._leases.renew, self._lease)):
+                    self.lost = "another worker has its lease now"
+                renewed_s, pause_s = begun_s, RENEWED_S
+            except OSError as error:
+                pause_s = min(KEPT_S, RENEWED_S)
+                if time.monotonic() - renewed_s > EXPIRED_S - RENEWED_S:
+                    self.lost = f"its lease could not be renewed for too long: {error.filename}: {error.strerror}"
         if self.lost:
             self.stop.set()
 
-    def _keep(self) -> None:
-        while True:
+    async def _keep_now_and_then(self, files: Growing, asked: asyncio.Event) -> None:
+        """What the store can't take now is kept with what comes next."""
+        while not self.lost and await unless(asked, asyncio.sleep(KEPT_S, True)) is not None:
+            with suppress(OSError):
+                await in_daemon_thread(partial(self._keep, files))
+
+    def _keep(self, files: Growing) -> None:
+        while not self.lost:
             if not self._lines:
-                self._run_files |= self._files.run_files()
-                self._lines = self._files.lines()
+                self._run_files |= files.run_files()
+                self._lines = files.lines()
             if not self._run_files and not self._lines:
                 return
             self._leases.keep(self._lease, self._run_files, self._lines)

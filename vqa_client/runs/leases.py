@@ -100,7 +100,11 @@ class Leases:
     def renew(self, lease: Lease) -> bool:
         """Whether the lease is still this worker's, and now for longer."""
         lease.renewals += 1
-        lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), {"e_tag": lease.tag}) or ""
+        try:
+            lease.tag = self._put(f"leases/{_name(lease.shard)}", _body(lease), {"e_tag": lease.tag}) or ""
+        except OSError:
+            lease.renewals -= 1  # the next try writes the same, since this one may have arrived
+            raise
         return bool(lease.tag)
 
     def release(self, lease: Lease) -> None:
