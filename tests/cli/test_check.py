@@ -6,9 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.client.check.playing import seeing
 from tests.fakes.fixtures import StartsProcesses
+from tests.fakes.line import Play
+from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
+from tests.fakes.words import error, only_path
+
+ENGINES = ("direct", "httpx2", "openai")
 
 
 def check(*words: str) -> subprocess.CompletedProcess[str]:
@@ -26,6 +33,21 @@ def test_a_good_server_gets_a_verdict_a_table_and_exit_code_0() -> None:
     assert any("parameter guided choice" in row and "accepted, and ignored" in row for row in rows)
     assert any(row.startswith(" !    picture tokens by size") for row in rows)
     assert "showing it two pictures" in done.stderr
+
+
+def test_a_server_that_needs_a_clouds_login_is_asked_through_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "of-azure")
+    path, sees = "/openai/deployments/x", seeing()
+
+    def signed(received: Received) -> Play:
+        return sees if received.headers.get("api-key") == "of-azure" else error(401, "no")
+
+    with FaultServer(only_path(f"{path}/chat/completions", then=signed)) as server:
+        address = f"{server.origin}{path}?api-version=2024-10-21"
+        found = {engine: check("--base_url", address, "--model", "tiny-vlm", "--engine", engine) for engine in ENGINES}
+    assert {engine: done.returncode for engine, done in found.items()} == {"direct": 3, "httpx2": 3, "openai": 0}
+    assert found["openai"].stdout.startswith("usable"), found["openai"].stdout
+    assert not [done for done in found.values() if "of-azure" in done.stdout + done.stderr]
 
 
 def test_json_stands_alone_on_standard_output(tmp_path: Path) -> None:

@@ -80,6 +80,10 @@ class CheckSettings:
     wait_for_server: Annotated[float, AtLeast(0), Parameter(help="Seconds to wait for a server that is starting.")] = (
         10.0
     )
+    engine: Annotated[
+        Literal["direct", "httpx2", "openai"],
+        Parameter(help="HTTP client, as of a run; openai signs for Azure and Bedrock (needs the extra openai)."),
+    ] = "direct"
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
     insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
     json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False
@@ -97,6 +101,7 @@ class CheckSettings:
             header=self.header,
             timeout=self.timeout,
             wait_for_server=self.wait_for_server,
+            engine=self.engine,
             ca_bundle=self.ca_bundle,
             insecure=self.insecure,
         )
