@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.line import Play, Reply
 from tests.fakes.received import Received
-from tests.fakes.words import answer, body_of, close_without_reply, error, hang, html, only_path
+from tests.fakes.words import answer, close_without_reply, error, hang, html, only_path
 from tests.faults.questions import Questions
 from vqa_client.client.body import Body, Upload
 from vqa_client.client.messages import Target
@@ -93,6 +93,7 @@ ECHOES: dict[str, tuple[int, str]] = {
     "in an address": (401, f"not ?key={quote(FOUND_KEY, safe='')}"),
     "in an address with slashes": (403, f"not ?key={quote(FOUND_KEY)}"),
     "as it is": (500, f"not {FOUND_KEY}"),
+    "in a redirection": (302, f"https://other/?k={quote(FOUND_KEY, safe='')}"),
 }
 
 
@@ -103,7 +104,8 @@ async def test_a_key_that_the_sdk_finds_is_in_no_reply(
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", FOUND_KEY)
     of, path = Questions(tmp_path, 1), "/openai/deployments/x"
-    server = fault_server(only_path(f"{path}/chat/completions", then=body_of(echo.encode(), status)))
+    reply = Reply(status=status, body=echo.encode(), headers=(("location", echo),) if status == 302 else ())
+    server = fault_server(only_path(f"{path}/chat/completions", then=reply))
     base_url = f"{server.origin}{path}?api-version=2024-10-21"
     given: dict[str, Any] = {"engine": "openai", "check": False, "model": "tiny-vlm", "max_retries": 0}
     try:

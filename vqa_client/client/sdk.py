@@ -113,12 +113,14 @@ class SdkTransport(httpx2.AsyncBaseTransport):
 
     def _hidden(self, response: httpx2.Response) -> httpx2.Response:
         sent = tuple(response.request.headers.get(name, "").rpartition(" ")[2] for name in _SIGNATURES)
-        content = response.content
+        content, location = response.content, response.headers.get("location", "").encode()
         for secret in _forms(sent):
-            content = content.replace(secret, b"<key>")
-        if content == response.content:
+            content, location = content.replace(secret, b"<key>"), location.replace(secret, b"<key>")
+        if content == response.content and location == response.headers.get("location", "").encode():
             return response
         headers = {name: value for name, value in response.headers.items() if name not in _OF_THE_CONTENT}
+        if location:
+            headers["location"] = location.decode()
         return httpx2.Response(response.status_code, headers=headers, content=content, extensions=response.extensions)
 
     async def aclose(self) -> None:
