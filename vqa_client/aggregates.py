@@ -107,10 +107,10 @@ def compute(aggregate: Aggregate, questions: Iterable[Scored]) -> Figure:
 
 
 class Running:
-    """A figure while its questions go by."""
+    """A figure while its questions go by; it is from 0 to `most`, and so is its interval."""
 
-    def __init__(self, aggregate: Aggregate) -> None:
-        self._state = _state_of(aggregate)
+    def __init__(self, aggregate: Aggregate, most: float = 1.0) -> None:
+        self._state, self._most = _state_of(aggregate), most
         self._pieces: set[int] = set()
 
     def add(self, scored: Scored) -> None:
@@ -129,7 +129,9 @@ class Running:
         mean = fsum(known) / pieces
         spread = sqrt((pieces - 1) / pieces * fsum((each - mean) ** 2 for each in known))
         half = t_quantile(0.95, pieces - 1) * spread
-        return Figure(value=value, low=value - half, high=value + half, pieces=pieces) if half else Figure(value=value)
+        if not half:
+            return Figure(value=value)
+        return Figure(value=value, low=max(0.0, value - half), high=min(self._most, value + half), pieces=pieces)
 
 
 class _State(Protocol):

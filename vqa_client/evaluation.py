@@ -33,6 +33,7 @@ from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
 from vqa_client.runs.stage import Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
@@ -124,6 +125,8 @@ async def arun(
 
     `transport` replaces the wire, as in tests.
     """
+    if getattr(settings, "judge", ()) and isinstance(settings, BenchmarkSettings):
+        raise UsageError("a run from Python asks no judge", hint="vqa-client judge RESULTS judges the finished run")
     return await arun_several([settings], corrupted=corrupted, progress=progress, stop=stop, transport=transport)
 
 

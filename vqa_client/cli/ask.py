@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.evaluate import evaluate
+from vqa_client.cli.evaluate import evaluate_and_judge
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import safe
@@ -31,7 +31,7 @@ def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
         return EXIT_OK
     if settings.prompt and "{" not in settings.prompt:
         say("warning: --prompt has no {question} and no other {column}: the same words are sent for every row")
-    code = evaluate(settings)
+    code = evaluate_and_judge(settings)
     if settings.dry_run and settings.show and not settings.json:
         emit("".join(f"\n{safe(line)}\n" for line in _first_questions(settings)))
     return code

@@ -36,7 +36,7 @@ def batch(step: _Step, /, *command: Options) -> int:
             f"{command[0]!r} is not a command: batch {step} is followed by the command that asks, with its options",
             hint=f"for example: {example}",
         )
-    return run_command([*command, "--batch", "--batch_step", step])
+    return run_command([*(word for word in command if word != "--batch"), "--batch", "--batch_step", step])
 
 
 def one_step(settings: RunSettings, corrupted: RobustnessRun | None) -> int:

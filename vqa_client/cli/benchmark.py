@@ -33,12 +33,9 @@ def run(name: _Name = None, /, *options: Options) -> int:
     settings = _settings("run", name, options)
     if settings is None:
         return EXIT_OK
-    code, judges = _evaluate(settings), isinstance(settings, BenchmarkSettings) and settings.judge
-    if not judges or settings.dry_run or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
-        return code
-    from vqa_client.cli.judge import judge_after
+    from vqa_client.cli.evaluate import evaluate_and_judge
 
-    return judge_after(cast(BenchmarkSettings, settings)) or code
+    return evaluate_and_judge(settings)
 
 
 def mc(settings: McSettings) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import cast
 
 from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
@@ -13,7 +14,9 @@ from vqa_client.cli.streams import emit, say
 from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun_several
+from vqa_client.model_config import load_model, names_config
 from vqa_client.reports.report import Report
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 
@@ -51,6 +54,21 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
             f"error: no question got a reply: {_statuses(reports) or 'none was asked, or its result is of another run'}"
         )
     return code
+
+
+def evaluate_and_judge(settings: RunSettings) -> int:
+    """As `evaluate`, and then the judges of --judge, whose configs are read before anything is asked."""
+    judges = settings.judge if isinstance(settings, BenchmarkSettings) else ()
+    if not judges or settings.dry_run:
+        return evaluate(settings)
+    for judge in filter(names_config, judges):
+        load_model(judge)
+    code = evaluate(settings)
+    if code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
+        return code
+    from vqa_client.cli.judge import judge_after
+
+    return judge_after(cast(BenchmarkSettings, settings)) or code
 
 
 async def asked(

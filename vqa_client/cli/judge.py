@@ -52,7 +52,9 @@ MOST_DIFFER = 10
 
 def judge_after(run: BenchmarkSettings) -> int:
     """Ask the judges of `run --judge` about the run that has just ended, each where its config says."""
-    same = ("api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed")
+    same = ["api_key", "max_workers", "max_retries", "check", "fresh", "json", "seed"]
+    if not any(map(names_config, run.judge)):  # names of served models: they have no address of their own
+        same += ["base_url", "endpoint"]
     given = {name: getattr(run, name) for name in same}
     benchmark = registry.find(run.benchmark).make(run).name
     return ask_judges(JudgeSettings(results=run.output, judge=run.judge, **given), benchmark)

@@ -46,7 +46,7 @@ class Column:
         self.raised: list[Key] = []
         self.lowered: list[Key] = []
         self.forms = FormScores(variants)
-        self.totals = {total.name: Running(total.value) for total in totals}
+        self.totals = {total.name: Running(total.value, total.most) for total in totals}
 
     def add(self, replies: Sequence[Reply], cluster: str) -> None:
         """Take the replies to one question, in all its forms."""

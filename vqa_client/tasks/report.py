@@ -67,7 +67,11 @@ class _RunningTotals:
         self._benchmark, self._pairs = benchmark, pairs
         self._metrics = {metric.name: metric for metric in benchmark.metrics}
         self._totals = {
-            name: {total.name: Running(total.value) for total in benchmark.totals if not total.on or name in total.on}
+            name: {
+                total.name: Running(total.value, total.most)
+                for total in benchmark.totals
+                if not total.on or name in total.on
+            }
             for name in self._metrics
         }
         self.labelled = 0

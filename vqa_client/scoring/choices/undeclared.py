@@ -43,12 +43,17 @@ def _lists(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
-        (not _WORD.search(line, 0, found.start()) and stands(line, found.end(), found[0], "", alone=True))
+        (_joins(line[: found.start()]) and stands(line, found.end(), found[0], "", alone=True))
         or _KEY.match(line, found.end())
         or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
         or reply.after_own_text(start + found.end(), reply.patterns.labels.of(found[0])) > start + found.end()
         for found in reply.patterns.labels.exact.finditer(line)
     )
+
+
+def _joins(between: str) -> bool:
+    """Whether nothing but signs is between two labels, or a word that joins them."""
+    return not _WORD.search(between) or _JOINING.fullmatch(between) is not None
 
 
 def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
@@ -179,6 +184,7 @@ def mentioned(reply: ChoiceReply) -> set[str]:
 
 
 _WORD = lazily(r"\w")
+_JOINING = lazily(r"(?i:\W{0,6}\b(?:and|or|oder|und|ou|et|o|y|e|of|en|lub|и|или|veya|ve)\b\W{0,6})")
 _SEPARATOR = lazily(r"[ \"')\x03]*(?:[).:]|\x03|[ ]?[-|] )|[)\"]")
 _REASON = lazily(
     r",? ?(?:(?:because|since|as|due|based|given|but|not|rather|instead|although|though|however|i think|i believe"
