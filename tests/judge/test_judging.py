@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import vqa_client
 from tests.contract.samples import write_sample
 from tests.fakes.completions import COUNTED
 from tests.fakes.fixtures import StartsServers
@@ -15,6 +16,7 @@ from tests.fakes.words import answer, error, first_n_of_each, reset
 from tests.judge.injections import INJECTIONS
 from tests.judge.judged import Run, counts, first_label, honest, material, obedient, on_judgements
 from vqa_client.cli.main import run_command
+from vqa_client.errors import UsageError
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
 """Wrong in every third; the rule, which wants the city alone, calls none right."""
@@ -320,6 +322,23 @@ def test_a_run_is_judged_right_after_it_and_says_before_it_that_its_scores_need_
     assert "right 4/4" in shown.out
     found = json.loads((tmp_path / "new" / "capitals.judged-correct.json").read_text())
     assert [each["accuracy"] for each in found["verdicts"]] == [0.25]
+
+
+def test_ask_asks_its_judges_too_and_reads_their_configs_first(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, [])
+    run.lines("own.jsonl", [{"question": f"Capital of land {n}?", "answer": f"city {n}"} for n in range(4)])
+    server = fault_server(
+        lambda received: answer(honest) if "<<<" in received.prompt else "It is city 1", models=("org/served",)
+    )
+    asked = ["ask", str(run.root / "own.jsonl"), "-o", str(tmp_path / "new"), "--base_url", server.base_url]
+    assert run_command([*asked, "--no-html", "--judge", "nosuch.json"]) == 2
+    assert not server.chats
+    assert run_command([*asked, "--no-html", "--judge", "org/served"]) == 0  # which is asked where the run was
+    assert "right 4/4" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="asks no judge"):
+        vqa_client.run(vqa_client.AskSettings(data=run.root / "own.jsonl", judge=("one",)))
 
 
 def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
