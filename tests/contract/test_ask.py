@@ -209,6 +209,7 @@ FAULTS = [
     ("rows.csv", "question,choices,answer\nWhat?,a|b,a\n", "1 choice; there must be 2 to 26 (--choices_separator"),
     ("rows.csv", "picture_of\n1.png\n", "or --prompt TEXT asks the same of each row"),
     ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
+    ("rows.jsonl", '{"image": {"path": "9.png"}, "question": {"text": "a"}}\n' * 2, "2 of 2 rows are faulty"),
     ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),
     ("rows.xlsx", "PK\x03\x04", "save the sheet as CSV"),
 ]  # fmt: skip

@@ -107,7 +107,10 @@ class JsonTable:
 
     def _begins_with_row(self) -> bool:
         """Whether the first line is a row: an object that has more than objects in it."""
-        _, line = next(self._lines())
+        lines = self._lines()
+        _, line = next(lines)
+        if line.endswith(b"}") and next(lines, (0, b""))[1].startswith(b"{"):
+            return True
         try:
             found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         except UNDECODABLE:

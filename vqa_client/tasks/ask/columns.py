@@ -18,7 +18,19 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("question", "query", "prompt", "instruction", "input", "text"),
     "image": (
         *("image", "images", "image_path", "image_paths", "image_file", "img", "img_path", "filename", "file_name"),
-        *("file_names", "pictures", "picture", "photo", "path", "url", "image_url"),
+        *(
+            "file_names",
+            "pictures",
+            "picture",
+            "photo",
+            "path",
+            "url",
+            "image_url",
+            "image_base64",
+            "base64",
+            "image_b64",
+        ),
+        *("image_data", "image_bytes", "bytes"),
     ),
     "choices": ("choices", "options", "candidates", "multiple_choices"),
     "answer": (
@@ -111,6 +123,8 @@ def mapped(columns: Mapping[str, Column], rows: int, given: Mapping[str, str], *
         if found["question"]:
             said.append(("question", f"column `{found['question']}`"))
     found["image"] = _images(given.get("image", ""), columns, said, rows)
+    if not found["image"] and not found.get("messages"):
+        said.append(("image", "none: the questions are asked in words alone"))
     found["choices"], found["fixed_choices"] = _choices(given.get("choices", ""), columns, said)
     if not found["answer"]:
         found["answer"] = _answer(columns, has_folder=has_folder)
