@@ -262,6 +262,7 @@ async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fau
     batches.looks = 1
     notes = await of.run(server)
     assert notes.about("batch_1", "1 asked otherwise now")
+    assert len(of.log_path.with_name("clean_mc_eval.unmatched.jsonl").read_bytes().splitlines()) == 1
     assert "now?" in of.outcomes()["q3"]["prompt"]
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2, 1]
 

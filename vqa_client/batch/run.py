@@ -233,14 +233,19 @@ class BatchRun:
         return left
 
     async def _taken(self, part: Part, results: Results) -> Counter[str]:
-        mine = set(map(key_in, part.ids))
-        waiting = (question for question in self._waiting() if key_of(question) in mine)
+        mine, waited = set(map(key_in, part.ids)), set[str]()
+
+        def waiting() -> Iterator[Question]:
+            for question in self._waiting():
+                if (key := key_of(question)) in mine:
+                    waited.add(key)
+                    yield question
 
         later = part.round < self._settings.batch_rounds
         left = await read_results(
-            results, waiting, self._line, self._form, self._keep, attempts=part.round, later=later
+            results, waiting(), self._line, self._form, self._keep, attempts=part.round, later=later
         )
-        self._parts.set_aside(results.left_over(mine), self._listener.note)
+        self._parts.set_aside(results.left_over(mine - waited), self._listener.note)  # what is asked otherwise now, too
         return left
 
     def _keep(self, question: Question, record: Record) -> None:
