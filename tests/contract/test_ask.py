@@ -145,6 +145,29 @@ def test_columns_go_into_the_prompt_and_tags_place_images(tmp_path: Path, fault_
     assert [part.get("text", "image") for part in parts] == ["image", "Look twice: Is ", "image", " [[q0]] newer?"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "parts"),
+    [
+        ("See {image}: {question}", ["image", "See ", "image", ": Newer?"]),
+        ("{image 2} or {image}? {question}", ["image", " or ", "image", "? Newer?"]),
+        ("{image} and {image}", ["image", " and ", "image"]),
+    ],
+)
+def test_a_prompt_has_places_for_images_and_never_their_paths(
+    tmp_path: Path, fault_server: StartsServers, prompt: str, parts: list[str]
+) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.png").write_bytes(draw(number))
+    (tmp_path / "rows.json").write_text(
+        json.dumps([{"image": ["1.png", "2.png"], "question": "Newer?", "answer": "no"}])
+    )
+    server = fault_server("yes")
+    assert ask(tmp_path / "rows.json", server.base_url, "--prompt", prompt) == 0
+    (chat,) = server.chats
+    assert [part.get("text", "image") for part in chat.json["messages"][-1]["content"]] == parts
+    assert len(chat.images) == 2
+
+
 def test_the_data_of_mc_gives_its_accuracy_by_detection_alone(tmp_path: Path, fault_server: StartsServers) -> None:
     data = Path(__file__).parents[2] / "data/longbench/data.json"
     letters = {row["question"]: "ABCD"[number % 4] for number, row in enumerate(json.loads(data.read_text()))}
@@ -257,6 +280,7 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
         (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
         (["--choices", "A,Z"], "--choices: column `Z` is not there"),
         (["--score", "choice"], "--score choice needs choices"),
+        (["--system", "A"], "--system A is a column"),
     ],
 )
 def test_options_that_name_no_column_are_errors(

@@ -52,7 +52,7 @@ class AskSettings(ChoiceSettings):
         Parameter(
             group=COLUMNS,
             show_default=False,
-            help="The prompt: {question}, {choices} or any column in braces; <image> marks the place of an image.",
+            help="The prompt: {question}, {choices} or any column in braces; {image}, {image 2} place images.",
         ),
     ] = ""
     answer_from: Annotated[

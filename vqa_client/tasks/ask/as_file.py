@@ -5,7 +5,7 @@ from pathlib import Path
 from vqa_client.errors import UsageError
 from vqa_client.files import replacing
 from vqa_client.settings.ask import AskSettings
-from vqa_client.tasks.ask.benchmark import WITH_CHOICES, benchmark
+from vqa_client.tasks.ask.benchmark import WITH_CHOICES, at_places, benchmark
 from vqa_client.tasks.ask.rows import ImageFolder
 from vqa_client.tasks.ask.survey import Survey, survey
 
@@ -79,7 +79,7 @@ def _text(settings: AskSettings, of: Survey, path: Path) -> str:
             field(name, "Any", repr(column), " = None")
     for number, name in enumerate(found.groups):
         field(f"group_{number}", "Any", repr(name), " = None")
-    prompt = settings.prompt or (WITH_CHOICES if of.parts.get("choice") else "{question}")
+    prompt = at_places(settings.prompt or "", found.image) or (WITH_CHOICES if of.parts.get("choice") else "{question}")
     is_choice = bool(of.parts.get("choice"))
     first = of.tables[0].path
     return _HEAD.format(

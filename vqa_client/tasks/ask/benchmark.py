@@ -1,13 +1,13 @@
 """Your own questions and images: CSV, TSV, JSON, JSON Lines, Parquet, tar, or a folder of images."""
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.benchmark import Benchmark, Loaded, Metric, Part, Prompt, Question, Source, best_of, whole_reply
 from vqa_client.errors import UsageError
-from vqa_client.prompt import choices_text
+from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
@@ -22,6 +22,7 @@ from vqa_client.tasks.ask.values import LABELS
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
 _COLUMN: Final = re.compile(r"\{([^{}\s][^{}]*)\}")
+_PLACE: Final = re.compile(r"\{image (\d+)\}")
 
 
 @lru_cache(maxsize=4)
@@ -73,6 +74,11 @@ CHOICE: Final = Metric("choice", right, "the right letter, as the robust parser 
 def benchmark(options: AskSettings) -> Benchmark:
     """Raises DataError and UsageError for data that can't be asked as it stands."""
     of = _surveyed(options, state_of(options.data))
+    if options.system in of.columns:
+        raise UsageError(
+            f"--system {options.system} is a column, and a system message is one text for all rows",
+            hint=f"--prompt with {{{options.system}}} puts the column before each question",
+        )
     with_choices, without = of.parts.get("choice", 0), of.parts.get("open", 0)
     headline = options.score or _headline(of)
     if headline == "choice" and not (with_choices or of.mapped.choices or of.mapped.fixed_choices):
@@ -133,12 +139,12 @@ def _most_choices(of: Survey) -> int:
 
 def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]:
     """The template, or what puts other columns of the row in as well."""
-    template = options.prompt
+    template = at_places(options.prompt, of.mapped.image)
     if not template:
         if of.parts.get("choice") and len(of.parts) > 1:
             return lambda question: _filled(WITH_CHOICES if question.choices else "{question}", question)
         return WITH_CHOICES if of.mapped.choices or of.mapped.fixed_choices else "{question}"
-    named = {name for name in _COLUMN.findall(template) if not name.startswith("image")}
+    named = set(_COLUMN.findall(template))
     known = {"question", "choices", *of.columns}
     if unknown := named - known:
         raise UsageError(
@@ -147,6 +153,14 @@ def _prompt(options: AskSettings, of: Survey) -> str | Callable[[Question], str]
     if "question" in named and named <= {"question", "choices"}:
         return template
     return lambda question: _filled(template, question)
+
+
+def at_places(template: str, columns: Sequence[str]) -> str:
+    """A template with marks for images: `{image}` is the next one, `{image 2}` the second, `{COLUMN}` a column's."""
+    places = {name: f"<image {number}>" for number, name in enumerate(columns, 1)} if len(columns) > 1 else {}
+    places |= dict.fromkeys(("image", *columns[: len(columns) == 1]), "<image>")
+    marked = _COLUMN.sub(lambda found: places.get(found[1], found[0]), template)
+    return numbered(_PLACE.sub(r"<image \1>", marked))
 
 
 def _filled(template: str, question: Question) -> str:
