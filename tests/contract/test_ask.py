@@ -201,6 +201,7 @@ HEAD = "image,question,A,B,answer\n"
 FAULTS = [
     ("rows.csv", HEAD + "1.png,What?,red,blue,E\n", "row 0, column `answer`: 'E' is not one of A, B"),
     ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "row 0, column `image`: "),
+    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Who?,red,blue,red\n", "'red' is of the texts of choices"),
     ("rows.csv", HEAD + "/etc/passwd,What?,red,blue,A\n", "is outside"),
     ("rows.csv", HEAD + "../1.png,What?,red,blue,A\n", "is outside"),
     ("rows.csv", HEAD + "1.png,,red,blue,A\n", "row 0, column `question`: the question is missing"),

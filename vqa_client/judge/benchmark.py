@@ -181,7 +181,8 @@ def _gate(settings: JudgeSettings) -> Any:
         if settings.check and whole and any(passed < PASSES * n for passed, n in counts.values()):
             raise ServerUnusable(
                 f"{run.model} fails the controls ({told}), such as {'; '.join(failed)}: nothing is judged",
-                hint="take another judge; --no_check asks it all the same, and the report shows how often it errs",
+                hint="take another judge, or --fresh for a repaired one; --no_check asks it anyway, and the report "
+                "shows how often it errs",
             )
         return summary
 

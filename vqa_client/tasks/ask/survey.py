@@ -208,6 +208,11 @@ def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Map
     """Keep the forms that fit this answer too; raises ValueError where none does."""
     fits = readings(answer, choices)
     if not looked.forms & fits.keys():
+        if fits:
+            before = " or ".join(_FORM_WORDS[form] for form in sorted(looked.forms))
+            raise ValueError(
+                f"column `{found.answer}`: {answer!r} is of {_FORM_WORDS[min(fits)]}, earlier ones of {before}"
+            )
         of = ", ".join(choices)
         raise ValueError(f"column `{found.answer}`: {answer!r} is not one of {of}, nor a choice's text")
     looked.forms &= fits.keys()
