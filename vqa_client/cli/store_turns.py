@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
@@ -14,14 +14,11 @@ from vqa_client.files import private_folder, replacing
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
-from vqa_client.runs.shard_files import PREFIX, Growing, with_output
+from vqa_client.runs.shard_files import PREFIX, Growing, SharedRun, with_output
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.run import output_folder
 from vqa_client.tables.objects import WAY_OUT
-
-if TYPE_CHECKING:
-    from vqa_client.cli.turns import Run
 
 KEPT_S, RENEWED_S = 5.0, 20.0
 """How often new records are kept in the store, and the lease is renewed."""
@@ -33,7 +30,7 @@ Result = TypeVar("Result")
 class InStore:
     """Shards, each asked in a private folder by the worker that has its lease; `gather` brings them to --output."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: SharedRun) -> None:
         self._run, self._of = run, run.settings[0].turns
         self._leases = Leases(run.settings[0].share, self._of)
 

@@ -14,14 +14,13 @@ from tempfile import NamedTemporaryFile
 from typing import Protocol
 from zlib import crc32
 
-from msgspec import Struct
-
 from vqa_client.cli.tally import Tally
 from vqa_client.errors import Busy, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import is_finished, merge_settings
 from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.shard_files import SharedRun
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
 from vqa_client.settings.robustness import RobustnessRun
@@ -46,15 +45,6 @@ class Shared(Protocol):
         """Bring the finished shards to where they are merged."""
 
 
-class Run(Struct, frozen=True, kw_only=True):
-    """What all shards have in common; setting `stop` ends the asking in order."""
-
-    settings: Sequence[RunSettings]
-    corrupted: RobustnessRun | None
-    progress: Tally
-    stop: asyncio.Event
-
-
 async def in_turns(
     settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
 ) -> list[Report]:
@@ -65,7 +55,7 @@ async def in_turns(
     for option in ("fresh", "max_cost", "max_minutes"):
         if getattr(settings[0], option):
             raise UsageError(f"--{option} can't be combined with --shard next/N", hint="--shard K/N takes it")
-    run = Run(settings=settings, corrupted=corrupted, progress=progress, stop=stop)
+    run = SharedRun(settings=settings, corrupted=corrupted, progress=progress, stop=stop)
     shared: Shared = InFolder(run)
     if settings[0].share:
         from vqa_client.cli.store_turns import InStore  # needs the extra cloud
@@ -95,7 +85,7 @@ async def in_turns(
 class InFolder:
     """Shards in one --output: a shard is the worker's that has locked its log; the system unlocks a dead worker's."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SharedRun) -> None:
         self._run = run
         self._known: list[RunPaths] = []
 

@@ -1,19 +1,33 @@
-"""The files of a shard that is asked in a folder of its own, as they grow: for whoever keeps them elsewhere."""
+"""What the shards of a run share, and the files of one that is asked in a folder of its own, as they grow."""
 
+import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from msgspec import Struct
+
+from vqa_client.progress import Progress
 from vqa_client.reports.log_reader import LOG_ENDING
 from vqa_client.settings.divided import Shard
+from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings, output_option
 
 PREFIX = "vqa-client-shard-"
 PIECE_BYTES = 1 << 20
 """Most of a log that is handed over at once: it is lost with its machine until it is kept elsewhere."""
+
+
+class SharedRun(Struct, frozen=True, kw_only=True):
+    """What all shards of a run have in common; setting `stop` ends the asking in order."""
+
+    settings: Sequence[RunSettings]
+    corrupted: RobustnessRun | None
+    progress: Progress
+    stop: asyncio.Event
 
 
 def with_output(settings: RunSettings, folder: Path) -> RunSettings:
