@@ -1,1 +1,1 @@
-"""Answers in files, whoever gave them, in place of a server's: read, matched by question id, scored as a run's are."""
+"""Answers from files instead of a server: they are read, matched by question id, and scored like a run."""

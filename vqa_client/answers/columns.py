@@ -23,7 +23,7 @@ class Columns(Struct, kw_only=True):
 
     `values` holds the scores by metric, `unanimous` whether all annotators gave one answer, `clusters` the image.
     `answer_counts` says how many questions have how many answers; `without_answer_id` and `with_blank_answers` count
-    questions, `sentences` predictions that are no short answer. The last three name what could not be scored.
+    questions, `sentences` predictions that are not a short answer. The last three name what could not be scored.
     """
 
     values: dict[str, "array[float]"]
@@ -59,7 +59,7 @@ class Columns(Struct, kw_only=True):
 
 
 def indices_by_type(types: Sequence[str | None]) -> dict[str, list[int]]:
-    """Where each type stands in a column, in order of appearance; None is no type."""
+    """Where each type stands in a column, in order of appearance; None is not a type."""
     members: dict[str, list[int]] = {}
     for index, name in enumerate(types):
         if name is not None:

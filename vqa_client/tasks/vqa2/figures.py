@@ -55,7 +55,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 class Vqa2Summary(Summary, frozen=True, kw_only=True):
     """A summary with the published figures; `name` is the model's in the results, `shown` the first questions.
 
-    `sentences` counts replies that are no short answer, as VQA accuracy wants one.
+    `sentences` counts replies that are not the short answer that VQA accuracy wants.
     """
 
     name: str
