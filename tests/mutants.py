@@ -3,7 +3,8 @@
 Draws changes of one line over all of `vqa_client/`, makes each in a copy of the tree, runs the tests that reach the
 line, and prints the share that was noticed by room, with Wilson intervals, and the changes that were not. Which tests
 reach a line is found out by one run of the suite under coverage: `python -m tests.mutants --map`, some 20 minutes, kept
-in `build/mutants/` until the next.
+in `build/mutants/` until the next; `--map tests/client` adds some tests to it. A line that an import runs (a table, a
+field) is tried by the tests of the functions that use its name.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +32,7 @@ LIBRARY: Final = ROOT / "vqa_client"
 MAP: Final = ROOT / "build" / "mutants" / "coverage"
 LEFT_OUT: Final = ("tests/servers/real", "tests/bench", "tests/soak")
 MOST_TESTS, LIMIT_S = 150, 300
+FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 SWAPPED: Final = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
     **{ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"},
@@ -79,6 +82,8 @@ def _unread(node: ast.AST) -> list[ast.AST]:
         return [node]
     if isinstance(node, ast.ClassDef):
         return list(node.keywords)
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return [node]
     annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
     return [annotation] if annotation is not None else []
 
@@ -153,27 +158,94 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def make_map() -> None:
-    """Run the suite once, and keep which test ran which line."""
+    """Run the suite once, or the given part of it, and keep which test ran which line."""
     MAP.parent.mkdir(parents=True, exist_ok=True)
     settings = MAP.with_name("settings.ini")
     settings.write_text(f"[run]\nsource = {LIBRARY}\ndata_file = {MAP}\n", encoding="utf-8")
     ignored = [word for folder in LEFT_OUT for word in ("--ignore", folder)]
     measured = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-p", "tests.mutants"]
+    measured[4:4] = ["--append"] if sys.argv[2:] else []
     subprocess.run([*measured, "-n", "0", "--timeout", "600", *ignored, *sys.argv[2:]], cwd=ROOT, check=False)
 
 
+@cache
 def tests_by_line(path: Path) -> dict[int, list[str]]:
     """The tests that run each line of a file."""
     from coverage import CoverageData
 
     data = CoverageData(str(MAP))
     data.read()
-    return data.contexts_by_lineno(str(path))
+    return {line: list(filter(None, tests)) for line, tests in data.contexts_by_lineno(str(path)).items()}
 
 
-def chosen(tests: list[str], chance: random.Random) -> list[str]:
-    """Some of the tests, one of each function first."""
+@cache
+def statements(path: Path) -> dict[int, list[ast.stmt]]:
+    """The statements that each line of a file is in, from the outermost."""
+    found: dict[int, list[ast.stmt]] = {}
+
+    def enter(node: ast.AST, around: list[ast.stmt]) -> None:
+        for inner in ast.iter_child_nodes(node):
+            inside = [*around, inner] if isinstance(inner, ast.stmt) else around
+            if isinstance(inner, ast.stmt):
+                first = min([inner.lineno, *(each.lineno for each in getattr(inner, "decorator_list", ()))])
+                found.update(dict.fromkeys(range(first, (inner.end_lineno or first) + 1), inside))
+            enter(inner, inside)
+
+    enter(ast.parse(path.read_text(encoding="utf-8")), [])
+    return found
+
+
+@cache
+def mentions(path: Path) -> dict[str, list[int]]:
+    """The lines of a file that use each name."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for line, inside in statements(path).items():
+        if not isinstance(inside[-1], ast.Import | ast.ImportFrom):
+            for name in set(re.findall(r"\w+", path.read_text(encoding="utf-8").split("\n")[line - 1])):
+                found[name].append(line)
+    return found
+
+
+def reaching(path: Path, line: int, seen: set[tuple[Path, int]] | None = None) -> set[str]:
+    """The tests that run a line; where it is run at import, those that run a function with a name that it defines."""
+    inside, by_line = statements(path).get(line, []), tests_by_line(path)
+    function = next((each for each in inside if isinstance(each, FUNCTION)), None)
+    if function is not None:
+        last = inside[-1]
+        if last is function:  # a default or a decorator
+            lines = range(function.body[0].lineno, (function.end_lineno or 0) + 1)
+        else:  # all of a statement, or the head of a compound one
+            body = getattr(last, "body", None)
+            lines = range(last.lineno, max(last.lineno + 1, body[0].lineno if body else (last.end_lineno or 0) + 1))
+        return {test for each in lines for test in by_line.get(each, ())}
+    seen = set() if seen is None else seen
+    outer, names = defined(inside[0]), defined(inside[-1])
+    shared, found = {name for name in outer if not name.startswith("_")}, set[str]()
+    for user in (each for each in sorted(LIBRARY.rglob("*.py")) if each == path or shared & mentions(each).keys()):
+        for each in sorted({each for name in names for each in mentions(user).get(name, ())}):
+            if (user, each) not in seen and not (user == path and inside[-1] in statements(user)[each]):
+                seen.add((user, each))
+                found |= reaching(user, each, seen)
+    return found or {test for each, tests in by_line.items() if is_in_a_function(path, each) for test in tests}
+
+
+def is_in_a_function(path: Path, line: int) -> bool:
+    """Whether a line is run by a call; coverage ascribes what an import runs to the test that came first."""
+    return any(isinstance(each, FUNCTION) for each in statements(path).get(line, ()))
+
+
+def defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement defines."""
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", statement)]
+    return {node.id for each in targets for node in ast.walk(each) if isinstance(node, ast.Name)}
+
+
+def chosen(tests: list[str], path: Path, chance: random.Random) -> list[str]:
+    """Some of the tests of a file: one of each function first, and of those the ones that name the file or its room."""
     chance.shuffle(tests)
+    tests.sort(key=lambda test: (path.stem not in test, not test.startswith(f"tests/{room_of(path)}/")))
     seen: Counter[str] = Counter()
     ranked = []
     for test in tests:
@@ -214,12 +286,13 @@ def measure(seed: int, count: int, rooms: set[str]) -> None:
         shutil.copytree(ROOT, tree, ignore=ignored, dirs_exist_ok=True)
         for change in drawn(seed, count, rooms):
             room = room_of(change.path)
-            reaching = [test for test in tests_by_line(change.path).get(change.line, []) if test]
+            reached = sorted(reaching(change.path, change.line))
             beside = ROOT / "tests" / room
-            tests = chosen(reaching, chance) or [str(beside.relative_to(ROOT)) if beside.is_dir() else "tests/contract"]
+            tests = chosen(reached, change.path, chance)
+            tests = tests or [str(beside.relative_to(ROOT)) if beside.is_dir() else "tests/contract"]
             noticed[room].append(is_noticed(change, tests, tree))
             if not noticed[room][-1]:
-                print(f"not noticed: {change.path.relative_to(ROOT)}:{change.line} ({len(reaching)} tests reach it)")
+                print(f"not noticed: {change.path.relative_to(ROOT)}:{change.line} ({len(reached)} tests reach it)")
                 print(f"  - {change.before.strip()}\n  + {change.after.strip()}", flush=True)
     noticed["all"] = [each for room in sorted(noticed) for each in noticed[room]]
     for room, each in noticed.items():
@@ -234,7 +307,7 @@ def main() -> None:
         return make_map()
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument(
-        "--map", action="store_true", help="run the suite under coverage first; words after it are pytest's"
+        "--map", action="store_true", help="run the suite under coverage, or what the words after it name"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--n", type=int, default=100, help="how many changes")
