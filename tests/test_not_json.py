@@ -18,7 +18,7 @@ from vqa_client.tables.data_file import read_index
 from vqa_client.tasks import mc, niah
 from vqa_client.tasks.explain.loading import read_questions
 from vqa_client.tasks.explain.vqax import VQAX_TASK
-from vqa_client.tasks.vqa2.rows import AnnotationRow
+from vqa_client.tasks.vqa2.selection import AnnotationRow
 
 
 def annotations(path: Path) -> None:

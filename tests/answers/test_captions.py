@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.answers.captions import form_of, taken_apart
+from vqa_client.answers.rows import form_of, taken_apart
 
 WORDS = st.lists(st.from_regex(r"[a-z0-9'.,]{1,8}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
 

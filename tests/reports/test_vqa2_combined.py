@@ -6,8 +6,7 @@ import pytest
 
 from tests.reports.vqa2_records import BOAT, DAY, GULLS, SETUP, THREE, Pair, lost, replied, run_of
 from vqa_client.errors import DataError
-from vqa_client.tasks.vqa2.combined import combine
-from vqa_client.tasks.vqa2.report import writer
+from vqa_client.tasks.vqa2.report import combine, writer
 
 
 def model(folder: Path, name: str, pairs: list[Pair]) -> Path:

@@ -256,6 +256,6 @@ def test_an_answer_that_is_no_text_is_named_before_anything_is_asked(tmp_path: P
     ],
 )
 def test_the_kinds_are_those_of_the_published_analysis(text: str, gold: str | None, kind: str) -> None:
-    from vqa_client.tasks.vqa2.rows import kind_of
+    from vqa_client.tasks.vqa2.selection import kind_of
 
     assert kind_of(text, gold) == kind

@@ -9,18 +9,21 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vqa_client.answers.annotations import Annotation, Annotations, read_annotations
-from vqa_client.answers.columns import Columns, Summary, summarise
-from vqa_client.answers.notes import named, of_file, of_ids, of_repeated, of_statuses
-from vqa_client.answers.official_files import write_evaluation, write_leaderboard
+from vqa_client.answers.columns import Columns, Summary, summarise, write_evaluation, write_leaderboard
 from vqa_client.answers.predictions import (
     EXPLANATIONS_HINT,
     Prediction,
     Predictions,
+    named,
+    of_file,
+    of_ids,
+    of_repeated,
+    of_statuses,
     read_predictions,
+    records_of,
     stem_of,
     strangers,
 )
-from vqa_client.answers.records import records_of
 from vqa_client.errors import DataError
 from vqa_client.files import write_json
 from vqa_client.reports.names import count

@@ -11,11 +11,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.answers.captions import Form
-from vqa_client.answers.notes import named, of_file, of_ids, of_repeated, of_statuses
-from vqa_client.answers.predictions import Prediction, Predictions, read_explained, stem_of, strangers
-from vqa_client.answers.records import Scores, records_of
+from vqa_client.answers.predictions import (
+    Prediction,
+    Predictions,
+    Scores,
+    named,
+    of_file,
+    of_ids,
+    of_repeated,
+    of_statuses,
+    read_explained,
+    records_of,
+    stem_of,
+    strangers,
+)
 from vqa_client.answers.references import Places, References, read_references
+from vqa_client.answers.rows import Form
 from vqa_client.benchmark import Metric
 from vqa_client.files import write_json
 from vqa_client.reports.names import count

@@ -7,8 +7,16 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from vqa_client.answers.notes import of_file, of_ids, of_repeated
-from vqa_client.answers.predictions import Prediction, Predictions, read_predictions, stem_of, strangers
+from vqa_client.answers.predictions import (
+    Prediction,
+    Predictions,
+    of_file,
+    of_ids,
+    of_repeated,
+    read_predictions,
+    stem_of,
+    strangers,
+)
 from vqa_client.answers.rows import key_of
 from vqa_client.errors import QuestionFailed, UsageError
 from vqa_client.files import sha256_of

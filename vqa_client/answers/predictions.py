@@ -1,8 +1,12 @@
-"""Predictions as others and we write them: result files, JSONL, CSV, vqa2 reports, record logs, tables, captions."""
+"""Predictions as others and we write them: result files, JSONL, CSV, vqa2 reports, record logs, tables, captions.
+
+Behind them: the records of these answers, which are taken as they are, and notes for a reader of the numbers on what is
+missing, doubled or of another form.
+"""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +15,25 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from vqa_client.answers.captions import Form, form_of, taken_apart
-from vqa_client.answers.rows import Id, csv_rows, is_csv, is_log, json_rows, json_text, key_of, lines, opening
+from vqa_client.answers.rows import (
+    Form,
+    Id,
+    csv_rows,
+    form_of,
+    is_csv,
+    is_log,
+    json_rows,
+    json_text,
+    key_of,
+    lines,
+    opening,
+    taken_apart,
+)
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.not_json import fault
+from vqa_client.reports.names import count
 from vqa_client.scoring.explained_answer.published import PLACEHOLDERS, UNKNOWN
-from vqa_client.types import STATUSES, Completion, Status
+from vqa_client.types import ANSWERED, STATUSES, Completion, Question, Record, Status
 
 _IDS: Final = ("question_id", "questionId", "id")
 _ANSWERS: Final = ("answer", "prediction", "model_answer")
@@ -298,3 +315,71 @@ def _meant(said: Any) -> str:
     """Nothing where the published script says in set words that there was nothing."""
     text = "" if said is None or said is UNSET else str(said)
     return "" if text.strip().lower() in (*PLACEHOLDERS, UNKNOWN) else text
+
+
+_EXAMPLES: Final = 3
+
+
+def of_ids(
+    strangers: Collection[str], missing: Collection[str], other: str, asked: str, treated: str = "not scored"
+) -> Iterator[str]:
+    """Predictions that have no `other`, and what was `asked` and has no prediction."""
+    if strangers:
+        yield f"{named(strangers, 'prediction')} without {other}, not scored"
+    if missing:
+        yield f"{named(missing, asked)} without prediction, {treated}"
+
+
+def of_repeated(repeated: Mapping[str, int], differing: int) -> Iterator[str]:
+    """Questions that a file answers more than once."""
+    if repeated:
+        differ = f"({differing:,} of them differ)"
+        yield f"{named(repeated, 'question')} with several predictions {differ}: the last one counts"
+
+
+def of_file(predictions: Predictions) -> Iterator[str]:
+    """Answers and lines of a file that are not as they should be."""
+    if predictions.not_text:
+        yield f"{count(predictions.not_text, 'answer')} not written as text, taken as they stand"
+    if predictions.unreadable:
+        yield f"{count(predictions.unreadable, 'line')} of {predictions.path} can't be read: was the run killed?"
+
+
+def of_statuses(statuses: "Counter[Status]", scored_as: Callable[[Status], str]) -> Iterator[str]:
+    """Questions that have another status than "ok", and what they count as."""
+    for status, number in statuses.most_common():
+        if status != "ok":
+            kind = "answer" if status in ANSWERED else "question"
+            yield f"{count(number, kind)} {status.replace('_', ' ')}, {scored_as(status)}"
+
+
+def named(ids: Collection[str], noun: str) -> str:
+    """How many there are, and the first of them by their ids."""
+    shown = ", ".join(list(ids)[:_EXAMPLES]) + (", ..." if len(ids) > _EXAMPLES else "")
+    return f"{count(len(ids), noun)} ({shown})"
+
+
+Pairs = Iterator[tuple[Question, Record]]
+Scores = Callable[[Prediction, Question], dict[str, float]]
+"""Gives the scores of an answer by metric, of which the first is the record's."""
+
+
+def records_of(questions: Iterable[Question], predictions: Predictions, scores: Scores) -> Pairs:
+    """The questions that have a prediction, with their records."""
+    for question in questions:
+        said = predictions.by_id.get(key_of(question.id))
+        if said is not None:
+            parts = scores(said, question)
+            yield (
+                question,
+                Record(
+                    question_id=question.id,
+                    status=said.status,
+                    answer=said.text,
+                    rationale=said.explanation,
+                    references=question.references,
+                    cluster=question.cluster,
+                    score=next(iter(parts.values()), 0.0),
+                    parts=parts,
+                ),
+            )

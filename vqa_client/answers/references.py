@@ -10,8 +10,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from vqa_client.answers.captions import Form, form_of, taken_apart
-from vqa_client.answers.rows import Id, decoded, json_text, key_of
+from vqa_client.answers.rows import Form, Id, decoded, form_of, json_text, key_of, taken_apart
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scoring.explained_answer.normalise import majority

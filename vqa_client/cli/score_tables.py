@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from vqa_client.answers.annotated import ScoreReport
-from vqa_client.answers.official_files import DECIMALS
+from vqa_client.answers.columns import DECIMALS
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import Section
 from vqa_client.scoring.averages import Mean

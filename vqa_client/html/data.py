@@ -1,12 +1,19 @@
-"""A run's records as one compact block of JSON: every text once, rows of numbers that point to them."""
+"""A run's records as one compact block of JSON: every text once, rows of numbers that point to them.
 
+Where a needle is on its document's pages is from the line_bbox.jsonl that `render` writes beside them.
+"""
+
+import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from vqa_client.files import encode
 from vqa_client.html.image_files import ImageFiles
 from vqa_client.html.judged import rows_of_judges
-from vqa_client.html.needle_lines import NeedleLines
 from vqa_client.html.shown_images import Show, Shown
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
@@ -184,3 +191,46 @@ def _rounded(value: float | None) -> float | None:
 
 def _values(found: Overview, field: str) -> list[str]:
     return in_order(found.values.get(field, []), found.description.order(field))
+
+
+Box = tuple[int, int, int, int]
+NAME, FEWEST_WORDS = "line_bbox.jsonl", 2
+"""A line with the answer is the needle if it and the line before share so many words with the prompt."""
+
+
+class _Line(Struct):
+    page: str
+    text: str
+    bbox: Box
+
+
+class NeedleLines:
+    """The lines of the pages that were sent; none where no folder has the file, or where it can't be read."""
+
+    def __init__(self, folders: Iterable[Path], sent: Iterable[str]) -> None:
+        self._lines: dict[str, list[_Line]] = {Path(name).stem: [] for name in sent}
+        files = (place / NAME for folder in folders for place in (folder, folder.parent))
+        path = next((file for file in files if file.is_file()), None)
+        decoder = msgspec.json.Decoder(_Line)
+        try:
+            with path.open("rb") if path else io.BytesIO() as file:
+                for raw in file:
+                    line = decoder.decode(raw)
+                    if (known := self._lines.get(Path(line.page).stem)) is not None:
+                        known.append(line)
+        except (OSError, ValueError, msgspec.DecodeError):
+            self._lines = {}
+
+    def place(self, record: Record) -> list[int] | None:
+        """The number of the image from 0, and the line's box in pixels of the page as it was rendered."""
+        wanted, asked = [one.casefold() for one in record.references], set(record.prompt.casefold().split())
+        best: tuple[int, list[int]] = (FEWEST_WORDS - 1, [])
+        for number, image in enumerate(record.images):
+            before: set[str] = set()
+            for line in self._lines.get(Path(image.name).stem, ()):
+                text = line.text.casefold()
+                words = set(text.split())
+                shared, before = len(asked & (words | before)), words
+                if shared > best[0] and any(one and one in text for one in wanted):
+                    best = shared, [number, *line.bbox]
+        return best[1] or None

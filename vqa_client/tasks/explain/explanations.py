@@ -1,17 +1,114 @@
-"""How good a run's explanations are, and the same explanations as COCO captions for outside scorers."""
+"""How good a run's explanations are, and the same explanations as COCO captions for outside scorers.
+
+Each file of captions comes in two forms. `*_annot_exp.json` has the reference explanations and `*_annot_full.json`
+"ANSWER because EXPLANATION", as {info, images, licenses, type, annotations}; `*_pred_exp.json` and `*_pred_full.json`
+have the predictions as [{image_id, caption}]. `image_id` is the question's id, since a scorer takes one prediction for
+each: a number where all ids are numbers. A question without an explanation has an empty caption and is not left out.
+"""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from msgspec import Struct
+
+from vqa_client.errors import DataError
 from vqa_client.files import write_json
+from vqa_client.json_stream import write_json_list
 from vqa_client.reports.run import Run
 from vqa_client.reports.summary import Summary
 from vqa_client.scoring.explanation_metrics.child import tools_named_in
 from vqa_client.scoring.explanation_metrics.judged import SOFT, Explanation, Judged, described, judge
-from vqa_client.tasks.explain.coco_captions import captioned, write_captions
+from vqa_client.tasks.explain.dataset import in_words
 from vqa_client.types import ANSWERED, Question, Record
+
+_BECAUSE: Final = " because "
+
+
+class Captioned(Struct, frozen=True, kw_only=True):
+    """One question: what the model said, and the right answer with its reference explanations."""
+
+    id: str
+    answer: str
+    explanation: str
+    right_answer: str
+    references: Sequence[str]
+
+
+def captioned(question: Question, answer: str, explanation: str) -> Captioned:
+    """A question with what was said to it; letters are taken for what they stand for."""
+    gold = question.extra.get("gold", "")
+    return Captioned(
+        id=question.id,
+        answer=in_words(answer, question),
+        explanation=explanation,
+        right_answer=question.extra.get("gold_text", in_words(gold, question)),
+        references=question.rationales,
+    )
+
+
+def write_captions(stem: Path, questions: Sequence[Captioned], *, answers_known: bool = True) -> list[Path]:
+    """Write the four files beside each other, as STEM_annot_exp.json and so on; give their paths.
+
+    Without `answers_known` there are only the two of the explanations. Raises DataError for an id that is there
+    twice, OutputError where a path can't be written.
+    """
+    ids = _image_ids([question.id for question in questions])
+    written = []
+    for form, caption in (_FORMS if answers_known else _UNANSWERED).items():
+        references, predictions = (Path(f"{stem}_{kind}_{form}.json") for kind in ("annot", "pred"))
+        head = {
+            "info": {"description": f"{stem.name}: {form}", "version": "1.0"},
+            "images": [{"id": image_id} for image_id in ids],
+            "licenses": [],
+            "type": "captions",
+        }
+        write_json_list(references, head, "annotations", _annotations(ids, questions, caption))
+        said = [caption(question.answer, question.explanation) for question in questions]
+        rows = [{"image_id": image_id, "caption": text} for image_id, text in zip(ids, said, strict=True)]
+        write_json(predictions, rows)
+        written += [references, predictions]
+    return written
+
+
+def _exp(_: str, explanation: str) -> str:
+    return _one_line(explanation)
+
+
+def _full(answer: str, explanation: str) -> str:
+    if not explanation.strip():
+        return _one_line(answer)
+    return _one_line(f"{answer}{_BECAUSE}{explanation}")
+
+
+_UNANSWERED: Final[dict[str, Callable[[str, str], str]]] = {"exp": _exp}
+_FORMS: Final = _UNANSWERED | {"full": _full}
+
+
+def _one_line(text: str) -> str:
+    """Join lines: the tokeniser of the published scorer takes what follows a line break for the next caption."""
+    return " ".join(text.split())
+
+
+def _annotations(
+    ids: Sequence[int | str], questions: Sequence[Captioned], caption: Callable[[str, str], str]
+) -> Iterator[dict[str, Any]]:
+    number = 0
+    for image_id, question in zip(ids, questions, strict=True):
+        for reference in question.references:
+            yield {"image_id": image_id, "caption": caption(question.right_answer, reference), "id": number}
+            number += 1
+
+
+def _image_ids(ids: Sequence[str]) -> Sequence[int | str]:
+    seen: set[str] = set()
+    for question_id in ids:
+        if question_id in seen:
+            raise DataError(f"the question {question_id!r} is there twice", hint="export one run of one data file")
+        seen.add(question_id)
+    numbers = all(question_id.isdecimal() and str(int(question_id)) == question_id for question_id in ids)
+    return [int(question_id) for question_id in ids] if numbers else ids
 
 
 class ExplainSummary(Summary, frozen=True, kw_only=True):

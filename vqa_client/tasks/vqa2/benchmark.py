@@ -23,12 +23,10 @@ from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
-from vqa_client.tasks.vqa2.combined import combine
 from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files, find_files
-from vqa_client.tasks.vqa2.report import Setup, model_name, writer
-from vqa_client.tasks.vqa2.rows import AnnotationRow, QuestionRow, kind_of
+from vqa_client.tasks.vqa2.report import Setup, combine, model_name, writer
 from vqa_client.tasks.vqa2.sample import SUBTYPE, make_sample
-from vqa_client.tasks.vqa2.selection import Pairing, askable, lost, oddities, pair
+from vqa_client.tasks.vqa2.selection import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
 from vqa_client.types import UNKNOWN, Answer, Question
 
 HEADLINE = "normalised"
