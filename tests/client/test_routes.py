@@ -114,16 +114,16 @@ async def test_a_short_pause_of_the_documents_server_is_waited_for(monkeypatch: 
     home = routes.ready(on("d"))
     assert home is not None
     home.pause.ask(0.1)
-    ready = routes.ready
+    choose = routes.choose
 
-    def counted(request: Request) -> Route | None:
+    def counted(request: Request, failed_at: Route | None = None) -> Route | None:
         nonlocal looks
         looks += 1
-        return ready(request)
+        return choose(request, failed_at)
 
-    monkeypatch.setattr(routes, "ready", counted)
+    monkeypatch.setattr(routes, "choose", counted)
     assert await routes.take(on("d")) is home
-    assert looks <= 3
+    assert 0 < looks <= 3
 
 
 async def test_where_all_pause_the_first_to_end_is_waited_for() -> None:
@@ -140,6 +140,22 @@ async def test_where_all_are_lost_the_outage_decides() -> None:
         routes.drain(route, "gone")
     with pytest.raises(ServerUnusable):
         await routes.take(on("d"))
+
+
+def test_a_question_that_failed_goes_to_another_server_unless_that_one_pauses_for_long() -> None:
+    routes = some(3)
+    home = routes.ready(on("d"))
+    assert home is not None
+    busy, free = (route for route in routes.all if route is not home)
+    assert busy.window.enters()
+    assert routes.choose(on("d"), home) is free
+    assert routes.choose(on("d")) is free
+    for route in (busy, free):
+        route.pause.ask(MOVE_S + 1)
+    assert routes.choose(on("d"), home) is home
+    routes.drain(busy, "gone")
+    routes.drain(free, "gone")
+    assert routes.choose(on("d"), home) is home
 
 
 def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:

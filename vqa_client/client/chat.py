@@ -162,13 +162,11 @@ class _Asking:
         self._chat = chat
         self._request = request
         self._tried = Tried()
-        self._attempts = 0
-        self._misses = 0
+        self._failed_at: Route | None = None
+        self._attempts = self._misses = self._ahead = self._answered_before = 0
         self._suspected = False
         self._size_bytes = 0
-        self._started_s = 0.0
-        self._took_s = 0.0
-        self._ahead = self._answered_before = 0
+        self._started_s = self._took_s = 0.0
         self._slot: BatchSlot
 
     async def complete(self) -> Completion:
@@ -176,7 +174,8 @@ class _Asking:
         while True:
             tokens, outcome = await routes.allowance.enter(self._request), None
             try:
-                route = routes.ready(self._request) or await routes.take(self._request, first=first)
+                ready = routes.ready(self._request, self._failed_at)
+                route = ready or await routes.take(self._request, self._failed_at, first=first)
                 self._took_s = 0.0
                 try:
                     outcome = await self._outcome(route, self._chat.template)
@@ -207,6 +206,7 @@ class _Asking:
                 routes.drain(route, step.drain)
             return Again()
         if step.fault:
+            self._failed_at = route
             routes.fault(route, step.fault)
             if route.lost:
                 self._tried = replace(self._tried, failures=before.failures, spent_s=before.spent_s)

@@ -81,21 +81,21 @@ class Routes:
         self._only = self.all[0] if len(self.all) == 1 else None
         self._homes: dict[str, Route] = {}
 
-    def ready(self, request: Request) -> Route | None:
+    def ready(self, request: Request, failed_at: Route | None = None) -> Route | None:
         """The server that takes this request now, its place taken; None where that has to be waited for."""
-        route = self._only or self.choose(request)
+        route = self._only or self.choose(request, failed_at)
         if route is None or route.pause.left_s or not route.window.enters():
             return None
         route.given += 1
         return route
 
-    async def take(self, request: Request, *, first: bool = False) -> Route:
+    async def take(self, request: Request, failed_at: Route | None = None, *, first: bool = False) -> Route:
         """Wait for the server that takes this request, and for a place there, `first` before all others who wait.
 
         Raises ServerUnusable when all stay away. Whoever has a place keeps it while the server pauses.
         """
         while True:
-            route = self._only or self.choose(request)
+            route = self._only or self.choose(request, failed_at)
             if route is None:
                 await self.outage.over(time.monotonic())
                 continue
@@ -113,12 +113,17 @@ class Routes:
             route.window.leave()
             first = True
 
-    def choose(self, request: Request) -> Route | None:
-        """The server that has the request's document, else the one with the least to do; None where all are lost."""
+    def choose(self, request: Request, failed_at: Route | None = None) -> Route | None:
+        """The server that has the request's document, else the one with the least to do; None where all are lost.
+
+        The server of the last failed attempt is chosen last: one that answers every request with an error is quick, so
+        it would have the least to do, and use up all of a question's retries before it is drained.
+        """
         key = request.document or next((part.sha256 for part in request.content if isinstance(part, Image)), "")
         route = self._homes.pop(key, None)
-        if route is None or route.lost or route.pause.left_s > MOVE_S:
-            route = min((one for one in self.all if not one.lost), key=_load, default=None)
+        if route is None or route is failed_at or route.lost or route.pause.left_s > MOVE_S:
+            there = [one for one in self.all if not one.lost]
+            route = min(there, key=lambda one: (one.pause.left_s > MOVE_S, one is failed_at, *_load(one)), default=None)
         if route is not None and key:
             self._homes[key] = route
             if len(self._homes) > HOMES:
