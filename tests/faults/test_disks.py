@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,22 +57,6 @@ def test_a_full_disk_is_one_message_and_every_whole_record_stays(tmp_path: Path,
     again = ran(of.arguments(server.base_url))
     assert (again.code, of.report()["total_questions"]) == (0, 40)
     assert len(server.chats) == asked + 40 - kept
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("this user may not mount a small file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_disk_that_really_fills_up_is_one_message_too(small_disk: Path, fault_server: StartsServers) -> None:

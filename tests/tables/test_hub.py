@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,12 +24,16 @@ ROWS = [{"question": "What?", "answer": "x"}]
 
 
 class Hub:
-    """What the server has, and what it does: `broken` cuts each file's first download, `status` refuses all."""
+    """What the server has, and what it does.
+
+    `broken` cuts each file's first download, `status` refuses all, and `sizes` are listed for the true ones.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.status = 200
         self.broken: set[str] = set()
+        self.sizes: dict[str, int] = {}
         self.fetched: list[str] = []
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
@@ -91,7 +96,9 @@ class Hub:
             "likes": 0,
             "tags": [],
             "cardData": {"license": "cc0-1.0"},
-            "siblings": [{"rfilename": name, "size": len(data)} for name, data in self.files.items()],
+            "siblings": [
+                {"rfilename": name, "size": self.sizes.get(name, len(data))} for name, data in self.files.items()
+            ],
         }
 
 
@@ -164,11 +171,44 @@ def test_refusals_are_named(served: Hub, status: int, words: str) -> None:
         fetch(Address("own/set", "", ""), [], yes=True, note=lambda line: None)
 
 
-def test_without_the_hub_what_was_fetched_is_read(served: Hub) -> None:
-    served.files = {"data/test-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode()}
-    first = fetch(Address("own/set", COMMIT, "test"), [], yes=True, note=lambda line: None)
+@pytest.mark.parametrize("revision", [COMMIT, ""])
+def test_without_the_hub_what_was_fetched_is_read(served: Hub, revision: str) -> None:
+    served.files = {f"data/{split}-00000-of-00001.jsonl": json.dumps(ROWS[0]).encode() for split in ("test", "train")}
+    asked = Address("own/set", revision, "test")
+    first = fetch(asked, [], yes=True, note=lambda line: None)
     served.status = 500
-    assert fetch(Address("own/set", COMMIT, "test"), [], yes=False, note=lambda line: None) == first
+    assert fetch(asked, [], yes=False, note=lambda line: None) == first
+    with pytest.raises(DataError, match=r"1 file\(s\) are missing"):
+        fetch(asked._replace(inside="train"), [], yes=True, note=lambda line: None)
+
+
+@pytest.mark.filterwarnings("ignore:Not enough free disk space")
+@pytest.mark.parametrize(("listed", "words"), [(None, "own/set needs 1.9 MB in "), (1_000, "is full")])
+def test_a_full_disk_is_one_message_and_no_part_of_a_set_is_taken_for_all_of_it(
+    served: Hub,
+    small_disk: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    listed: int | None,
+    words: str,
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(small_disk))
+    names = [f"data/test-0000{number}-of-00002.jsonl" for number in (0, 1)]
+    row = json.dumps({**ROWS[0], "long": "x" * 9_960}).encode() + b"\n"
+    served.files = {names[0]: row * 9, names[1]: row * 181}
+    served.sizes = {names[1]: listed} if listed else {}
+    command = ["ask", "hf://own/set:test", "--yes", "--to", str(tmp_path / "mine.py")]
+    for served.status in (200, 500):
+        assert run_command(command) == 2
+        said = capsys.readouterr().err.splitlines()
+        assert said[-1].startswith("hint: ")
+        assert served.status == 500 or words in said[-2]
+    served.status = 200
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    assert run_command(command) == 0
+    assert "'test-0000*.jsonl'" in (tmp_path / "mine.py").read_text()
+    assert served.fetched.count(names[0]) == 1
 
 
 def test_a_benchmark_gets_the_files_of_its_form_and_ask_those_of_a_split(

@@ -12,9 +12,10 @@ from vqa_client.cli.evaluate import evaluate_and_judge
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import safe
-from vqa_client.runs.plans import make_plans
+from vqa_client.runs.plans import make_plans, with_data
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import short_name
+from vqa_client.tables.pictures import url_of
 
 _Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
 _ASK = AskSettings()
@@ -26,7 +27,9 @@ def ask(data: _Data, /, settings: AskSettings = _ASK) -> int:
     if settings.to is not None:
         from vqa_client.tasks.ask.as_file import write_benchmark
 
-        write_benchmark(settings, settings.to)
+        fetched, _ = with_data(settings, say)
+        assert isinstance(fetched, AskSettings)
+        write_benchmark(fetched, settings.to, url_of(data))
         emit(f"{safe(str(settings.to))}\n")
         return EXIT_OK
     if settings.prompt and "{" not in settings.prompt:

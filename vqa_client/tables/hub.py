@@ -3,7 +3,9 @@
 What isn't in the cache yet is fetched once; nothing is fetched before its size and licence were reported.
 """
 
+import errno
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatch
@@ -21,6 +23,7 @@ _ADDRESS: Final = re.compile(
 _DATA: Final = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 _SHARD: Final = re.compile(r"-\d{5}-of|\.")
 MEGABYTE: Final = 1_000_000
+_ROOM: Final = "make room there, or name another folder by HF_HUB_CACHE; the same command fetches what is missing"
 
 
 class Address(NamedTuple):
@@ -65,6 +68,7 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
     """
     try:
         from huggingface_hub import HfApi
+        from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError:
         raise UsageError("datasets of the hub need huggingface_hub", hint=install("hub")) from None
     try:
@@ -74,15 +78,20 @@ def fetch(address: Address, globs: Sequence[Sequence[str]], *, yes: bool, note: 
     sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
     files = _chosen(address, tuple(sizes), globs)
     missing = [name for name in files if not _cached(address.name, info.sha, name)]
+    if not sys.stderr.isatty():
+        disable_progress_bars()
     if missing:
-        megabytes = sum(sizes[name] for name in missing) / MEGABYTE
+        size_bytes = sum(sizes[name] for name in missing)
+        megabytes = size_bytes / MEGABYTE
         licence = getattr(info.card_data, "license", None) or "not stated"
         said = f"{address.name}: {len(missing):,} files of {megabytes:,.0f} MB to fetch; licence: {licence}"
         if info.gated:
             said += "; access has to be granted on its page"
         note(said)
         _agreed(said, yes=yes)
-    return Fetched(_snapshot(address.name, info.sha, files), files, str(info.sha))
+        _check_room(address.name, size_bytes)
+    folder = _snapshot(address, files)
+    return Fetched(folder, files, folder.name)
 
 
 def _agreed(said: str, *, yes: bool) -> None:
@@ -95,6 +104,21 @@ def _agreed(said: str, *, yes: bool) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise UsageError("nothing was fetched", hint="--yes fetches it")
+
+
+def _check_room(name: str, size_bytes: int) -> None:
+    """Raise DataError where the cache has no room for so much more."""
+    cache = _cache()
+    there = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
+    if (free_bytes := shutil.disk_usage(there).free) < size_bytes:
+        needs, left = (f"{number / MEGABYTE:,.1f} MB" for number in (size_bytes, free_bytes))
+        raise DataError(f"{name} needs {needs} in {cache}, which has {left} left", hint=_ROOM)
+
+
+def _cache() -> Path:
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE).expanduser().absolute()
 
 
 def _chosen(address: Address, names: Sequence[str], globs: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -132,14 +156,18 @@ def _cached(name: str, commit: str | None, file: str) -> bool:
     return isinstance(try_to_load_from_cache(name, file, repo_type="dataset", revision=commit), str)
 
 
-def _snapshot(name: str, commit: str | None, files: Iterable[str], *, local: bool = False) -> Path:
+def _snapshot(address: Address, files: Iterable[str], *, local: bool = False) -> Path:
+    """The folder with these files, fetched unless `local`; the cache keeps which commit a revision was then."""
     from huggingface_hub import snapshot_download
 
+    name, revision = address.name, address.revision or None
     try:
         folder = snapshot_download(
-            name, repo_type="dataset", revision=commit, allow_patterns=list(files), local_files_only=local
+            name, repo_type="dataset", revision=revision, allow_patterns=list(files), local_files_only=local
         )
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DataError(f"{name} can't be fetched: {_cache()} is full", hint=_ROOM) from None
         raise DataError(f"{name} can't be fetched: {error}", hint="the same command resumes the download") from None
     except Exception as error:
         raise _fault(name, error) from None
@@ -153,11 +181,22 @@ def _from_cache(address: Address, globs: Sequence[Sequence[str]], error: Excepti
     if isinstance(error, RepositoryNotFoundError | GatedRepoError | RevisionNotFoundError):
         raise _fault(address.name, error) from None
     try:
-        folder = _snapshot(address.name, address.revision or None, ["*"], local=True)
+        folder = _snapshot(address, (), local=True)
     except DataError:
         raise _fault(address.name, error) from None
-    names = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
-    return Fetched(folder, _chosen(address, names, globs), folder.name)
+    files = _chosen(address, _known(address, folder), globs)
+    return Fetched(_snapshot(address, files, local=True), files, folder.name)
+
+
+def _known(address: Address, folder: Path) -> tuple[str, ...]:
+    """The names of all files of a dataset as they were listed when it was fetched, or of those that were fetched."""
+    try:
+        from huggingface_hub import get_cached_repo_tree
+
+        tree = get_cached_repo_tree(address.name, repo_type="dataset", revision=folder.name)
+        return tuple(each.path for each in tree)
+    except Exception:  # the package is older, or was when it fetched them
+        return tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file())
 
 
 def _fault(name: str, error: Any) -> DataError:

@@ -1,5 +1,6 @@
 """The columns that were found, as a benchmark file: the way from a quick look to a benchmark of one's own."""
 
+from itertools import takewhile
 from pathlib import Path
 
 from vqa_client.errors import UsageError
@@ -49,18 +50,21 @@ def question(row: Row, place: Place) -> Question:
 '''
 
 
-def write_benchmark(settings: AskSettings, path: Path) -> None:
-    """Write the file; raises UsageError for data that has no columns to name, or that has two kinds of questions."""
+def write_benchmark(settings: AskSettings, path: Path, data: str) -> None:
+    """Write the file; `data` is how the user names what is read.
+
+    Raises UsageError for data that has no columns to name, or that has two kinds of questions.
+    """
     of = survey(settings)
     if any(isinstance(table, ImageFolder) for table in of.tables) or of.mapped.messages:
         raise UsageError("--to writes the columns of a table, and this data has none", hint="copy a file of tasks/")
     if {"choice", "open"} <= of.parts.keys():
         raise UsageError("some rows have choices and some have none", hint="split them into two files")
     with replacing(path) as file:
-        file.write(_text(settings, of, path).encode())
+        file.write(_text(settings, of, path, data).encode())
 
 
-def _text(settings: AskSettings, of: Survey, path: Path) -> str:
+def _text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
     found, declared = of.mapped, benchmark(settings)
     columns: dict[str, str] = {}
     fields: list[str] = []
@@ -81,18 +85,19 @@ def _text(settings: AskSettings, of: Survey, path: Path) -> str:
         field(f"group_{number}", "Any", repr(name), " = None")
     prompt = at_places(settings.prompt or "", found.image) or (WITH_CHOICES if of.parts.get("choice") else "{question}")
     is_choice = bool(of.parts.get("choice"))
-    first = of.tables[0].path
+    files = [table.path.name for table in of.tables]
+    start = "".join(each[0] for each in takewhile(lambda each: len({*each}) == 1, zip(*files, strict=False)))
     return _HEAD.format(
         name=path.stem,
         declared="BENCHMARK",
-        files=", ".join(table.path.name for table in of.tables[:3]),
-        data=settings.data,
+        files=", ".join(files[:3]),
+        data=data,
         file=path.name,
         columns="Columns, " if any("Columns(" in column for column in columns.values()) else "",
         metrics="CHOICE" if is_choice else "OPEN",
         fields="".join(fields),
         body=_body(settings, of),
-        glob=first.name if len(of.tables) == 1 else f"*{first.suffix}",
+        glob=files[0] if len(files) == 1 else f"{start}*{Path(files[0]).suffix}",
         mapping="{\n"
         + "".join(f"                {name!r}: {column},\n" for name, column in columns.items())
         + "            }",
