@@ -15,13 +15,13 @@ from vqa_client.scoring import numbers, reply
 from vqa_client.scoring.explanation_metrics.corpus import simple_tokens
 from vqa_client.scoring.explanation_metrics.ptb import ptb_tokens
 from vqa_client.scoring.maths import same_maths
-from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.published import choice_readers, mathvision, mathvista
 from vqa_client.scoring.published.mmmu import open_right
 from vqa_client.scoring.refusal import refuses
 from vqa_client.scoring.reply import READ_CHARACTERS, read_part, reply_from
 from vqa_client.scoring.vqa2 import enhanced_score, enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import contains_answer, question_accuracy
+from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.task import Task
 from vqa_client.types import Completion, Question
 
@@ -109,7 +109,7 @@ READINGS: Final[dict[str, Reads]] = {
     "tokens": ptb_tokens,
     "simple tokens": simple_tokens,
     "refusal": refuses,
-    "polarity": polarity,
+    "polarity": yes_or_no,
     "accuracy": lambda text: question_accuracy(text, ["red bus"] * 9 + [text]),
     "contains": lambda text: contains_answer(text, ["red bus"]),
     "published vqa2": lambda text: (enhanced_score("red bus", text), enhanced_score("yes", text)),

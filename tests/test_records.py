@@ -227,7 +227,7 @@ def test_dropped_questions_are_as_if_never_asked(path: Path) -> None:
 
 
 def test_keys_are_told_apart_even_where_their_hashes_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vqa_client.numbering.hash", lambda _: 7, raising=False)
+    monkeypatch.setattr("vqa_client.compact_index.hash", lambda _: 7, raising=False)
     variants = [f"blur/{level}" for level in range(5)]
     fill(path, *(record(str(n), variant=one, output=f"{n} {one}") for n in range(20) for one in variants))
     with RecordLog(path) as log:

@@ -11,10 +11,10 @@ from typing import IO, Any
 
 import msgspec
 
+from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, Busy, OutputError, UsageError
 from vqa_client.files import replacing
 from vqa_client.log_lines import Error, Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
-from vqa_client.numbering import Numbering
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
 Key = tuple[str, str]
@@ -214,7 +214,7 @@ class RecordLog:
         os.close(self._fd)
 
     def _forget(self) -> None:
-        self._numbers: Numbering[Key] = Numbering(self._holds)
+        self._numbers: CompactIndex[Key] = CompactIndex(self._holds)
         self._places = array("Q")
         self._count = [0] * (2 * len(STATUSES))
         self._shown: tuple[int, bytes] = (-1, b"")

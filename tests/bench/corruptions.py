@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vqa_client.images.corrupting import Corruption, Job, make
+from vqa_client.images.corruption_job import Corruption, Job, make
 from vqa_client.images.corruptions import CORRUPTIONS, FOURTEEN, codec, corrupt
 from vqa_client.images.steps import Recipe
 

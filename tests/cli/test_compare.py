@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.compare.logged import failed, many, put, record
-from tests.runs.test_reading_trace import mc_log, said
+from tests.runs.test_why import mc_log, said
 from vqa_client.cli.main import run_command
 
 ODD = "see [/INST] and [bold]x [id] \x1b[31mred\x1b[0m \u202e 答案 ✓ =1+1\r"

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from vqa_client.cli import progress as displays
-from vqa_client.cli.attended import resume_command
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.progress import LiveDisplay, PlainDisplay, display
-from vqa_client.cli.tally import Tally
+from vqa_client.cli.signals import resume_command
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.types import Record
 
@@ -36,13 +36,13 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("vqa_client.cli.tally.time", clock)
+    monkeypatch.setattr("vqa_client.cli.live_counts.time", clock)
     monkeypatch.setattr("vqa_client.cli.progress.time", clock)
     return clock
 
 
 def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("mc clean", 1000)
     for _ in range(20):
         tally.asking()
@@ -55,7 +55,7 @@ def test_the_line_says_what_people_ask_of_a_running_run(clock: Clock) -> None:
 
 
 def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
         tally.earlier(record())
@@ -66,7 +66,7 @@ def test_questions_done_earlier_count_as_done_and_not_as_speed(clock: Clock) -> 
 
 
 def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("mc clean", 100)
     for _ in range(50):
         tally.earlier(record())
@@ -79,7 +79,7 @@ def test_the_pace_of_a_resumed_run_is_that_of_its_asking(clock: Clock) -> None:
 
 
 def test_the_pace_is_that_of_the_last_seconds(clock: Clock) -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("mc clean", 1000)
     for pace in [20] * 15 + [2] * 15:
         for _ in range(pace):
@@ -91,7 +91,7 @@ def test_the_pace_is_that_of_the_last_seconds(clock: Clock) -> None:
 
 
 def test_a_pause_is_told_with_what_is_left_of_it(clock: Clock) -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("mc clean", 100)
     tally.asking()
     clock.now_s += 10
@@ -249,7 +249,7 @@ def test_displays_write_to_standard_error_alone(capsys: pytest.CaptureFixture[st
 
 
 def test_the_score_by_ten_answers_is_told_by_its_name() -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("vqa2", 2)
     tally.measuring("VQA accuracy (ten answers)")
     tally.asking()
@@ -269,7 +269,7 @@ def test_the_last_plain_line_is_said_once(clock: Clock, capsys: pytest.CaptureFi
 
 
 def test_where_nobody_knows_the_answers_no_accuracy_is_told() -> None:
-    tally = Tally()
+    tally = LiveCounts()
     tally.begin("vqa2", 2)
     tally.asking()
     tally.finished(Record(question_id="1", status="ok", output="a dog"))

@@ -185,7 +185,7 @@ class InThreads(ThreadPoolExecutor):
 async def test_it_is_asked_under_corruptions(
     case: Case, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.images.corrupt.Processes", InThreads)
+    monkeypatch.setattr("vqa_client.images.corruption_pool.Processes", InThreads)
     server = fault_server(oracle(case.replies))
     reports = await arun(case.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
     assert len(server.chats) == 2 * len(case.questions)

@@ -35,11 +35,11 @@ from vqa_client.scoring.containment import contains
 from vqa_client.scoring.explained_answer.entailment import read_label
 from vqa_client.scoring.explained_answer.lettered import read_reason, read_two_letters
 from vqa_client.scoring.explained_answer.phrase import read_phrase, read_sentence
-from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import reply_from
 from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.vqa2 import enhanced_score_by_words
 from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.tables.data_file import read_index
 from vqa_client.types import Answer, Completion, Record
 
@@ -94,7 +94,7 @@ def _strings(data: bytes) -> None:
     assert not contains_strict("", said)
     assert contains_strict(gold, said) in (True, False)
     assert count_numbers(said) >= 0
-    assert polarity(said) in ("yes", "no", None)
+    assert yes_or_no(said) in ("yes", "no", None)
     assert 0 <= enhanced_score_by_words(gold, said) <= 1
     assert 0 <= question_accuracy(said, [gold, said, gold, "yes"]) <= 1
 

@@ -8,19 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.images.pictures import corpus, encoded, opened, raw_png, spotted
-from vqa_client.images.settle import Refused, settle
+from vqa_client.images.decide import Refused, read_and_decide
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
 RECIPES = (Recipe(), Recipe(max_pixels=100, image_format="jpeg", image_quality=70))
 
 
-def settled(folder: Path, data: bytes, recipe: Recipe = RECIPES[0]) -> Image | Refused:
+def decided(folder: Path, data: bytes, recipe: Recipe = RECIPES[0]) -> Image | Refused:
     path = folder / "page.png"
     path.write_bytes(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        verdict = settle(str(path), recipe, decode=True)[1]
+        verdict = read_and_decide(str(path), recipe, decode=True)[1]
     assert verdict is not None
     return verdict
 
@@ -37,7 +37,7 @@ def loads(data: bytes) -> bool:
 
 @pytest.mark.parametrize("name", ["jpeg", "png RGB", "webp", "gif", "bmp", "tiff lzw"])
 def test_half_a_file_is_refused_with_its_path(tmp_path: Path, name: str) -> None:
-    verdict = settled(tmp_path, corpus()[name][: len(corpus()[name]) // 2])
+    verdict = decided(tmp_path, corpus()[name][: len(corpus()[name]) // 2])
     assert isinstance(verdict, Refused)
     assert verdict.message.startswith(f"{tmp_path / 'page.png'}: can't be decoded: ")
     assert "damaged or cut" in verdict.hint
@@ -48,7 +48,7 @@ def test_half_a_file_is_refused_with_its_path(tmp_path: Path, name: str) -> None
 def test_a_file_cut_anywhere_is_refused_or_sent_whole(tmp_path: Path, name: str, data: st.DataObject) -> None:
     whole = corpus()[name]
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
-    verdict = settled(tmp_path, cut, data.draw(st.sampled_from(RECIPES)))
+    verdict = decided(tmp_path, cut, data.draw(st.sampled_from(RECIPES)))
     assert isinstance(verdict, Refused) or loads(verdict.data or cut)
 
 
@@ -58,7 +58,7 @@ def test_a_damaged_file_is_refused_or_sent(tmp_path: Path, name: str, data: st.D
     damaged = bytearray(corpus()[name])
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    settled(tmp_path, bytes(damaged), data.draw(st.sampled_from(RECIPES)))
+    decided(tmp_path, bytes(damaged), data.draw(st.sampled_from(RECIPES)))
 
 
 def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None
     for at in range(8, len(whole), 7):
         damaged = bytearray(whole)
         damaged[at] ^= 0x10
-        verdict = settled(tmp_path, bytes(damaged))
+        verdict = decided(tmp_path, bytes(damaged))
         assert isinstance(verdict, Refused) or verdict.data is not None
 
 
@@ -79,13 +79,13 @@ def test_a_png_with_a_flipped_bit_is_never_sent_as_it_is(tmp_path: Path) -> None
     ids=["PNG", "PPM"],
 )
 def test_a_decompression_bomb_is_refused(tmp_path: Path, data: bytes) -> None:
-    verdict = settled(tmp_path, data)
+    verdict = decided(tmp_path, data)
     assert isinstance(verdict, Refused)
     assert "pixels" in verdict.message
 
 
 def test_a_format_without_a_decoder_here_says_so(tmp_path: Path) -> None:
-    verdict = settled(tmp_path, b"\xff\x0a" + bytes(100))
+    verdict = decided(tmp_path, b"\xff\x0a" + bytes(100))
     assert isinstance(verdict, Refused)
     assert "JXL, which can't be decoded here" in verdict.message
 
@@ -93,7 +93,7 @@ def test_a_format_without_a_decoder_here_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("recipe", RECIPES, ids=["unasked", "smaller"])
 def test_the_first_page_of_a_tiff_is_sent_though_a_later_one_is_cut(tmp_path: Path, recipe: Recipe) -> None:
     whole = corpus()["moving TIFF"]
-    verdicts = [settled(tmp_path, whole[:length], recipe) for length in range(len(whole) // 2, len(whole), 40)]
+    verdicts = [decided(tmp_path, whole[:length], recipe) for length in range(len(whole) // 2, len(whole), 40)]
     sent = [verdict for verdict in verdicts if isinstance(verdict, Image)]
     assert sent
     assert all(image.transforms[0] == "first_frame" and image.data and loads(image.data) for image in sent)

@@ -23,7 +23,7 @@ from tests.images.pictures import (
     with_segment,
 )
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.settle import Refused, settle
+from vqa_client.images.decide import Refused, read_and_decide
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -33,11 +33,11 @@ ASK_NOTHING = Recipe()
 def sent(folder: Path, data: bytes, recipe: Recipe = ASK_NOTHING) -> Image:
     path = folder / "page"
     path.write_bytes(data)
-    settled = settle(str(path), recipe, decode=True)[1]
-    if isinstance(settled, Refused):
-        raise settled.error()
-    assert settled is not None
-    return settled
+    verdict = read_and_decide(str(path), recipe, decode=True)[1]
+    if isinstance(verdict, Refused):
+        raise verdict.error()
+    assert verdict is not None
+    return verdict
 
 
 def pixels(image: Image) -> Pillow.Image:

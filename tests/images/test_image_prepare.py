@@ -9,8 +9,8 @@ from PIL import Image as Pillow
 
 from tests.images.pictures import encoded, spotted, turned, veiled
 from vqa_client.errors import QuestionFailed
+from vqa_client.images.decide import MAX_FILE_BYTES
 from vqa_client.images.prepare import ImagePreparer, made_images
-from vqa_client.images.settle import MAX_FILE_BYTES
 from vqa_client.images.steps import Recipe
 
 

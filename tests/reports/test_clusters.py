@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.reports.kinds import Clusters
+from vqa_client.reports.record_counts import Clusters
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab", "é", "c"]), st.integers(0, 3)), max_size=40))

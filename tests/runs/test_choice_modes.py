@@ -17,8 +17,8 @@ from vqa_client.cli.parse import parse
 from vqa_client.cli.report_tables import as_tables
 from vqa_client.errors import IdentityError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun
-from vqa_client.runs.reading_trace import explain_reading
 from vqa_client.runs.rescored import rescore
+from vqa_client.runs.why import why
 from vqa_client.settings.reports import ParseSettings
 
 INSTRUCTION = "Answer with the letter alone."
@@ -245,13 +245,13 @@ async def test_parse_shows_the_weights(
     for words in ("'B' 0.5", "' B' 0.1", "labels: ", "B 0.6", "by first token", "read again today: the same"):
         assert words in said
     (of.output / "clean_mc_eval.run.json").unlink()
-    assert explain_reading(of.output, "q1", None).task == "mc"
+    assert why(of.output, "q1", None).task == "mc"
 
 
 async def test_parse_explains_a_reply_that_was_not_held(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     await of.ask(fault_server(weighs(knowing(of))), choice_mode="structured")
-    found = explain_reading(of.output, "q1", None)
+    found = why(of.output, "q1", None)
     assert found.choice is None
     assert any("a label and nothing else" in line for line in found.why)
 

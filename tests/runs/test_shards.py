@@ -14,7 +14,7 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, delay, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
-from vqa_client.cli.tally import Tally
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.turns import check_locks, in_turns
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError
@@ -29,7 +29,7 @@ from vqa_client.settings.divided import read_shard
 from vqa_client.settings.robustness import RobustnessRun
 
 
-class Heard(Tally):
+class Heard(LiveCounts):
     """Keeps what is said while it waits."""
 
     def __init__(self) -> None:
@@ -346,7 +346,7 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     server = fault_server((delay(0.02), oracle(of.replies())))
     await arun(of.settings(server.base_url, output=tmp_path / "whole"))
     settings = of.settings(server.base_url, shard="next/5", max_workers=2)
-    both = await asyncio.gather(*(in_turns([settings], None, Tally(), asyncio.Event()) for _ in range(2)))
+    both = await asyncio.gather(*(in_turns([settings], None, LiveCounts(), asyncio.Event()) for _ in range(2)))
     assert len(server.chats) == 2 * 17
     for [report] in both:
         assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()

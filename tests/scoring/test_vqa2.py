@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.vqa2 import (
     compared,
     enhanced_score,
@@ -16,6 +15,7 @@ from vqa_client.scoring.vqa2 import (
     simple_correct,
     simple_correct_by_words,
 )
+from vqa_client.scoring.yes_no import yes_or_no
 
 RESULTS = Path(__file__).parents[3] / "shared" / "data" / "seed000_vqa2coco" / "results"
 
@@ -126,7 +126,7 @@ def test_the_published_records_come_out_again(name: str, differing: list[tuple[s
     ],
 )
 def test_polarity_is_read_by_words_and_a_non_answer_has_none(reply: str, says: str | None) -> None:
-    assert polarity(reply) == says
+    assert yes_or_no(reply) == says
     for gold in ("yes", "no"):
         assert simple_correct_by_words(gold, reply) == (says == gold)
         assert enhanced_score_by_words(gold, reply) == float(says == gold)
@@ -165,6 +165,6 @@ def test_scores_lie_in_0_to_1_and_an_empty_reply_earns_nothing(gold: str, reply:
 def test_a_long_reply_takes_no_long_time(word: str) -> None:
     reply = word * (200_000 // len(word))
     start = time.process_time()
-    polarity(reply)
+    yes_or_no(reply)
     enhanced_score_by_words("red", reply)
     assert time.process_time() - start < 2

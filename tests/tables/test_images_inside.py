@@ -72,7 +72,7 @@ async def test_an_unchanged_file_is_resumed_without_reading_an_image(
     def never(path: str, place: str) -> None:
         raise AssertionError(f"{place} was read")
 
-    monkeypatch.setattr("vqa_client.images.settle.image_inside", never)
+    monkeypatch.setattr("vqa_client.images.decide.image_inside", never)
     await arun(run.settings(server.base_url))
     assert len(server.chats) == asked
 
@@ -90,7 +90,7 @@ async def test_a_file_written_again_is_compared_by_its_images(run: Run, fault_se
 async def test_corrupted_copies_are_made_of_images_inside(
     run: Run, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.images.corrupt.Processes", InThreads)
+    monkeypatch.setattr("vqa_client.images.corruption_pool.Processes", InThreads)
     server = fault_server(answer("3"))
     await arun(run.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="3"))
     transforms = {image.transforms for record in run.records() for image in record.images}

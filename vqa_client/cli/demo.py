@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.evaluate import exit_code, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
+from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import say
 from vqa_client.evaluation import Interrupted, arun
 from vqa_client.progress import Progress
@@ -34,7 +34,7 @@ def demo(settings: DemoSettings = _DEMO) -> int:
     progress, reports = display(), list[Report]()
     try:
         for part in (_pages_part,) if local.missing() else (_pages_part, _shapes_part):
-            found = attended(partial(part, settings, progress), progress)
+            found = until_signalled(partial(part, settings, progress), progress)
             show(found)
             write_pages(found)
             reports += found

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.progress import PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
+from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import emit, say
-from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
@@ -33,7 +33,7 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
         return one_step(settings, corrupted)
     progress = display()
     try:
-        reports = attended(lambda stop: asked([settings], corrupted, progress, stop), progress)
+        reports = until_signalled(lambda stop: asked([settings], corrupted, progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, settings, as_json=settings.json)
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
@@ -72,7 +72,7 @@ def evaluate_and_judge(settings: RunSettings) -> int:
 
 
 async def asked(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
 ) -> list[Report]:
     """Ask in this process, or wherever the settings say."""
     if settings[0].process_count > 1:

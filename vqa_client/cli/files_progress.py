@@ -42,7 +42,7 @@ def resumable(work: Callable[[], int]) -> int:
     try:
         return work()
     except _Signalled as signalled:
-        from vqa_client.cli.attended import resume_command  # 60 ms that most runs don't need
+        from vqa_client.cli.signals import resume_command  # 60 ms that most runs don't need
 
         say(f"stopped. Resume with: {resume_command(sys.argv)}")
         return signalled.code

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
-from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
+from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count, safe
@@ -80,7 +80,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
         return max(show_dry_run(each) for each in runs)
     progress = display()
     try:
-        attended(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
+        until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)
     except Stopped as stopped:
         say(f"stopped; to resume: {resume_command(sys.argv)}")
         return stopped.code

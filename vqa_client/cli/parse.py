@@ -6,7 +6,7 @@ from math import exp
 from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.text import safe
-from vqa_client.runs.reading_trace import Explained, explain_reading
+from vqa_client.runs.why import Why, why
 from vqa_client.scoring.choices.trace import ChoiceView, RuleView
 from vqa_client.settings.reports import ParseSettings
 
@@ -18,7 +18,7 @@ SHOWN_TOKENS = 10
 
 def parse(settings: ParseSettings) -> int:
     """Explain and print; foreign text is shown letter by letter and never obeyed."""
-    found = explain_reading(settings.run, settings.explain, settings.variant)
+    found = why(settings.run, settings.explain, settings.variant)
     if settings.json:
         emit_json(found)
     else:
@@ -26,7 +26,7 @@ def parse(settings: ParseSettings) -> int:
     return EXIT_OK
 
 
-def _lines(found: Explained) -> Iterator[str]:
+def _lines(found: Why) -> Iterator[str]:
     record = found.record
     yield " · ".join(filter(None, (found.task, record.question_id, record.variant, found.log)))
     if record.system:
@@ -56,7 +56,7 @@ def _lines(found: Explained) -> Iterator[str]:
     yield from _today(found)
 
 
-def _choice(found: Explained, view: ChoiceView) -> Iterator[str]:
+def _choice(found: Why, view: ChoiceView) -> Iterator[str]:
     if any(found.choices.values()):
         yield "choices: " + "  ".join(f"{label}. {_short(text)}" for label, text in found.choices.items())
     yield from _block(f"read, from the {view.source}", view.read)
@@ -96,7 +96,7 @@ def _labels(labels: Sequence[str]) -> str:
     return " or ".join(labels) or "declared to be none"
 
 
-def _today(found: Explained) -> Iterator[str]:
+def _today(found: Why) -> Iterator[str]:
     record, today = found.record, found.today
     if found.unknown:
         yield f"not read again: {found.unknown}"

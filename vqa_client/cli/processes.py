@@ -12,8 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from vqa_client.cli.exits import EXIT_SERVER, EXIT_USAGE, SIGNALS
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.progress import PROGRESS_FD
-from vqa_client.cli.tally import Tally
 from vqa_client.cpus import CPU_COUNT, usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed
@@ -33,7 +33,7 @@ STARTS = 2
 
 
 async def in_processes(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
 ) -> list[Report]:
     """Run this program's command line in processes until all have ended, then merge what they did.
 
@@ -177,7 +177,7 @@ async def _watched(reading: int, shard: Shard, shown: "Shown") -> None:
 class Shown:
     """What the workers of all shards say, as one."""
 
-    def __init__(self, progress: Tally, shards: Sequence[Shard]) -> None:
+    def __init__(self, progress: LiveCounts, shards: Sequence[Shard]) -> None:
         self._progress, self._at_work = progress, set(shards)
         self._said: set[str] = set()
         self._runs: dict[str, dict[Shard, dict[str, Any]]] = {}

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.streams import say
-from vqa_client.cli.tally import Tally
 from vqa_client.cli.text import folded, safe
 from vqa_client.types import Record
 
@@ -26,7 +26,7 @@ PROGRESS_FD = "VQA_CLIENT_PROGRESS_FD"
 REPORTED_S = 0.5
 
 
-def display() -> Tally:
+def display() -> LiveCounts:
     """A progress display: one live line on a terminal, else a plain line now and then; for `run(progress=...)`."""
     if (descriptor := os.environ.get(PROGRESS_FD, "")).isdecimal():
         return PipedDisplay(int(descriptor))
@@ -34,7 +34,7 @@ def display() -> Tally:
     return LiveDisplay() if on_terminal else PlainDisplay()
 
 
-class PlainDisplay(Tally):
+class PlainDisplay(LiveCounts):
     """Lines without control codes, for log files and pipes."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class PlainDisplay(Tally):
             say(f"{self.title}: {self.line()}")
 
 
-class LiveDisplay(Tally):
+class LiveDisplay(LiveCounts):
     """A bar and the line beside it, redrawn four times a second from the counters alone."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class LiveDisplay(Tally):
         return Group(row, *served)
 
 
-class ForwardedDisplay(Tally):
+class ForwardedDisplay(LiveCounts):
     """Notes and numbers for a display elsewhere: `tell` takes them there."""
 
     def __init__(self) -> None:

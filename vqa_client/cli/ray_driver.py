@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.cli.exits import EXIT_OK, EXIT_USAGE
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.processes import Shown, joined, share_of
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
-from vqa_client.cli.tally import Tally
 from vqa_client.client.session import model_of
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, move_all_aside
@@ -48,7 +48,7 @@ MOST_WAITING = 8
 
 
 async def on_ray(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
 ) -> list[Report]:
     """Ask all shards on the cluster, and merge them.
 
@@ -63,7 +63,9 @@ async def on_ray(
     return await joined(settings, corrupted, errors, progress.note, stop)
 
 
-def _planned(settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally) -> list[list[Plan]]:
+def _planned(
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts
+) -> list[list[Plan]]:
     return [
         [
             plan
@@ -113,7 +115,7 @@ class _Driver:
         settings: Sequence[RunSettings],
         corrupted: RobustnessRun | None,
         plans: Sequence[Sequence[Plan]],
-        progress: Tally,
+        progress: LiveCounts,
         stop: asyncio.Event,
     ) -> None:
         of = settings[0].shards or 1
@@ -122,7 +124,7 @@ class _Driver:
         self._shown = Shown(progress, shards)
         for plan in (plan for each in plans for plan in each):
             for number, total in enumerate(_parts_of(plan.loaded.count, of)):
-                self._shown.take(shards[number], Tally().numbers() | {"title": plan.title, "total": total})
+                self._shown.take(shards[number], LiveCounts().numbers() | {"title": plan.title, "total": total})
         self._roots = [output_folder(each) for each in settings]
         self._paths = [[plan.paths for plan in each] for each in plans]
         self._others = self._ray.put(self._otherwise_divided(of))

@@ -19,8 +19,8 @@ from vqa_client.cli.robustness_tables import of_pool
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count
-from vqa_client.corrupted import metadata
-from vqa_client.corrupted.making import Plan, expected_bytes, make, plan
+from vqa_client.corrupted_copies import metadata
+from vqa_client.corrupted_copies.making import Plan, expected_bytes, make, plan
 from vqa_client.errors import OutputError, UsageError
 from vqa_client.files import check_output
 from vqa_client.images.corruptions import PROFILES

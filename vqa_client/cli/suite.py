@@ -6,13 +6,13 @@ from typing import Annotated
 
 from cyclopts import CycloptsError, Parameter
 
-from vqa_client.cli.attended import Stopped, attended, resume_command
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
 from vqa_client.cli.evaluate import asked, exit_code, show
 from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
+from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import emit, say
 from vqa_client.compare.leaderboard import leaderboard
 from vqa_client.errors import UsageError
@@ -32,7 +32,7 @@ def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     runs = settings_of(settings, entries, _parsed, settings.data or path.parent)
     progress = display()
     try:
-        reports = attended(lambda stop: asked(runs, None, progress, stop), progress)
+        reports = until_signalled(lambda stop: asked(runs, None, progress, stop), progress)
     except Stopped as stopped:
         show(stopped.interrupted.reports, settings, as_json=settings.json)
         say(f"stopped; to resume: {resume_command(sys.argv)}")

@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from typing import Protocol
 from zlib import crc32
 
-from vqa_client.cli.tally import Tally
+from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.errors import Busy, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
@@ -46,7 +46,7 @@ class Shared(Protocol):
 
 
 async def in_turns(
-    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: Tally, stop: asyncio.Event
+    settings: Sequence[RunSettings], corrupted: RobustnessRun | None, progress: LiveCounts, stop: asyncio.Event
 ) -> list[Report]:
     """Ask shards until all are finished, wherever, and merge them; a dead worker's is resumed by another one.
 

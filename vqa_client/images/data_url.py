@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.held import HELD
+from vqa_client.images.byte_cache import BYTE_CACHE
 from vqa_client.types import Image
 
 PIECE_BYTES = 393_216
@@ -22,7 +22,7 @@ def encoded_pieces(image: Image, piece_bytes: int = PIECE_BYTES) -> Iterator[byt
     """
     if piece_bytes < 3 or piece_bytes % 3:
         raise ValueError(f"piece_bytes must be a multiple of 3, not {piece_bytes}")
-    data = HELD.find(image.sha256) if image.data is None else image.data
+    data = BYTE_CACHE.find(image.sha256) if image.data is None else image.data
     pieces = _file_pieces(image, piece_bytes) if data is None else _data_pieces(image, data, piece_bytes)
     encode = _encoder()
     for piece in pieces:

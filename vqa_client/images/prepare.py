@@ -7,10 +7,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from vqa_client.images.addresses import handed_over
-from vqa_client.images.held import HELD
-from vqa_client.images.recent import Recent
-from vqa_client.images.room import Room
-from vqa_client.images.settle import FileKey, Read, Refused, Settled, decide, file_key, read, read_at_once, settle
+from vqa_client.images.byte_cache import BYTE_CACHE, LRUCache
+from vqa_client.images.decide import (
+    FileKey,
+    Read,
+    Refused,
+    Verdict,
+    decide,
+    file_key,
+    read,
+    read_and_decide,
+    read_at_once,
+)
+from vqa_client.images.memory_budget import MemoryBudget
 from vqa_client.images.steps import Recipe
 from vqa_client.tables.inside import split_name
 from vqa_client.tables.pictures import is_address, is_object
@@ -26,20 +35,20 @@ KNOWN_FILES = 2_048
 MAX_THREADS = 16
 """A 12-megapixel image takes some 150 MB while it is decoded and encoded, so more threads would cost gigabytes."""
 
-_Making = asyncio.Future[tuple[FileKey | None, Settled | None]]
-Elsewhere = Callable[[str], Future[tuple[FileKey | None, Settled | None]]]
+_Making = asyncio.Future[tuple[FileKey | None, Verdict | None]]
+Elsewhere = Callable[[str], Future[tuple[FileKey | None, Verdict | None]]]
 """Settles the file at a path in a way and a place of its own."""
 
-MadeImages = Recent[tuple[str, FileKey], Settled]
+MadeImages = LRUCache[tuple[str, FileKey], Verdict]
 """Images encoded anew, by variant and file."""
 
 
 def made_images(limit_bytes: int = CACHE_BYTES) -> MadeImages:
     """Give a place that keeps what was made and used last, up to `limit_bytes`."""
-    return Recent(limit_bytes, _size)
+    return LRUCache(limit_bytes, _size)
 
 
-def _size(made: Settled) -> int:
+def _size(made: Verdict) -> int:
     return getattr(made, "size_bytes", 0)
 
 
@@ -50,7 +59,7 @@ class ImagePreparer:
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
     preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
-    An image inside another file, or at an address, is kept in memory until it was sent, under the limit of a Room;
+    An image inside another file, or at an address, is kept in memory until it was sent, within a MemoryBudget;
     with `hands_over` addresses go to the server as they are.
     """
 
@@ -67,10 +76,10 @@ class ImagePreparer:
         self._hands_over = hands_over
         self._recipe = recipe or Recipe()
         self._variant = variant
-        self._known: Recent[FileKey, Settled] = Recent(KNOWN_FILES, lambda _: 1)
+        self._known: LRUCache[FileKey, Verdict] = LRUCache(KNOWN_FILES, lambda _: 1)
         self._made = made_images() if made is None else made  # an empty one is false
-        self._cells: Recent[FileKey, Settled] = Recent(CELL_BYTES, _size)
-        self._room = Room(kept_bytes=CACHE_BYTES + CELL_BYTES)
+        self._cells: LRUCache[FileKey, Verdict] = LRUCache(CELL_BYTES, _size)
+        self._budget = MemoryBudget(kept_bytes=CACHE_BYTES + CELL_BYTES)
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
@@ -90,9 +99,9 @@ class ImagePreparer:
         """
         if self._elsewhere is not None or all(_is_file(path) for path in paths):
             return await self._prepared(paths)
-        async with self._room.taken(len(paths)):
+        async with self._budget.reserved(len(paths)):
             images = await self._prepared(paths)
-            self._room.count(images)
+            self._budget.count(images)
             return images
 
     async def _prepared(self, paths: Sequence[str]) -> tuple[Image, ...]:
@@ -107,9 +116,9 @@ class ImagePreparer:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._fetching.shutdown(wait=False, cancel_futures=True)
-        HELD.clear()
+        BYTE_CACHE.clear()
 
-    async def _started(self, path: str, key: FileKey | Refused) -> Settled | _Making:
+    async def _started(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
         """Look at a file, unless that was done meanwhile; `key` says what lay there when the question came up."""
         found = self._found(key)
         if isinstance(key, Refused):
@@ -119,12 +128,12 @@ class ImagePreparer:
         if found is None and self._elsewhere is None and split_name(path)[1]:
             return await self._started_inside(path, key)
         if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None and not is_address(path):
-            actual, found = settle(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
+            actual, found = read_and_decide(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
             self._keep(actual, found)
             await self._breathe(key[1])
         return self._in_pool(path, key) if found is None else found
 
-    async def _started_inside(self, path: str, key: FileKey) -> Settled | _Making:
+    async def _started_inside(self, path: str, key: FileKey) -> Verdict | _Making:
         """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
         found = read_at_once(path)
         if found is None:
@@ -132,11 +141,11 @@ class ImagePreparer:
         if isinstance(found, Refused):
             return found
         if len(found[1]) <= INLINE_BYTES:
-            actual, settled = decide(found, self._recipe, decode=False)
-            self._keep(actual, settled)
+            actual, verdict = decide(found, self._recipe, decode=False)
+            self._keep(actual, verdict)
             await self._breathe(len(found[1]))
-            if settled is not None:
-                return settled
+            if verdict is not None:
+                return verdict
         return self._in_pool(path, key, found)
 
     async def _breathe(self, size_bytes: int) -> None:
@@ -146,7 +155,7 @@ class ImagePreparer:
             self._since_breath = 0
             await asyncio.sleep(0)
 
-    def _found(self, key: FileKey | Refused) -> Settled | _Making | None:
+    def _found(self, key: FileKey | Refused) -> Verdict | _Making | None:
         if isinstance(key, Refused):
             return key
         made = self._known.get(key) or self._made.get((self._variant, key)) or self._making.get(key)
@@ -160,39 +169,39 @@ class ImagePreparer:
             making.add_done_callback(partial(self._done, key))
         return making
 
-    def _submit(self, path: str, found: Read | None) -> "Future[tuple[FileKey | None, Settled | None]]":
+    def _submit(self, path: str, found: Read | None) -> "Future[tuple[FileKey | None, Verdict | None]]":
         if self._elsewhere is not None:
             return self._elsewhere(path)
         if found is not None:
             return self._pool.submit(decide, found, self._recipe, decode=True)
         pool = self._fetching if is_address(path) else self._pool
-        return pool.submit(settle, path, self._recipe, decode=True)
+        return pool.submit(read_and_decide, path, self._recipe, decode=True)
 
     def _done(self, key: FileKey, making: _Making) -> None:
         del self._making[key]
         if not making.cancelled() and making.exception() is None:
             self._keep(*making.result())
 
-    def _keep(self, key: FileKey | None, settled: Settled | None) -> None:
-        if key is not None and settled is not None:
-            if isinstance(settled, Image) and settled.data is not None:
-                if settled.transforms:
-                    self._made.put((self._variant, key), settled)
+    def _keep(self, key: FileKey | None, verdict: Verdict | None) -> None:
+        if key is not None and verdict is not None:
+            if isinstance(verdict, Image) and verdict.data is not None:
+                if verdict.transforms:
+                    self._made.put((self._variant, key), verdict)
                 else:
-                    self._cells.put(key, settled)
+                    self._cells.put(key, verdict)
             else:
-                self._known.put(key, settled)
+                self._known.put(key, verdict)
 
 
 def _is_file(path: str) -> bool:
     return not (split_name(path)[1] or is_address(path))
 
 
-async def _finished(started: Settled | _Making) -> Image:
+async def _finished(started: Verdict | _Making) -> Image:
     # Shielded: one worker's cancellation must not take the image away from the others that wait for it.
-    settled = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
-    if isinstance(settled, Image):
-        return settled
-    if isinstance(settled, Refused):
-        raise settled.error()
+    verdict = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
+    if isinstance(verdict, Image):
+        return verdict
+    if isinstance(verdict, Refused):
+        raise verdict.error()
     raise AssertionError("a file was looked at with a decoder and not decided on")

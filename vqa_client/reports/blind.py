@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from vqa_client.files import write_json
-from vqa_client.reports.additions import percent
+from vqa_client.reports.common_keys import percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
 from vqa_client.scoring.blindness import BlindFigures, BlindScores, Pairing

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.files import natural_key
-from vqa_client.reports.additions import additions, interval, percent
+from vqa_client.reports.common_keys import common_keys, interval, percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.averages import Mean
@@ -87,6 +87,6 @@ def share(of: Mean) -> dict[str, Any]:
 
 def rest(run: Run, summary: Summary) -> dict[str, Any]:
     """What all reports say, over all forms together."""
-    said = additions(run, summary, percent)
+    said = common_keys(run, summary, percent)
     said["breakdowns"].pop(VARIANT, None)
     return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | said}

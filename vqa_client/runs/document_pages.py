@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import DataError, UsageError
-from vqa_client.images.recent import Recent
+from vqa_client.images.byte_cache import LRUCache
 from vqa_client.pages.legibility import check_reader, text_of
 from vqa_client.parallel import Processes
 from vqa_client.reports.names import safe_name
@@ -103,7 +103,7 @@ class _Search:
     """
 
     def __init__(self) -> None:
-        self._texts: Recent[str, str] = Recent(KEPT_TEXTS, lambda _: 1)
+        self._texts: LRUCache[str, str] = LRUCache(KEPT_TEXTS, lambda _: 1)
         self._processes: Processes[str, str] | None = None
         self._pages: tuple[str, ...] = ()
         self._scores: Callable[[str], Sequence[float]] = lambda question: ()

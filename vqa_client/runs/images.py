@@ -30,7 +30,7 @@ def prepared_images(
     if corrupted is not None:
         if settings.hands_over:
             raise UsageError("an image that the server fetches can't be corrupted", hint="--image_urls fetch")
-        from vqa_client.images.corrupt import CorruptedImages
+        from vqa_client.images.corruption_pool import CorruptedImages
 
         with CorruptedImages(recipe, profile=corrupted.profile, seed=corrupted.corruption_seed) as images:
             yield images.of_variant

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import IdentityError, UsageError
 from vqa_client.files import sha256_of, stamp, state_of
-from vqa_client.images.settle import Refused, read
+from vqa_client.images.decide import Refused, read
 from vqa_client.log_lines import check_run, records_in
 from vqa_client.records import Key, RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader

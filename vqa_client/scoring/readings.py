@@ -10,10 +10,10 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from vqa_client.scoring.choices.choice import choice_in
-from vqa_client.scoring.polarity import polarity
 from vqa_client.scoring.reply import Reply
 from vqa_client.scoring.vqa_normalise import without_marks
 from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer, unwrapped
+from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.types import Answer, Question
 
 Parse = Callable[[Reply, Question], Answer]
@@ -136,7 +136,7 @@ def short_or_yes_no(reply: Reply, question: Question) -> Answer:
 def yes_no(reply: Reply, question: Question) -> Answer:
     """ "yes" or "no", by whole words; a reply that says neither or both is unparsed."""
     del question
-    said = polarity(reply.text)
+    said = yes_or_no(reply.text)
     if said is None:
         return Answer(status="unparsed", rule="no polarity", source=reply.source)
     return Answer(text=said, rule="polarity", source=reply.source)

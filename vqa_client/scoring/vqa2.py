@@ -2,7 +2,7 @@
 
 Published, both compare texts that went through `prepared`, with keywords and gold answers as substrings: "no" is in
 "another" and "0" in "10". They are kept for comparison with published numbers; their partial credit (0.1 to 0.3 for
-replies that say both or nothing) belongs to no standard. By whole words a yes/no question is read as `polarity` says
+replies that say both or nothing) belongs to no standard. By whole words a yes/no question is read as `yes_no` says
 and earns all or nothing, and numbers and words have to be whole. An empty reply earns nothing, and an empty gold answer
 is in no reply.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from vqa_client.scoring.containment import folded
-from vqa_client.scoring.polarity import polarity
+from vqa_client.scoring.yes_no import yes_or_no
 
 VERSION: Final = "vqa2_enhanced_v1.2"
 _YES: Final = ("yes", "yeah", "yep", "correct", "true", "right", "sure", "okay")
@@ -73,7 +73,7 @@ def simple_correct_by_words(gold: str, reply: str) -> bool:
     """Whether the reply has the same polarity as a yes/no gold answer, or has another gold answer as whole words."""
     wanted = _words(gold)
     if wanted in (("yes",), ("no",)):
-        return polarity(reply) == wanted[0]
+        return yes_or_no(reply) == wanted[0]
     return _has_run(_words(reply), wanted)
 
 
@@ -83,7 +83,7 @@ def enhanced_score_by_words(gold: str, reply: str) -> float:
     if not wanted or not said:
         return 0.0
     if wanted in (("yes",), ("no",)):
-        return float(polarity(reply) == wanted[0])
+        return float(yes_or_no(reply) == wanted[0])
     return 1.0 if said == wanted else _by_shared_words(wanted, said)
 
 

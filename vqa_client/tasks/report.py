@@ -12,7 +12,7 @@ from vqa_client.aggregates import Running, Scored, Totals
 from vqa_client.benchmark import Benchmark, Metric, Parse, Replay
 from vqa_client.files import write_json
 from vqa_client.json_stream import write_entries
-from vqa_client.reports.additions import additions, in_shares
+from vqa_client.reports.common_keys import common_keys, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.summary import Summary, summarise, without_scores
 from vqa_client.scoring.reply import kept_completion, reply_from
@@ -172,5 +172,5 @@ def _content(benchmark: Benchmark, run: Run, summary: DeclaredSummary) -> dict[s
         "total_questions": summary.overall.total,
         "accuracy": summary.overall.accuracy,
         **summary.added(),
-        **additions(run, summary, in_shares),
+        **common_keys(run, summary, in_shares),
     }

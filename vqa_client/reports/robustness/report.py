@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
-from vqa_client.reports.additions import additions, interval, percent
+from vqa_client.reports.common_keys import common_keys, interval, percent
 from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
@@ -187,6 +187,6 @@ def _group(tally: Tally) -> dict[str, Any]:
 
 def _rest(run: Run, summary: Summary) -> dict[str, Any]:
     """What all reports say, over all variants together; the variants' own accuracies stand above."""
-    rest = additions(run, summary, percent)
+    rest = common_keys(run, summary, percent)
     rest["breakdowns"].pop(VARIANT, None)
     return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | rest}

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from vqa_client.json_stream import SpooledList, SpooledMembers, place, write_json_list, write_json_streamed
-from vqa_client.reports.additions import additions, percent, tally
-from vqa_client.reports.kinds import count_kinds
+from vqa_client.reports.common_keys import common_keys, percent, tally
+from vqa_client.reports.record_counts import count_kinds
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise, summary_of
 from vqa_client.scoring.calibration import Calibrating
@@ -167,7 +167,7 @@ def write_mc(path: Path, run: Run, pairs: Pairs, *, added: Mapping[str, Any] | N
             "by_difficulty_and_length": crossed(summary, "difficulty", DIFFICULTIES, "length", LENGTHS),
         }
         head = _published_head(run, summary) | _by_context_length(summary) | {"detailed_analysis": detailed}
-        head |= additions(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
+        head |= common_keys(run, summary, percent) | choices_taken(run, pairs) | dict(added or {})
         head["scores"] = mc_scores(head["scores"])
         write_json_list(path, head, RESULTS, results)
     return summary
@@ -195,7 +195,7 @@ def write_niah(path: Path, run: Run, pairs: Pairs) -> Summary:
             INSTANCES: place(INSTANCES),
             "detailed_analysis": detailed,
         }
-        head |= additions(run, summary, percent) | tally(published.overall, percent) | {RESULTS: place(RESULTS)}
+        head |= common_keys(run, summary, percent) | tally(published.overall, percent) | {RESULTS: place(RESULTS)}
         write_json_streamed(path, head, {INSTANCES: instances, RESULTS: results})
     return summary
 

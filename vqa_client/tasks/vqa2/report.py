@@ -22,7 +22,7 @@ from msgspec.structs import asdict
 from vqa_client.errors import DataError
 from vqa_client.files import encode, replacing
 from vqa_client.json_stream import SpooledList, place, write_entries, write_json_streamed
-from vqa_client.reports.additions import additions, in_shares
+from vqa_client.reports.common_keys import common_keys, in_shares
 from vqa_client.reports.run import Pairs, Run, Write
 from vqa_client.reports.start import time_of
 from vqa_client.reports.summary import Summary, summarise, without_scores
@@ -157,7 +157,7 @@ def _result(run: Run, summary: Vqa2Summary) -> dict[str, Any]:
         "normalised_accuracy": summary.overall.accuracy,
         "normalised_above_official": summary.gap,
         "replies_of_more_than_5_words": summary.sentences,
-        **additions(run, summary, in_shares),
+        **common_keys(run, summary, in_shares),
     }
 
 

@@ -9,11 +9,11 @@ from types import TracebackType
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import VqaClientError
-from vqa_client.images.corrupting import Corruption, Job, Made, make
+from vqa_client.images.corruption_job import Corruption, Job, Made, make
 from vqa_client.images.corruptions import Profile
+from vqa_client.images.decide import FileKey, Verdict
+from vqa_client.images.memory_budget import MemoryBudget
 from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, made_images
-from vqa_client.images.room import Room
-from vqa_client.images.settle import FileKey, Settled
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
 from vqa_client.types import Image
@@ -23,16 +23,16 @@ BUSY = 0.8
 
 
 class _Preparer:
-    """Prepares the images of one variant, where there is room for them."""
+    """Prepares the images of one variant, within a memory budget."""
 
-    def __init__(self, images: ImagePreparer, room: Room) -> None:
+    def __init__(self, images: ImagePreparer, budget: MemoryBudget) -> None:
         self._images = images
-        self._room = room
+        self._budget = budget
 
     async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
-        async with self._room.taken(len(paths)):
+        async with self._budget.reserved(len(paths)):
             images = await self._images.prepare_all(paths)
-            self._room.count(images)
+            self._budget.count(images)
             return images
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class CorruptedImages:
         self._counting = Lock()
         self._made = made_images()
         self._clean = ImagePreparer(recipe, made=self._made)
-        self._room = Room(kept_bytes=CACHE_BYTES)
+        self._budget = MemoryBudget(kept_bytes=CACHE_BYTES)
         self._preparers: dict[str, _Preparer] = {}
 
     def of_variant(self, variant: str) -> "ImagePreparer | _Preparer":
@@ -65,7 +65,7 @@ class CorruptedImages:
             corruption = Corruption(name=name, level=int(level), profile=self._profile, seed=self._seed)
             elsewhere = partial(self._submit, corruption)
             preparer = ImagePreparer(made=self._made, elsewhere=elsewhere, variant=variant)
-            self._preparers[variant] = _Preparer(preparer, self._room)
+            self._preparers[variant] = _Preparer(preparer, self._budget)
         return self._preparers[variant]
 
     def limit(self) -> str:
@@ -79,24 +79,24 @@ class CorruptedImages:
             f"{100 * took_s / busy_s:.0f} % of the time of {self._workers} processes"
         )
 
-    def _submit(self, corruption: Corruption, path: str) -> "Future[tuple[FileKey | None, Settled | None]]":
-        settled: Future[tuple[FileKey | None, Settled | None]] = Future()
+    def _submit(self, corruption: Corruption, path: str) -> "Future[tuple[FileKey | None, Verdict | None]]":
+        verdict: Future[tuple[FileKey | None, Verdict | None]] = Future()
         job = Job(path=path, recipe=self._recipe, corruption=corruption)
 
         def done(making: "Future[Made]") -> None:
             if making.cancelled():
-                settled.cancel()
+                verdict.cancel()
             elif error := making.exception():
-                settled.set_exception(_named(error, job))
+                verdict.set_exception(_named(error, job))
             else:
                 made = making.result()
                 with self._counting:
                     images, took_s = self._costs.get(corruption.name, (0, 0.0))
                     self._costs[corruption.name] = images + 1, took_s + made.took_s
-                settled.set_result((made.key, made.settled))
+                verdict.set_result((made.key, made.verdict))
 
         self._processes.submit(job).add_done_callback(done)
-        return settled
+        return verdict
 
     def __enter__(self) -> "CorruptedImages":
         return self

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError, QuestionFailed
 from vqa_client.files import stamp, state_of
+from vqa_client.images.byte_cache import BYTE_CACHE
 from vqa_client.images.facts import ImageFacts, facts
-from vqa_client.images.held import HELD
 from vqa_client.images.recode import is_plain, recode
 from vqa_client.images.steps import Recipe, check_pixels
 from vqa_client.tables.inside import image_at_once, image_inside, short_name, split_name
@@ -45,7 +45,7 @@ class Refused(Struct, frozen=True, kw_only=True):
         return cls(message=str(failed), hint=failed.hint, transient=failed.transient, stamp=stamp_of(key))
 
 
-Settled = Image | Refused
+Verdict = Image | Refused
 
 _MISSING_HINT = "check the image folder and the path in the data file"
 _OS_REASONS: tuple[tuple[type[Exception], str, str], ...] = (
@@ -85,7 +85,9 @@ def stamp_of(key: FileKey) -> str:
     return stamp(key[1:], split_name(key[0])[1])
 
 
-def settle(name: str, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
+def read_and_decide(
+    name: str, recipe: Recipe, *, decode: bool, hold: bool = False
+) -> tuple[FileKey | None, Verdict | None]:
     """Read an image and decide on it; None as the verdict where that takes a decoder and `decode` is off.
 
     The key is of the bytes that were read, whatever was at `name` before; None where nothing could be read. `hold`
@@ -128,8 +130,8 @@ def _refused(name: str, error: Exception) -> Refused:
     return Refused(message=f"{name}: {error}", hint=_DATA_HINT)
 
 
-def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Settled | None]:
-    """Decide on an image that was read, as `settle` does."""
+def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> tuple[FileKey | None, Verdict | None]:
+    """Decide on an image that was read, as `read_and_decide` does."""
     key, data = read
     name = key[0]
     try:
@@ -138,7 +140,7 @@ def decide(read: Read, recipe: Recipe, *, decode: bool, hold: bool = False) -> t
         if is_plain(found, recipe):
             image = _unchanged(key, found, data)
             if hold and image.path:
-                HELD.keep(image.sha256, data)
+                BYTE_CACHE.keep(image.sha256, data)
             return key, image
         return key, _decoded(key, found, data, recipe) if decode else None
     except QuestionFailed as failed:

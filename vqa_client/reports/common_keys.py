@@ -22,7 +22,7 @@ def in_shares(share: float | None) -> float | None:
     return share
 
 
-def additions(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
+def common_keys(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
     """Write the keys that all reports share, accuracies and intervals in `unit`."""
     return {
         "incomplete": summary.overall.total < run.expected,

@@ -13,8 +13,8 @@ from vqa_client.errors import DataError, QuestionFailed, UsageError
 from vqa_client.files import natural_key, replacing
 from vqa_client.images.corruptions import Profile, Variant, chosen, codec, image_seed, needs_extra
 from vqa_client.images.corruptions.table import CORRUPTIONS
+from vqa_client.images.decide import Refused, file_key
 from vqa_client.images.find import IMAGE_SUFFIXES
-from vqa_client.images.settle import Refused, file_key
 from vqa_client.parallel import in_processes
 from vqa_client.settings.robustness import FileFormat, GenerateSettings
 

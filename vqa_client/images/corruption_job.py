@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
+from vqa_client.images.byte_cache import BYTE_CACHE, LRUCache
 from vqa_client.images.corruptions import CORRUPTIONS, Profile, codec, image_seed
-from vqa_client.images.held import HELD
-from vqa_client.images.recent import Recent
-from vqa_client.images.settle import FileKey, Refused, Settled, file_key, settle
+from vqa_client.images.decide import FileKey, Refused, Verdict, file_key, read_and_decide
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -45,7 +44,7 @@ class Made(Struct, frozen=True):
     """What became of a job, and how long it took in its process."""
 
     key: FileKey | None
-    settled: Settled | None
+    verdict: Verdict | None
     took_s: float
 
 
@@ -57,18 +56,18 @@ class _Opened(Struct, frozen=True):
     pixels: "Pixels"
 
 
-_opened: Recent[tuple[FileKey, Recipe], _Opened] = Recent(OPENED_BYTES, lambda opened: opened.pixels.nbytes)
+_opened: LRUCache[tuple[FileKey, Recipe], _Opened] = LRUCache(OPENED_BYTES, lambda opened: opened.pixels.nbytes)
 """The next jobs of a process are mostly other corruptions of the same images."""
 
 
 def make(job: Job) -> Made:
     """Read a file, apply the recipe and corrupt what comes out; the corruption is the last thing done to it."""
     started_s = time.monotonic()
-    key, settled = _made(job)
-    return Made(key, settled, time.monotonic() - started_s)
+    key, verdict = _made(job)
+    return Made(key, verdict, time.monotonic() - started_s)
 
 
-def _made(job: Job) -> tuple[FileKey | None, Settled | None]:
+def _made(job: Job) -> tuple[FileKey | None, Verdict | None]:
     key = file_key(job.path)
     if isinstance(key, Refused):
         return None, key
@@ -79,13 +78,13 @@ def _made(job: Job) -> tuple[FileKey | None, Settled | None]:
         return None if failed.transient else key, Refused.by(failed, key)
 
 
-def _open(job: Job) -> _Opened | tuple[FileKey | None, Settled | None]:
+def _open(job: Job) -> _Opened | tuple[FileKey | None, Verdict | None]:
     """Read and decode a file, or say why not; raises QuestionFailed where its pixels can't be decoded."""
     codec.prepare_process()
-    key, settled = settle(job.path, job.recipe, decode=True, hold=True)
-    if key is None or not isinstance(settled, Image):
-        return key, settled
-    opened = _Opened(key, settled, codec.decoded(_bytes_of(settled), job.path))
+    key, verdict = read_and_decide(job.path, job.recipe, decode=True, hold=True)
+    if key is None or not isinstance(verdict, Image):
+        return key, verdict
+    opened = _Opened(key, verdict, codec.decoded(_bytes_of(verdict), job.path))
     _opened.put((key, job.recipe), opened)
     return opened
 
@@ -94,8 +93,8 @@ def _bytes_of(image: Image) -> bytes:
     """The very bytes that were looked at."""
     if image.data is not None:
         return image.data
-    data = HELD.find(image.sha256)
-    HELD.clear()
+    data = BYTE_CACHE.find(image.sha256)
+    BYTE_CACHE.clear()
     if data is None:  # a file larger than what is held
         with contextlib.suppress(OSError):
             data = Path(image.path).read_bytes()

@@ -57,7 +57,7 @@ _CHOICE_PARTS: Final = frozenset(get_args(ChoiceMode))
 """Its other modes have a score of their own instead."""
 
 
-class Explained(Struct, frozen=True, kw_only=True):
+class Why(Struct, frozen=True, kw_only=True):
     """A record and its reading; `today` is None, with the reason in `unknown`, where the data file is missing."""
 
     log: str
@@ -75,7 +75,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     unknown: str = ""
 
 
-def explain_reading(place: Path, question_id: str, variant: str | None) -> Explained:
+def why(place: Path, question_id: str, variant: str | None) -> Why:
     """Find the question in a run, or in the runs of a folder, and read its reply again.
 
     Raises DataError where it wasn't asked, UsageError where it was asked in several variants and none is named.
@@ -91,7 +91,7 @@ def explain_reading(place: Path, question_id: str, variant: str | None) -> Expla
         unknown = "the data file no longer has this question"
     parts = record.parts.keys()
     task = logged.task or ("mc" if parts >= _MC_PARTS or parts & _CHOICE_PARTS else "")
-    return _explained(logged.log, task, record, run, question, unknown)
+    return _why(logged.log, task, record, run, question, unknown)
 
 
 def _find(place: Path, question_id: str, variant: str | None) -> tuple[LoggedRun, Record]:
@@ -130,9 +130,7 @@ def _question(run: Reopened, record: Record) -> Question | None:
     return asked_as(found, record.variant, record.groups) if found else None
 
 
-def _explained(
-    log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str
-) -> Explained:
+def _why(log: Path, task: str, record: Record, run: Reopened | None, question: Question | None, unknown: str) -> Why:
     said = record.output or ""
     completion = kept_completion(record)
     replied = record.output is not None
@@ -141,11 +139,11 @@ def _explained(
     free_text = task == "mc" and replied and not record.parts.keys() & _CHOICE_PARTS
     benchmark = run.benchmark if run else _declared(log)
     by_words = benchmark.headline_metric.normalise if benchmark and record.answer is not None else None
-    return Explained(
+    return Why(
         log=str(log),
         task=task,
         record=record,
-        why=tuple(_why(record)),
+        why=tuple(_reasons(record)),
         peeled_off=tuple(peeled_off(said)),
         choices=choices,
         choice=explain_choice(completion, choices) if free_text else None,
@@ -164,7 +162,7 @@ def _choices_in(prompt: str) -> dict[str, str]:
     return found if list(found) == list(_LETTERS) else dict.fromkeys(_LETTERS, "")
 
 
-def _why(record: Record) -> list[str]:
+def _reasons(record: Record) -> list[str]:
     lines = [STATUS_REASONS[record.status]]
     if record.output is not None and record.rule in RULE_REASONS:
         lines.append(RULE_REASONS[record.rule])

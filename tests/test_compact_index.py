@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.numbering import Numbering
+from vqa_client.compact_index import CompactIndex
 
 
 class Alike:
@@ -27,7 +27,7 @@ class Alike:
 @given(names=st.lists(st.integers(min_value=0, max_value=60), max_size=120))
 def test_numbers_are_those_of_a_dictionary_even_where_all_hashes_are_the_same(hashes: int, names: list[int]) -> None:
     keys: list[Hashable] = []
-    numbers = Numbering[Hashable](lambda number, key: keys[number] == key)
+    numbers = CompactIndex[Hashable](lambda number, key: keys[number] == key)
     for name in names:
         key = Alike(name, hashes)
         expected = keys.index(key) if key in keys else -1
@@ -39,7 +39,7 @@ def test_numbers_are_those_of_a_dictionary_even_where_all_hashes_are_the_same(ha
 
 
 def test_keys_are_found_again_after_every_growth() -> None:
-    numbers = Numbering[str](lambda number, key: str(number) == key)
+    numbers = CompactIndex[str](lambda number, key: str(number) == key)
     for number in range(20_000):
         assert numbers.number(str(number)) == number
     assert all(numbers.find(str(number)) == number for number in range(20_000))

@@ -10,7 +10,7 @@ import pytest
 from tests.compare.logged import failed, put, record
 from tests.runs.sample import Sample
 from vqa_client.errors import DataError, UsageError
-from vqa_client.runs.reading_trace import RULE_REASONS, STATUS_REASONS, explain_reading
+from vqa_client.runs.why import RULE_REASONS, STATUS_REASONS, why
 from vqa_client.types import STATUSES, Record
 
 
@@ -35,7 +35,7 @@ def test_every_status_has_a_reason() -> None:
 
 def test_a_choice_is_explained_with_the_texts_of_its_question(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, said("I'd say it is thing 1C."))
-    found = explain_reading(log, "q1", None)
+    found = why(log, "q1", None)
     assert found.choice is not None
     assert found.choices["C"] == "thing 1C"
     assert [(rule.name, rule.labels) for rule in found.choice.rules if rule.fired] == [("text", ("C",))]
@@ -48,7 +48,7 @@ def test_a_choice_is_explained_with_the_texts_of_its_question(tmp_path: Path) ->
 def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp_path: Path) -> None:
     of, log = mc_log(tmp_path, said("a tug", prompt="Which?\n\nA. a ferry\nB. a barge\nC. a tug\nD. none\n"))
     of.data_json.unlink()
-    found = explain_reading(log, "q1", None)
+    found = why(log, "q1", None)
     assert "can't read" in found.unknown
     assert found.today is None
     assert found.choice is not None
@@ -58,20 +58,20 @@ def test_without_the_data_file_the_prompt_tells_the_choices_and_that_is_told(tmp
 def test_a_log_alone_is_told_by_its_scores_to_be_multiple_choice(tmp_path: Path) -> None:
     parts = {"robust": 1.0, "published": 1.0, "longbench": 0.0}
     put(tmp_path, [said("B", parts=parts), said("a boat", name="q2")], run_file=False)
-    assert explain_reading(tmp_path, "q1", None).choice is not None
-    assert explain_reading(tmp_path, "q2", None).choice is None
+    assert why(tmp_path, "q1", None).choice is not None
+    assert why(tmp_path, "q2", None).choice is None
 
 
 def test_what_failed_has_the_servers_words(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, failed("q1", error={"message": "no reply within 600 s"}))
-    found = explain_reading(log, "q1", None)
+    found = why(log, "q1", None)
     assert found.why == ("no reply came in time", "no reply within 600 s")
     assert (found.choice, found.today) == (None, None)
 
 
 def test_a_blocked_reply_is_said_to_be_a_refusal(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, said("B", status="refused", answer=None, finish_reason="content_filter"))
-    found = explain_reading(log, "q1", None)
+    found = why(log, "q1", None)
     assert any("'content_filter': a refusal, whatever it says" in line for line in found.why)
     assert found.today is not None
     assert found.today.status == "refused"
@@ -79,32 +79,32 @@ def test_a_blocked_reply_is_said_to_be_a_refusal(tmp_path: Path) -> None:
 
 def test_words_are_shown_as_they_are_compared(tmp_path: Path) -> None:
     put(tmp_path, [record("7", answer="The Two kettles.", references=("2 kettles", "a kettle"))])
-    found = explain_reading(tmp_path, "7", None)
+    found = why(tmp_path, "7", None)
     assert (found.compared_as, found.references_as) == ("2 kettles", ("2 kettles", "kettle"))
 
 
 def test_published_readings_of_explanations_are_shown(tmp_path: Path) -> None:
     put(tmp_path, [record("7", output="A dog because it barks.")], task="vqax")
-    assert explain_reading(tmp_path, "7", None).parsers == {"published": "a dog", "published_latest": "a dog"}
+    assert why(tmp_path, "7", None).parsers == {"published": "a dog", "published_latest": "a dog"}
 
 
 def test_one_of_several_variants_has_to_be_chosen(tmp_path: Path) -> None:
     put(tmp_path, [record("7", variant=variant) for variant in ("clean", "snow/3")])
     with pytest.raises(UsageError, match="was asked in 2 variants: clean, snow/3"):
-        explain_reading(tmp_path, "7", None)
-    assert explain_reading(tmp_path, "7", "snow/3").record.variant == "snow/3"
+        why(tmp_path, "7", None)
+    assert why(tmp_path, "7", "snow/3").record.variant == "snow/3"
 
 
 def test_an_id_that_was_not_asked_gets_its_likes_as_a_hint(tmp_path: Path) -> None:
     put(tmp_path, [record("kettle-7"), record("boat-1")])
     with pytest.raises(DataError, match="'kettle' was not asked") as one:
-        explain_reading(tmp_path, "kettle", None)
+        why(tmp_path, "kettle", None)
     assert one.value.hint == "did you mean kettle-7?"
     with pytest.raises(DataError, match="in the variant 'snow'"):
-        explain_reading(tmp_path, "boat-1", "snow")
+        why(tmp_path, "boat-1", "snow")
 
 
 def test_an_explanation_is_strict_json(tmp_path: Path) -> None:
     _, log = mc_log(tmp_path, said("<think>hm</think>B"))
-    text = msgspec.json.encode(explain_reading(log, "q1", None))
+    text = msgspec.json.encode(why(log, "q1", None))
     assert json.loads(text, parse_constant=pytest.fail)["peeled_off"] == ["<think>hm</think>"]

@@ -27,14 +27,14 @@ class Stopped(Exception):
         self.interrupted = interrupted
 
 
-def attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
+def until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
     """Run `work` in a loop of its own; it gets an event that is set when it should stop. Raises Stopped."""
     gc.freeze()  # what is imported stays: the collector need not walk it again and again during a long run
     gc.set_threshold(GC_ALLOCATIONS)
-    return asyncio.run(_attended(work, progress))
+    return asyncio.run(_until_signalled(work, progress))
 
 
-async def _attended(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
+async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
     stop = asyncio.Event()
     caught: list[int] = []
     working = asyncio.ensure_future(work(stop))

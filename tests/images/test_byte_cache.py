@@ -6,18 +6,18 @@ import pytest
 
 from tests.images.pictures import encoded, spotted
 from vqa_client.errors import QuestionFailed
+from vqa_client.images.byte_cache import BYTE_CACHE, ByteCache
 from vqa_client.images.data_url import encoded_pieces
-from vqa_client.images.held import HELD, HeldFiles
 from vqa_client.images.prepare import ImagePreparer
 
 
 @pytest.fixture(autouse=True)
 def nothing_held() -> None:
-    HELD.clear()
+    BYTE_CACHE.clear()
 
 
 def test_the_least_recently_used_give_way() -> None:
-    held = HeldFiles(limit_bytes=5)
+    held = ByteCache(limit_bytes=5)
     held.keep("a", b"12")
     held.keep("b", b"12")
     assert held.find("a") == b"12"
@@ -26,14 +26,14 @@ def test_the_least_recently_used_give_way() -> None:
 
 
 def test_a_large_file_is_not_kept_and_pushes_nothing_out() -> None:
-    held = HeldFiles(limit_bytes=5, largest_bytes=3)
+    held = ByteCache(limit_bytes=5, largest_bytes=3)
     held.keep("a", b"12")
     held.keep("large", b"1234")
     assert (held.find("a"), held.find("large")) == (b"12", None)
 
 
 def test_after_clearing_the_whole_place_is_free() -> None:
-    held = HeldFiles(limit_bytes=4)
+    held = ByteCache(limit_bytes=4)
     held.keep("a", b"1234")
     held.clear()
     assert held.find("a") is None
@@ -52,7 +52,7 @@ async def test_neighbours_send_what_was_hashed_though_the_file_has_changed_and_w
     expected = b"".join(encoded_pieces(image))
     path.write_bytes(b"gone")
     assert b"".join(encoded_pieces(again)) == expected
-    HELD.clear()
+    BYTE_CACHE.clear()
     with pytest.raises(QuestionFailed, match="changed while it was being sent"):
         b"".join(encoded_pieces(again))
     preparer.close()
@@ -64,6 +64,6 @@ async def test_a_closed_preparer_leaves_nothing_behind(tmp_path: Path) -> None:
     path.write_bytes(encoded(spotted(), "PNG"))
     preparer = ImagePreparer()
     image = await preparer.prepare(str(path))
-    assert HELD.find(image.sha256)
+    assert BYTE_CACHE.find(image.sha256)
     preparer.close()
-    assert HELD.find(image.sha256) is None
+    assert BYTE_CACHE.find(image.sha256) is None

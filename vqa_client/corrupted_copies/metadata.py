@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.corrupted.making import Order
+from vqa_client.corrupted_copies.making import Order
 from vqa_client.errors import UNDECODABLE, DataError, IdentityError
 from vqa_client.files import write_json
 from vqa_client.images.corruptions import CORRUPTIONS, Variant

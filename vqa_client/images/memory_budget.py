@@ -1,4 +1,4 @@
-"""Room in memory for images that were made for questions in flight: nothing of them lies on the disk."""
+"""A limit on the memory of images that were made for questions in flight; they are never on disk."""
 
 import asyncio
 import weakref
@@ -14,10 +14,10 @@ FIRST_GUESS_BYTES = 8 << 20
 """What a page of 1700 x 2200 takes under noise; counted for each image until the first one is there."""
 
 
-class Room:
-    """Lets a question's images be made once there is room; it comes back when nobody has an image any more.
+class MemoryBudget:
+    """Delays making images until they fit; frees their share when they are released.
 
-    `kept_bytes` of the limit may be taken for good, by a cache. A question that is larger than all the rest is let in
+    `kept_bytes` of the limit may be taken permanently, by a cache. A question larger than all the rest is let in
     alone, so that none waits for ever. For one event loop.
     """
 
@@ -33,8 +33,8 @@ class Room:
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     @asynccontextmanager
-    async def taken(self, images: int) -> AsyncIterator[None]:
-        """Wait for room for as many of the largest image so far; `count` what was made before this ends."""
+    async def reserved(self, images: int) -> AsyncIterator[None]:
+        """Wait for memory for as many of the largest image so far; `count` what was made before this ends."""
         if self._turn.locked() or not self._has_room(images):
             await self._wait(images)
         self._expected += images

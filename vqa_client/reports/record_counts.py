@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.numbering import Numbering
+from vqa_client.compact_index import CompactIndex
 from vqa_client.scoring.finish import is_cut
 from vqa_client.types import ANSWERED, UNKNOWN, Record, Status, group_values
 from vqa_client.types import Group as Value
@@ -31,7 +31,7 @@ class Clusters:
         self._known: dict[Signature, int] = {}
         self._signatures: list[Signature] = []
         self._alone: Counter[int] = Counter()
-        self._numbers = Numbering[str](self._holds)
+        self._numbers = CompactIndex[str](self._holds)
         self._names = bytearray()
         self._ends = array("Q")
         self._held = array("L")

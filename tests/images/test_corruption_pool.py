@@ -10,10 +10,10 @@ import pytest
 from PIL import Image as Pillow
 
 from vqa_client.errors import QuestionFailed, VqaClientError
-from vqa_client.images.corrupt import CorruptedImages
-from vqa_client.images.corrupting import Corruption, Job, make
+from vqa_client.images.byte_cache import LIMIT_BYTES
+from vqa_client.images.corruption_job import Corruption, Job, make
+from vqa_client.images.corruption_pool import CorruptedImages
 from vqa_client.images.corruptions import corrupted_png
-from vqa_client.images.held import LIMIT_BYTES
 from vqa_client.images.steps import Recipe
 from vqa_client.types import Image
 
@@ -119,9 +119,9 @@ def job(path: Path, name: str = "contrast", level: int = 1) -> Job:
 
 
 def made(path: Path, name: str = "contrast", level: int = 1) -> Image:
-    settled = make(job(path, name, level)).settled
-    assert isinstance(settled, Image)
-    return settled
+    verdict = make(job(path, name, level)).verdict
+    assert isinstance(verdict, Image)
+    return verdict
 
 
 def test_a_process_that_has_an_image_open_makes_the_same_of_it(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_an_image_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     assert (before.width, after.width) == (40, 41)
     assert after.file_sha256 == sha256(path.read_bytes()).hexdigest() != before.file_sha256
     path.unlink()
-    assert "no such file" in str(make(job(path)).settled)
+    assert "no such file" in str(make(job(path)).verdict)
 
 
 def test_a_file_larger_than_what_is_held_is_taken_too(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ RATE_WINDOW_S = 10.0
 _SUMS = ("total", "done", "in_flight", "tokens", "score_sum")
 
 
-class Tally(Progress):
+class LiveCounts(Progress):
     """Counts what the displays show; rates are over the last ten seconds."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ _FIRST_SLOTS = 4
 _TAG = 0xFFFF_FFFF
 
 
-class Numbering(Generic[Key]):
+class CompactIndex(Generic[Key]):
     """Gives keys the numbers 0, 1, 2, ... in the order in which they are first seen.
 
     `holds(number, key)` says, from wherever the caller has its keys, whether a number is that key's. Only 32 bits of a

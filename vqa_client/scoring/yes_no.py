@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from vqa_client.scoring.containment import folded
 
-Polarity = Literal["yes", "no"]
+YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
 _NO: Final = r"(?:no|nope|nah|not|false|wrong|incorrect|negative)"
 _LOOSE_YES: Final = (
@@ -49,7 +49,7 @@ _SAYS_YES = re.compile(rf"\b{_YES}\b|{_LOOSE_YES}")
 _SAYS_NO = re.compile(rf"\b{_NO}\b")
 
 
-def polarity(reply: str) -> Polarity | None:
+def yes_or_no(reply: str) -> YesNo | None:
     """What the reply says, None where it says neither or both."""
     text = _plain(reply)
     opened = text[_end_of_opening(text) :]
