@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -155,11 +156,12 @@ def test_a_second_run_over_the_same_files_is_turned_away_and_the_first_goes_on(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 60)
-    server = fault_server((delay(0.25), "B"))
+    server = fault_server((delay(0.1), "B"))
     with running(of.arguments(server.base_url, "--max_workers", "4")) as first:
         assert wait_for(server, "requests", 1 + 8)
+        first.process.send_signal(signal.SIGSTOP)  # however long the others take to start
         later = [ran(of.arguments(server.base_url, *more)) for more in ((), ("--fresh", "--limit", "1"))]
-        assert first.process.poll() is None
+        first.process.send_signal(signal.SIGCONT)
         done = first.finished()
     for second in later:
         assert (second.code, second.out, second.is_clean()) == (2, "", True), second.text
