@@ -129,7 +129,7 @@ def test_questions_without_answers_have_no_accuracy_but_a_result_file(tmp_path: 
 
 
 def test_annotations_without_any_answer_are_refused_before_a_file_is_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has no answer to compare 1 prediction with") as caught:
+    with pytest.raises(DataError, match="has no answers, so 1 prediction can't be scored") as caught:
         scored(tmp_path, {1: "a dog"}, {"question_id": 1, "answers": []}, output=tmp_path / "out")
     assert "question file" in caught.value.hint
     assert not (tmp_path / "out").exists()
@@ -141,7 +141,7 @@ def test_predictions_are_no_annotations_and_neither_are_questions_of_a_published
     questions.write_text(json.dumps({"data_subtype": "val2014", "questions": [{"question_id": 1}]}))
     (tmp_path / "rows.json").write_text(json.dumps([{"question_id": 1, "answer": "a dog"}]))
     for annotations in (predictions, questions, tmp_path / "rows.json"):
-        with pytest.raises(DataError, match="no answer to compare 1 prediction with"):
+        with pytest.raises(DataError, match="has no answers, so 1 prediction"):
             score_files(ScoreSettings(predictions=predictions, annotations=annotations))
 
 

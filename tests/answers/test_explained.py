@@ -70,7 +70,7 @@ def test_explanations_alone_have_no_accuracy_and_one_scope(tmp_path: Path) -> No
     assert report.explanations.scores.filtered is None
     assert report.explanations.evil.s_e.value is None
     assert rouge(report)["14"] == 1.0
-    assert any("no accuracy" in note for note in report.notes)
+    assert any("has no answers: accuracy" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("by_id", [True, False])

@@ -207,7 +207,7 @@ def _counts(predictions: Predictions, annotations: Annotations, columns: Columns
 
 def _unanswered(predictions: Predictions, annotations: Annotations, number: int) -> DataError:
     return DataError(
-        f"{annotations.path} has no answer to compare {count(number, 'prediction')} with",
+        f"{annotations.path} has no answers, so {count(number, 'prediction')} can't be scored",
         hint=EXPLANATIONS_HINT.format(predictions.path)
         if predictions.explained
         else 'annotations have "answers": [{"answer", "answer_id"}]; for a test split give its question file',

@@ -171,7 +171,7 @@ def _on_captions(predictions: Predictions, references: References) -> Iterator[s
 
 def _on_explanations(judged: Judged, lacking: Predictions | References | None) -> Iterator[str]:
     if lacking:
-        yield f"no accuracy, and no scope of the right ones: {lacking.path} has no answers"
+        yield f"{lacking.path} has no answers: accuracy and the scores of right answers alone are left out"
     scores = judged.scores
     if scores.n_without_references:
         yield f"{count(scores.n_without_references, 'question')} without an explanation to compare with, not scored"

@@ -113,7 +113,13 @@ def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
 
 
 def _beginning(text: bytes | memoryview) -> str:
-    return repr(bytes(text[:_SHOWN]).decode("utf-8", "replace"))
+    """The first characters as Python writes them, or the first bytes of what is not text."""
+    start = bytes(text[:_SHOWN])
+    return (
+        f"the bytes {start[:8].hex(' ')}, which are not text"
+        if b"\0" in start
+        else repr(start.decode("utf-8", "replace"))
+    )
 
 
 Form = Literal["full", "exp"]

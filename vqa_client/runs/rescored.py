@@ -6,6 +6,7 @@ from math import fsum
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.log_lines import check_run
 from vqa_client.records import Key, RecordLog
@@ -13,6 +14,9 @@ from vqa_client.reports.log_reader import LogReader
 from vqa_client.runner import read_again
 from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of
 from vqa_client.types import ANSWERED, Question, Record, Status
+
+_FORMERLY = {"seed": "published", "seed_head": "published_latest"}
+"""What older logs call the readings and scores of published scripts."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -116,7 +120,8 @@ class _Again:
         self._old.add(old)
         self._new.add(new)
         before, after = _reading(old), _reading(new)
-        if before != after:
+        known = {name: value for name, value in after.parts.items() if name in before.parts}  # others are new metrics
+        if before != replace(after, parts=known):
             self._changes.append(Change(question_id=old.question_id, variant=old.variant, old=before, new=after))
 
     def found(self, *, written: bool) -> Rescored:
@@ -148,7 +153,7 @@ class _Sum:
         self._scores.append(record.score)
         self._statuses[record.status] += 1
         for name, value in record.parts.items():
-            self._parts.setdefault(name, []).append(value)
+            self._parts.setdefault(_FORMERLY.get(name, name), []).append(value)
 
     def sums(self) -> Sums:
         n = len(self._scores)
@@ -164,7 +169,7 @@ def _reading(record: Record) -> Reading:
         status=record.status,
         answer=record.answer,
         score=record.score,
-        rule=record.rule,
+        rule=_FORMERLY.get(record.rule, record.rule),
         references=record.references,
-        parts=record.parts,
+        parts={_FORMERLY.get(name, name): value for name, value in record.parts.items()},
     )
