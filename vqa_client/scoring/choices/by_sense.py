@@ -5,13 +5,11 @@ A refusal and a reply about a missing image say nothing of the question.
 
 from typing import Final
 
-from vqa_client.scoring.choices.by_text import SHORT
+from vqa_client.scoring.choices.by_text import SHORT, unseeing
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import folded
 from vqa_client.scoring.choices.refuted import sentence_before
-from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import lazily
-from vqa_client.scoring.refusal import may_refuse, refuses
 
 LONGEST: Final = 80
 """Characters of a choice that says that nobody can tell; a longer one says something else beside it."""
@@ -25,7 +23,7 @@ def undetermined(reply: ChoiceReply) -> Found | None:
         return None
     text = folded(reply.text)
     said = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
-    found = said and not _BUT.search(text) and not _unseeing(text)
+    found = said and not _BUT.search(text) and not unseeing(text)
     return Found(labels=labels, rule="undetermined") if found else None
 
 
@@ -33,7 +31,7 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
     """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
     text = folded(reply.text)
     said = _YES_NO.match(text)
-    if not said or not _ANSWERS.match(text, said.end(1)) or _NO_ANSWER.search(text) or _unseeing(text):
+    if not said or not _ANSWERS.match(text, said.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
     owned = {label: _YES_NO.match(reply.texts.own[label]) for label in reply.texts.labels}
     if {own[1] for own in owned.values() if own} != {"yes", "no"}:
@@ -44,11 +42,6 @@ def yes_or_no(reply: ChoiceReply) -> Found | None:
         shared = set.intersection(*words.values())
         words = {label: each for label, each in words.items() if (each - shared) & first}
     return Found(labels=tuple(words), rule="yes or no") if len(words) == 1 else None
-
-
-def _unseeing(text: str) -> bool:
-    """Whether the model declines, or has no image to look at."""
-    return (may_refuse(text) and refuses(text)) or misses_image(text)
 
 
 _TELL: Final = r"(?:determined?|tell|told|say|said|infer(?:red)?|conclude|known?|judged?|ascertain(?:ed)?)"

@@ -6,10 +6,12 @@ from typing import Final
 
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found
 from vqa_client.scoring.choices.options import excluded, folded, spaced, telling
-from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.choices.refuted import SENTENCE_READ, attributed, negated, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
+from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.plain import plain
+from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.strict.number_words import SMALL
 
 LABEL_READ: Final = 12
@@ -39,11 +41,17 @@ def leading_text(reply: ChoiceReply) -> Found | None:
     """The reply opens with the text of a choice: "No, the car is red." """
     text = folded(reply.text)
     labels, end = reply.texts.at_start(text)
-    if not labels or not (
-        _CLAUSE_END.match(text, end) or (text[end] == "," and not telling(reply.texts.own[labels[0]]))
-    ):
+    says = labels and not telling(reply.texts.own[labels[0]])
+    if not labels or not (_CLAUSE_END.match(text, end) or (text[end] == "," and says)):
         return None
+    if says and unseeing(text):
+        return None  # "No, I can't see the photo."
     return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
+
+
+def unseeing(text: str) -> bool:
+    """Whether the model declines, or has no image to look at."""
+    return (may_refuse(text) and refuses(text)) or misses_image(text)
 
 
 def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
@@ -69,6 +77,9 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = sentence_before(text, len(text) - 1)
     found = reply.texts.anywhere(text)
+    if not found and (value := _LAST_VALUE.search(text)):
+        labels = {*reply.texts.of_value(value[1])}
+        return Found(labels=tuple(labels), rule="text") if len(labels) == 1 and _concludes(whole) else None
     if not found or not _concludes(whole):
         return None
     places = [_own_label(text, start) for start, _, _ in found]
@@ -78,7 +89,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     labels = {
         label
         for place, (start, end, owners) in zip(places, found, strict=True)
-        if not negated(sentence_before(text, place.start() if place else start))
+        if not (negated(before := sentence_before(text, place.start() if place else start)) or attributed(before))
         and (not excluded(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and start not in denied
         for label in owners
@@ -101,10 +112,11 @@ def _after_code(text: str) -> str:
 
 
 def _concludes(text: str) -> bool:
-    """Whether it can have a conclusion: neither program code nor a loop, and it doesn't say that no choice is right."""
+    """Whether it can have a conclusion: no code, loop or half sentence, and no word that no choice is right."""
     code = "(" in text and _NOT_PROSE.search(text)
+    broken = _BROKEN_OFF.search(text, max(0, len(text) - LOOP))
     rejected = _OF_CHOICES.search(text) and _NONE_FITS.search(text)
-    return not (code or rejected or text.count(text[-LOOP:]) > 2)
+    return not (code or broken or rejected or text.count(text[-LOOP:]) > 2)
 
 
 def _own_label(text: str, start: int) -> re.Match[str] | None:
@@ -128,7 +140,11 @@ def _denied_lists(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> s
 def _states(text: str, start: int, end: int) -> bool:
     """Whether the text of a choice is stated: not asked for, and a number not a part of the working."""
     before = text[max(0, start - SENTENCE_READ) : start]
-    if ("?" in text and _ASKED.match(text, end)) or (_LISTED.search(before) and _LISTS.match(text, end)):
+    if (
+        _GIVEN.search(before)
+        or ("?" in text and _ASKED.match(text, end))
+        or (_LISTED.search(before) and _LISTS.match(text, end))
+    ):
         return False
     if not _NUMBER.fullmatch(text, start, end):
         return True
@@ -288,6 +304,7 @@ _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
+_BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")
 _PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
 _OF_CHOICES = lazily(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
 _NONE_FITS = lazily(
@@ -302,6 +319,8 @@ _NONE_FITS = lazily(
 """The reply says that no choice is right; what else it names is no answer."""
 _LISTED, _LISTS = lazily(r", (?:an? |the )?$"), lazily(r"s?,? and (?:an?|the|several|some|many)\b")
 """One of several things that are shown: "a street with trees, a bus and some people"."""
+_GIVEN = lazily(r"\b(?:let|suppose|given that|we are given)\b[^.;:!?\n]{0,30}=[ ]?$")
+"""What the working sets out from: "Let f(x) = x^2 + 1." """
 _JOINED = lazily(r"(?:,|,? (?:and|or|nor)) (?:the |an? )?")
 _LESS = lazily(r"[^.!?;\n]{0,40}?\b(?:not|less|unlikely|incorrect|neither)\b")
 _COUNT = lazily(rf"\b(?:{'|'.join(word for word, value in SMALL.items() if 1 < value < 21)})\b(?!-)")
@@ -312,6 +331,10 @@ _OPERATOR = lazily(r"(?:[+*/^×·÷<>\\]|[\d)] ?-|= ?\() ?\(?$")
 _OPERATES = lazily(r"[)°%]* ?(?:[+*/^×·÷=<>]|- ?[\d\\(]|times\b)|[)°%]* ?[a-z] ?=")
 _EQUALS = lazily(r"[=≈] ?[$]?$")
 _ON_GROUNDS = lazily(r",? (?:since|because|as|so|which|by)\b")
+_LAST_VALUE = lazily(
+    r"(?:[=≈]|\b(?:is|was|are|equals)) ?(?:(?:about|approximately|roughly) )?"
+    r"([$€£]?-?\d[^\s;:=]*(?: [^\W\d_]{1,8})?)\W*\Z"
+)
 _RANGE = lazily(
     r"\b(?:between|from|over|under|above|below|than)(?: [\d.,]+ ?(?:%|[^\W\d_]{1,9})? (?:and|(?:up |down )?to))? $"
 )

@@ -43,6 +43,7 @@ _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:on
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = lazily(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
 _HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
+_CASE = lazily(r"^\W*(?:(?:and|but|or|so) )?(?:if|unless|otherwise|in case)\b", re.IGNORECASE)
 _BAD_FILL = lazily(
     rf"\b(?:not|never|no|cannot|unlikely|if|unless|why|how|options|choices)\b|n't\b|{NOT}|难道|難道",
     re.IGNORECASE,
@@ -76,6 +77,7 @@ _RETRACTED = lazily(
     r"but (?:that|this|it) (?:can't|cannot|can not|could not|couldn't|isn't|is not)(?: be)? (?:right|correct)"
     r"|(?:wait|no|actually|hmm|oops|sorry)[,. ]+(?:no[, ]+)?(?:that|this|it)(?:'s| is| was) "
     r"(?:wrong|incorrect|not right|not correct)|scratch that|i was wrong|never ?mind that|i take that back"
+    r"|(?:actually|honestly|hmm|no|wait),? i (?:really )?(?:don't|do not) know\W*\Z"
     r"|[.!?] none (?:fits?|match(?:es)?|works?|applies|apply|is (?:right|correct)|are (?:right|correct))\b"
 )
 
@@ -123,7 +125,7 @@ def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
 def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
     """Labels of which the reply says that they fit; where it is not the only one, another label leaves it open."""
     text = reply.text
-    if not ("ption " in text or "hoice " in text or "nly " in text):
+    if not ("ption " in text or "hoice " in text or "nly " in text or " best" in text):
         return
     for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
         if not refuted(sentence_before(text, found.start()), found[0]):
@@ -307,8 +309,20 @@ def declared(reply: ChoiceReply) -> Found | None:
     if not strong:
         return _agreed(reply, found)
     last = strong[-1]
+    if any(each.labels != last.labels for each in strong[:-1]) and (cases := _cases(reply, strong)):
+        return cases
     earlier = tuple(label for each in strong[:-1] for label in each.labels if label not in last.labels)
     return Found(labels=last.labels, rule=last.rule, rivals=earlier)
+
+
+def _cases(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
+    """Two answers for two cases: "If it floats, it's D; if it runs on rails, it's C." """
+    last, before = strong[-1], strong[-2]
+    if last.labels == before.labels or not all(
+        _CASE.search(sentence_before(reply.text, each.at)) for each in (last, before)
+    ):
+        return None
+    return Found(labels=tuple(dict.fromkeys((*before.labels, *last.labels))), rule="cases")
 
 
 def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:

@@ -247,8 +247,9 @@ _UNSPACED_IS: Final = (
     r"[ \"')\x03\x05]*(?:选项|選項|項|项|번)?(?:是|为|為|が|は|を|이|가|은|는|도|을|를)?(?:最|唯一)?[ ]?"
 )
 _FITS: Final = (
-    "satisf(?:y|ies)|fits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
+    "satisf(?:y|ies)|fits?|suits?|meets?|match(?:es)?|represents?|shows?|describes?|fulfil+s?|works?"
     "|illustrates?|depicts?|explains?|accounts for|it is"
+    "|(?(only)(?:is|are) (?:supported|consistent|possible|plausible)|(?!))"
 )
 _MAKES: Final = r"\b(?:mak(?:es|ing)|leav(?:es|ing)) (?:option |choice |answer |statement )?"
 RIGHT_SIGNS: Final = r"[☑✅✔✓]|\((?<![\w)]\()\s?[xX✓✔]\s?\)"
@@ -315,8 +316,8 @@ def patterns_of(names: tuple[str, ...]) -> Patterns:
         ),
         verdicts=_verdicts(written),
         fitting=lazily(
-            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) )[\x02(\"']{{0,2}}{exact}"
-            rf"[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
+            rf"\b(?:(?P<only>[Oo]nly )(?:option |choice )?|(?:[Oo]ption|[Cc]hoice) |(?=[A-Z]\W+\w+ best\b))"
+            rf"[\x02(\"']{{0,2}}{exact}[\x03)\"']*(?i: (?:best|most|\w+ly))*(?i: (?:{_FITS}))\b"
         ),
         excepted=lazily(
             rf"(?i:\b(?:all|every|any|none|no|nothing)\b[^.;\n]{{0,40}}?\b(?:except|but|other than|apart from)(?: for)?"

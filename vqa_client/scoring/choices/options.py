@@ -185,6 +185,7 @@ _RESPELLED: Final = tuple(
     )
 )
 """Other spellings of units and fractions."""
+_SPOKEN: Final = {"yes": ("yeah", "yep", "yup"), "no": ("nope", "nah")}
 _IMAGE = lazily(r"<(image \d+)>")
 _CONTINUED = lazily(r" ?%| ?[+*/^×·÷] ?[\w\\(]| ?- ?\\")
 _COMMON = frozenset(
@@ -341,6 +342,7 @@ def spaced(text: str) -> str:
 
 def _respelled(text: str) -> list[str]:
     words = [word for word, value in SMALL.items() if text == str(value)]
+    words += _SPOKEN.get(text, ())
     return [*words, *(spelled.sub(other, text) for spelled, other in _RESPELLED if spelled.search(text))]
 
 

@@ -22,10 +22,13 @@ _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|si
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
 _DENYING = r"""
     not|never|cannot|neither|nor|without|nobody|lack\w*|m(?<=\bis m|[ra][es] m|'s m)issing(?! (?:is|was)\b)|absent
-    rul\w+|eliminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except|avoid\w*
-    contrary|compared|versus|than|against|instead of
+    rul\w+|e(?<!by e)(?<!of e)liminat\w+|exclud\w+|reject\w+|dismiss\w+|discard\w+|confus\w+|mistak\w+|unlike|except
+    avoid\w*|contrary|compared|versus|than|against|instead of
 """
-"""The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for."""
+"""The English words; "missing" denies only what "is missing": in "the missing value" it says what is asked for.
+
+What "by elimination" is left is meant.
+"""
 _NEGATED = lazily(
     rf"(?:\b{any_word(_DENYING, NOT_WORDS)}\b|n't\b|{NOT_SIGNS}|ない|아니)"
     rf"(?:{_GO_ON}[^,:;().]){{0,24}}$",
@@ -42,7 +45,8 @@ _DOUBTED = lazily(
 )
 _SUPPOSED = lazily(
     r"(?:\b(?:if|whether|unless|suppose|supposing|assuming"
-    r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.)\b|如果|若|假如)"
+    r"|wenn|falls|ob|si|czy|zda|dacă|если|ли|чи|якщо|where|such as|e\.g\.|before (?:i|we|you|one) (?:can|could))\b"
+    r"|如果|若|假如)"
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
@@ -86,6 +90,11 @@ def refuted(before: str, word: str = "") -> bool:
 def supposed(before: str) -> bool:
     """Whether the words `before` a letter only suppose it: "whether C is right"."""
     return _SUPPOSED.search(before) is not None
+
+
+def attributed(before: str) -> bool:
+    """Whether the words `before` lend it to others or to an earlier thought: "At first I thought it was" """
+    return _ATTRIBUTED.search(before) is not None
 
 
 def negated(before: str) -> bool:

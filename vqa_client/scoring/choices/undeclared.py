@@ -43,11 +43,20 @@ def _lists(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
-        (_joins(line[: found.start()]) and stands(line, found.end(), found[0], "", alone=True))
+        (_joins(line[: found.start()]) and _offered(reply, line, found))
         or _KEY.match(line, found.end())
         or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
         or reply.after_own_text(start + found.end(), reply.patterns.labels.of(found[0])) > start + found.end()
         for found in reply.patterns.labels.exact.finditer(line)
+    )
+
+
+def _offered(reply: ChoiceReply, line: str, found: re.Match[str]) -> bool:
+    """Whether a further label is offered or excluded like the first one, or another one follows it."""
+    return (
+        stands(line, found.end(), found[0], "", alone=True)
+        or excluded(line, found.end())
+        or reply.patterns.further.match(line, found.end()) is not None
     )
 
 
