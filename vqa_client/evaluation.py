@@ -149,7 +149,8 @@ async def arun_several(
     progress, stop = progress or Progress(), stop or asyncio.Event()
     workers = {n: n if n == "auto" else affordable_workers(n, progress.note) for n in {s.max_workers for s in settings}}
     affordable = [
-        each if each.batch else dataclasses.replace(each, max_workers=workers[each.max_workers]) for each in settings
+        each if each.by_batches else dataclasses.replace(each, max_workers=workers[each.max_workers])
+        for each in settings
     ]
     jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]

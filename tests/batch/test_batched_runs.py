@@ -163,10 +163,12 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     for looks in (10_000, 0, 10_000, 0):
         batches.looks = looks
         notes = await of.run(server, **given)
+        if not found:
+            assert notes.about("0 of 10 answered, 8 in 2 batches (batch_1, batch_2), 2 not sent yet")
         found.append((len(of.records()) if of.log_path.exists() else 0, len(batches.batches), of.unfinished))
     assert found == [(0, 2, True), *[(COUNT, 3, False)] * 3]
     assert {each["completion_window"] for each in batches.batches.values()} == {"7d"}
-    assert not notes.about("at the server")
+    assert not notes.about("the same command collects them")
 
 
 async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
@@ -312,7 +314,9 @@ async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: Starts
     async def shown(*, cancel: bool) -> str:
         return "\n".join(await show_batches(settings, None, lambda text: None, cancel=cancel))
 
-    assert "mc clean: part 1, 4 questions: batch batch_1 in progress, 0 answered" in await shown(cancel=False)
+    said = await shown(cancel=False)
+    assert "mc clean: 0 of 10 answered, 10 in 3 batches (batch_1, batch_2, batch_3)\n" in said
+    assert "mc clean: part 1, 4 questions: batch batch_1 in progress, 0 done" in said
     assert "batch batch_3 cancelling" in await shown(cancel=True)
     await of.run(server)
     assert (len(of.records()), len(batches.batches)) == (2 + 2 + 1, 3)

@@ -1,7 +1,10 @@
 """`vqa-client batch`: files are written and results read without a server, and batches shown and cancelled."""
 
+import inspect
 import json
 import random
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +33,20 @@ class Stepwise(Questions):
             for path in sorted(self.folder.glob("part-????.jsonl"))
             for line in path.read_bytes().splitlines()
         ]
-        replies = self.replies()
         random.Random(3).shuffle(lines)
-        with (self.folder / "any-name.jsonl").open("w") as file:
-            for line in lines[leaves:]:
-                prompt = line["body"]["messages"][-1]["content"][-1]["text"]
-                text = next(text for marker, text in replies.items() if marker in prompt)
-                body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": None}
-                result = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
-                file.write(json.dumps(result | {"error": None}) + "\n")
+        results = answers(map(json.dumps, lines[leaves:]), self.replies())
+        (self.folder / "any-name.jsonl").write_text("".join(results))
         return lines
+
+
+def answers(lines: Iterable, replies: Mapping) -> Iterator:  # type: ignore[type-arg]  # untyped: SERVER copies it
+    """What a server that knows the replies writes for requests."""
+    for line in map(json.loads, lines):
+        prompt = line["body"]["messages"][-1]["content"][-1]["text"]
+        text = next(text for marker, text in replies.items() if marker in prompt)
+        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": None}
+        result = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
+        yield json.dumps(result | {"error": None}) + "\n"
 
 
 @pytest.fixture
@@ -60,6 +67,52 @@ def test_written_files_and_their_results_make_a_run(of: Stepwise, capsys: pytest
     of.answer()
     assert of.step("read") == 0
     assert len(of.records()) == 9
+
+
+SERVER = f"""
+import json, sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+{inspect.getsource(answers)}
+replies, source, target, fate = sys.argv[1:]
+with Path(replies).with_suffix(".asked").open("a") as asked:
+    asked.write(f"{{Path(source).name}}\\n")
+found = list(answers(Path(source).read_text().splitlines(), json.loads(Path(replies).read_text())))
+if fate == "fails" and source.endswith("2.jsonl"):
+    Path(target).write_text(found[0] + found[1][:40])
+    sys.exit("the GPU has fallen off the bus")
+if fate != "writes nothing":
+    Path(target).write_text("".join(found))
+"""
+"""A program in the place of `vllm run-batch`, which keeps the names of its files."""
+
+
+def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
+    of: Stepwise, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, replies = of.root / "server.py", of.root / "replies.json"
+    program.write_text(SERVER)
+    replies.write_text(json.dumps(of.replies()))
+
+    def asked(fate: str) -> tuple[int, str]:
+        words = f"{sys.executable} {program} {replies} {{input}} {{output}} '{fate}'"
+        more = ("--model", "tiny-vlm", "--batch_command", words, "--batch_lines", "4")
+        return run_command(of.arguments(NOWHERE, *more)), capsys.readouterr().err
+
+    code, told = asked("fails")
+    assert (code, "the GPU has fallen off the bus" in told, len(of.records())) == (3, True, 4)
+    code, told = asked("writes nothing")
+    assert (code, "has not written" in told, len(of.records())) == (2, True, 5)
+    code, told = asked("")
+    assert (code, len(of.records()), of.folder.exists()) == (0, 9, False)
+    assert "4 questions, 0.00 GB (this machine has" in told
+    names = [f"part-000{number}.jsonl" for number in (1, 2, 1, 1)]
+    assert replies.with_suffix(".asked").read_text().split() == names
+    report = of.report_path().read_bytes()
+    of.output = of.root / "by hand"
+    of.step("write")
+    of.answer()
+    assert (of.step("read"), of.report_path().read_bytes()) == (0, report)
 
 
 def test_results_of_other_settings_match_nothing_and_are_kept(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,14 +158,22 @@ def test_mistakes_name_the_way_out(of: Stepwise, capsys: pytest.CaptureFixture[s
         "--rpm can't be combined with --batch": [*asked, "--batch", "--rpm", "60"],
         "--max_workers can't be combined with --batch": [*asked, "--batch", "--max_workers", "auto"],
         "--image_uuid can't be combined with --batch": [*asked, "--batch", "--image_uuid", "auto"],
+        "--batch and --batch_command can't": [*asked, "--batch", "--batch_command", "a {input} {output}"],
+        "--rpm can't be combined with --batch_command": [*asked, "--rpm", "6", "--batch_command", "a {input} {output}"],
+        "--batch_command has no {output}": [*asked, "--batch_command", "vllm run-batch -i {input}"],
+        "--batch_command is 'a \"b': No closing": [*asked, "--batch_command", 'a "b'],
+        "no-such-program: No such file": [*asked, "--batch_command", "no-such-program {input} {output}"],
         "--no_wait is of batches": [*asked, "--no_wait"],
         "--batch_window is '24'": [*asked, "--batch", "--batch_window", "24"],
         "needs a server": ["batch", "write", *asked, "--choice_mode", "structured"],
         "and a batch 0.001": ["batch", "write", *asked, "--batch_mb", "0.001", "--prompt", "x" * 2000 + "{question}"],
         "name the model": ["batch", "write", *of.arguments(NOWHERE)],
+        "--batch_command asks no server: name the model": [
+            *of.arguments(NOWHERE, "--batch_command", "a {input} {output}")
+        ],
     }
     for words, command in rows.items():
-        assert run_command(command) == 2
+        assert run_command(command) == (3 if "no-such-program" in words else 2)
         told = capsys.readouterr().err
         assert all(word in told for word in words.split(" (")), told
 
@@ -123,6 +184,8 @@ def test_a_dry_run_counts_batches_at_their_price(of: Stepwise, capsys: pytest.Ca
     run_command([*asked, "--batch"])
     told = capsys.readouterr().out
     assert "3 batch files of at most 90 MB and 4 questions; those made now end by" in told
+    run_command([*asked, "--batch_command", "a {input} {output}"])
+    assert "3 batch files of at most 2000 MB and 4 questions\n" in capsys.readouterr().out
     prices = []
     for more in ([], ["--batch"]):
         run_command([*asked, *more, "--json"])

@@ -34,6 +34,7 @@ ASKING = ("ask ", "run ", "mc ", "niah ", "vqa2 ", "explain ", "robustness run "
 ELSEWHERE = {
     "demo": "tests/servers/real/test_demo.py, with the real reader",
     "check ": "tests/client/check; what it says of a fake server is no example",
+    "--batch_command": "runs vLLM; tests/batch/test_steps.py, tests/servers/real/test_run_batch.py",
     "--batch": "tests/batch/test_docs.py, which answers",
     "batch write ": "the same",
     "batch read ": "the same",

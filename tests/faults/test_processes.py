@@ -223,7 +223,7 @@ def test_shards_that_are_merged_too_early_are_named(tmp_path: Path, fault_server
     done = ran(["merge", str(of.output)])
     assert (done.code, "shards 1 of 2 missing" in done.err) == (2, True), done.text
     done = ran(["merge", "--partial", str(of.output)])
-    assert (done.code, "2 questions not yet asked" in done.out) == (0, True), done.text
+    assert (done.code, "2 questions not yet answered" in done.out) == (0, True), done.text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""Runs in several processes, by turns, through an object store and by batches, killed outright at random moments.
+"""Runs in several processes, by turns, through an object store, on Ray and by batches, killed at random moments.
 
 python -m tests.soak.divided --rounds 20                    # every kind
 python -m tests.soak.divided --kinds store --rounds 5
+python -m tests.soak.divided --kinds ray                    # needs the environment that .ci/servers makes
 """
 
 import argparse
@@ -14,16 +15,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from tests.fakes import s3
 from tests.fakes.batches import Batches
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, oracle
-from tests.faults.commands import ROOT, environment
+from tests.faults.commands import ROOT, Variables, environment
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import whole_lines
+from tests.servers.real.environments import missing
+from tests.servers.real.ray_cluster import Ray, running_cluster
 from vqa_client.cli.main import run_command
 
 QUESTIONS, WORKERS, TIMEOUT_S = 80, 4, 180.0
@@ -33,8 +36,12 @@ KINDS = {
     "store": (2, ("--shard", "next/4", "--share", f"s3://{s3.BUCKET}/run")),
     "paused": (2, ("--shard", "next/4", "--share", f"s3://{s3.BUCKET}/run")),
     "batch": (1, ("--batch", "--batch_lines", "20", "--poll", "0.05")),
+    "ray": (1, ("--shards", "4")),
 }
 """Each with how many workers begin, and its options; one that is paused loses its lease and continues later."""
+UNKEPT = {"store": 20, "paused": 20, "ray": 20}
+"""Answers that a killed process has and nobody else yet, besides the questions in flight."""
+DELAY_S = {"ray": 0.1}
 STORED, PAUSE_S = ("store", "paused"), 6.0
 COMMON = ("--no_check", "--no-html")
 QUICK = (
@@ -54,12 +61,16 @@ def main() -> int:
     given = parser.parse_args()
     failed = False
     for kind in given.kinds:
+        if kind == "ray" and (reason := missing("ray")):
+            print(f"ray: skipped, {reason}")
+            continue
         chance, began_s, twice, wrong = random.Random(f"{kind} {given.seed}"), time.monotonic(), 0, list[str]()
-        for number in range(given.rounds):
-            with tempfile.TemporaryDirectory(prefix="divided-", ignore_cleanup_errors=True) as name:
-                again, faults = _round(kind, Path(name), chance)
-            twice += again
-            wrong += [f"round {number}: {fault}" for fault in faults]
+        with running_cluster() if kind == "ray" else nullcontext() as ray:
+            for number in range(given.rounds):
+                with tempfile.TemporaryDirectory(prefix="divided-", ignore_cleanup_errors=True) as name:
+                    again, faults = _round(kind, Path(name), chance, ray)
+                twice += again
+                wrong += [f"round {number}: {fault}" for fault in faults]
         taken_s = time.monotonic() - began_s
         print(f"{kind}: {given.rounds} rounds, {twice} questions asked twice, {taken_s:.0f} s", flush=True)
         for fault in wrong:
@@ -68,22 +79,29 @@ def main() -> int:
     return failed
 
 
-def _round(kind: str, folder: Path, chance: random.Random) -> tuple[int, list[str]]:
+def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> tuple[int, list[str]]:
     """One kill, and starts until all is done; gives how many questions were asked twice, and what was wrong."""
     of, batches = Questions(folder, QUESTIONS), Batches(looks=3)
     beginners, options = KINDS[kind]
+    if ray is not None:
+        options = ("--ray", ray.address, *options)
     outputs = [folder / (f"out{number}" if kind in STORED else "out") for number in range(beginners)]
     point = chance.randint(1, 24 if kind == "batch" else QUESTIONS - 1)
-    with FaultServer(batches.gate((delay(0.03), oracle(of.replies()))), keep_bodies=False) as server, _store(folder):
+    with (
+        FaultServer(batches.gate((delay(DELAY_S.get(kind, 0.03)), oracle(of.replies()))), keep_bodies=False) as server,
+        _store(folder),
+    ):
 
         def started(output: Path) -> "subprocess.Popen[bytes]":
             of.output = output
             limits = () if kind == "batch" else ("--max_workers", str(WORKERS))
-            return _started([*of.arguments(server.base_url, *COMMON, "--config", of.config()), *options, *limits])
+            words = [*of.arguments(server.base_url, *COMMON, "--config", of.config()), *options, *limits]
+            return _started(words, ray.env if ray else {})
 
         workers = [started(output) for output in outputs]
         _wait(lambda: server.counts["requests"] >= point or any(each.poll() is not None for each in workers))
-        victim = chance.choice([*_children(workers[0].pid), workers[0].pid])
+        below = _children(workers[0].pid) if ray is None else _actors(ray)
+        victim = chance.choice([*below, workers[0].pid])
         if kind == "paused":
             _signal(victim, signal.SIGSTOP)
             time.sleep(PAUSE_S)
@@ -102,7 +120,7 @@ def _round(kind: str, folder: Path, chance: random.Random) -> tuple[int, list[st
             return 0, [f"{killed}; the starts ended with {codes}"]
         wrong = _differences(of, asked, server)
     twice = asked.total() - len(asked)
-    if twice > (0 if kind == "batch" else 2 * WORKERS + (20 if kind in STORED else 0)):
+    if twice > (0 if kind == "batch" else 2 * WORKERS + UNKEPT.get(kind, 0)):
         wrong.append(f"{killed}; {twice} questions were asked twice")
     return twice, wrong
 
@@ -133,10 +151,10 @@ def _store(folder: Path) -> Iterator[None]:
         yield
 
 
-def _started(arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+def _started(arguments: Sequence[str], variables: Variables) -> "subprocess.Popen[bytes]":
     quiet = subprocess.DEVNULL
     command = [sys.executable, "-c", QUICK, *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment(), stdin=quiet, stdout=quiet, stderr=quiet)
+    return subprocess.Popen(command, cwd=ROOT, env=environment(variables), stdin=quiet, stdout=quiet, stderr=quiet)
 
 
 def _children(pid: int) -> list[int]:
@@ -149,6 +167,16 @@ def _children(pid: int) -> list[int]:
             continue
         if int(fields[1]) == pid:
             found.append(int(path.parent.name))
+    return found
+
+
+def _actors(ray: Ray) -> list[int]:
+    """The workers that ask on the cluster."""
+    found, place = [], str(ray.env["RAY_TMPDIR"]).encode()
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (path / "cmdline").read_bytes().startswith(b"ray::Worker") and place in (path / "environ").read_bytes():
+                found.append(int(path.name))
     return found
 
 

@@ -3,11 +3,13 @@
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.batch.lines import Unasked, custom_id, key_of, reply_of
+from vqa_client.batch.parts import Part, PartWriter
 from vqa_client.batch.results import Results
 from vqa_client.client.body import Body, RequestTemplate, by_address, by_bytes
 from vqa_client.client.failures import BODY_CHARACTERS
@@ -87,6 +89,34 @@ async def requests_of(
         for _, task in ahead:
             task.cancel()
         await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
+
+
+async def parts_of(
+    questions: Iterable[Question],
+    line: Line,
+    form: Form,
+    writer: PartWriter,
+    *,
+    keep: Callable[[Question, Record], None],
+    left_out: Callable[[Question, QuestionFailed], None],
+) -> AsyncGenerator[Part]:
+    """Files of the questions' requests, each as soon as it is full.
+
+    The record of a question that can't be asked is kept; one whose image changes meanwhile is left out.
+    """
+    async with aclosing(requests_of(questions, line, form)) as requests:
+        async for question, request in requests:
+            if isinstance(request, Record):
+                keep(question, request)
+                continue
+            try:
+                for part in writer.add(form.custom_id(question, request), form.body(request)):
+                    yield part
+            except QuestionFailed as failure:
+                left_out(question, failure)
+            del request  # and its images, before the next one's are read
+    for part in writer.end():
+        yield part
 
 
 class _Reads:

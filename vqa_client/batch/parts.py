@@ -95,12 +95,25 @@ class Parts:
         """Forget a part, and its files here."""
         for path in (self.input(part.number), *self.downloads(part), self._path(part.number, "json")):
             path.unlink(missing_ok=True)
+        self._leave()
+
+    def clear(self) -> None:
+        """Delete the files that were written for a command, and its results."""
+        for path in (*self.inputs(), *self.commanded()):
+            path.unlink()
+        self._leave()
+
+    def _leave(self) -> None:
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
     def input(self, number: int) -> Path:
         """The file that is uploaded."""
         return self._path(number, "jsonl")
+
+    def result(self, number: int) -> Path:
+        """Where a command puts its results."""
+        return self._path(number, "out.jsonl")
 
     def downloads(self, part: Part) -> list[Path]:
         """Where a batch's answers and errors are put."""
@@ -123,6 +136,14 @@ class Parts:
         """Files of results that somebody has put here."""
         return [path for path in sorted(self.folder.glob("*.jsonl")) if not _INPUT.fullmatch(path.name)]
 
+    def commanded(self) -> list[Path]:
+        """Results that a command has put here, without the line at which it was killed."""
+        found = sorted(self.folder.glob("part-*.out.jsonl"))
+        for path in found:
+            with path.open("rb+") as file:
+                file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+        return found
+
     def inputs(self) -> list[Path]:
         """Files that were written here."""
         return [path for path in sorted(self.folder.glob("*.jsonl")) if _INPUT.fullmatch(path.name)]
@@ -133,6 +154,17 @@ class Parts:
 
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:04d}.{ending}"
+
+
+def progress_of(parts: list[Part], answered: int, total: int) -> str:
+    """How many of a run's questions are answered, in batches that the server has, and neither."""
+    there = [part for part in parts if part.state == "open"]
+    asked = sum(len(part.ids) for part in there)
+    ids = f"batch{'' if len(there) == 1 else 'es'} ({', '.join(part.batch_id for part in there)})"
+    batches = f"{asked:,} in {len(there):,} {ids}" if there else ""
+    left = total - answered - asked
+    said = (f"{answered:,} of {total:,} answered", batches, f"{left:,} not sent yet" if left else "")
+    return ", ".join(filter(None, said))
 
 
 def refuse_open(log: Path) -> None:

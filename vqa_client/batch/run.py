@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from vqa_client.batch.asking import Form, read_results, requests_of
+from vqa_client.batch.asking import Form, parts_of, read_results
 from vqa_client.batch.lines import key_in, key_of
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, keys_of
 from vqa_client.batch.results import Results
@@ -18,7 +18,7 @@ from vqa_client.errors import DataError, QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count
 from vqa_client.runner import Line
 from vqa_client.settings.batch import BatchSettings
-from vqa_client.types import Question, Record, Request
+from vqa_client.types import Question, Record
 
 MOST_POLL_S, POLL_GROWTH = 300.0, 1.25
 FETCHES = 3
@@ -130,23 +130,15 @@ class BatchRun:
         questions = (question for question in self._waiting() if key_of(question) not in taken)
         first = max((part.number for part in there), default=0) + 1
         with PartWriter(self._parts, self._limits, first, round) as writer:
-            async with aclosing(requests_of(questions, self._line, self._form)) as requests:
-                async for question, request in requests:
-                    if isinstance(request, Record):
-                        self._keep(question, request)
-                        continue
-                    for part in self._written(writer, question, request):
-                        yield part
-                    del request
-            for part in writer.end():
-                yield part
+            parts = parts_of(questions, self._line, self._form, writer, keep=self._keep, left_out=self._left_out)
+            async with aclosing(parts):
+                async for part in parts:
+                    yield part
 
-    def _written(self, writer: PartWriter, question: Question, request: Request) -> Iterator[Part]:
-        try:
-            yield from writer.add(self._form.custom_id(question, request), self._form.body(request))
-        except QuestionFailed as failure:  # it changes under our eyes; the next start asks it
-            self._listener.note(f"{question.id} is left out: {failure}")
-            self._recorded.add(key_of(question))
+    def _left_out(self, question: Question, failure: QuestionFailed) -> None:
+        """Its image changes under our eyes; the next start asks it."""
+        self._listener.note(f"{question.id} is left out: {failure}")
+        self._recorded.add(key_of(question))
 
     async def _submit(self, part: Part) -> bool:
         """Bring a part to an open batch, from where it is; False where the server takes no more now."""
@@ -277,10 +269,10 @@ class BatchRun:
 
     def _show(self) -> None:
         asked = sum(len(part.ids) for part in self._open.values())
-        done = sum(batch.done for batch in self._seen.values())
-        kinds = Counter(self._seen[number].status for number in self._open if number in self._seen)
-        said = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in kinds.items())
-        said = f"batches: {said}; {done:,} of {asked:,} answered" if said else ""
+        seen = [self._seen[number] for number in self._open if number in self._seen]
+        kinds = Counter(batch.status.replace("_", " ") for batch in seen)
+        said = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
+        said = f"batches: {said}; {sum(batch.done for batch in seen):,} of {asked:,} questions done" if said else ""
         self._listener.shows(said + (f"; {len(self._pending)} wait for the token limit" if self._pending else ""))
 
 

@@ -69,9 +69,10 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
     yield from _too_long(run, expected)
     if expected.unreadable:
         yield f"  {count(len(expected.unreadable), 'file')} can't be read as images: {_some(expected.unreadable)}"
-    if settings.batch:
-        sizes = f"{settings.batch_mb:g} MB and {settings.batch_lines:,} questions"
-        yield f"  {count(expected.batches, 'batch file')} of at most {sizes}; those made now end by {_latest(settings)}"
+    if settings.by_batches:
+        sizes = f"{settings.batch_bytes / MEGABYTE:g} MB and {settings.batch_lines:,} questions"
+        until = f"; those made now end by {_latest(settings)}" if settings.batch else ""
+        yield f"  {count(expected.batches, 'batch file')} of at most {sizes}{until}"
     else:
         yield _time(expected.requests, settings.rate)
     if dollars := _dollars(run, expected, settings):

@@ -223,7 +223,7 @@ def _remarks(report: Report) -> Iterator[str]:
         by = f" by {', '.join(drawn.by)}" if drawn.by else ""
         yield f"{drawn.size:,} of {drawn.of:,} questions, drawn{by} with seed {drawn.seed} (--sample)"
     if report.incomplete:
-        yield f"{count(report.expected - summary.overall.total, 'question')} not yet asked"
+        yield f"{count(report.expected - summary.overall.total, 'question')} not yet answered"
 
 
 def _example(report: Report, status: Status, number: int) -> str:

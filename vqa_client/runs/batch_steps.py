@@ -1,17 +1,17 @@
 """Single steps of a batched run: files are written without a server; batches are shown, or cancelled."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from vqa_client.batch.asking import Form, Stops, requests_of
-from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, refuse_open
+from vqa_client.batch.asking import Form, Stops, parts_of
+from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of, refuse_open
 from vqa_client.batch.service import Service, open_service
 from vqa_client.client.session import model_of, named_model, open_session
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import Busy, QuestionFailed, UsageError
+from vqa_client.errors import Busy, UsageError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import locked
@@ -25,7 +25,7 @@ from vqa_client.runs.plans import make_plans
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
-from vqa_client.types import Record
+from vqa_client.types import Question
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -61,30 +61,22 @@ async def _write(plan: Plan, settings: RunSettings, model: ModelSettings, line: 
     parts, kept = Parts(plan.paths.log), answered_before(plan, settings)
     for path in parts.inputs():  # of an earlier start
         path.unlink()
-    files: dict[Path, int] = {}
     left_out: list[str] = []
+
+    def left(question: Question, why: object) -> None:
+        left_out.append(question.id)
+
     questions = (each for each in plan.loaded.questions if (each.id, each.variant) not in kept)
     with PartWriter(parts, Limits(settings.batch_bytes, settings.batch_lines), 1) as writer:
-
-        def written(found: Iterator[Part]) -> None:
-            files.update({parts.input(part.number): len(part.ids) for part in found})
-
-        async for question, request in requests_of(questions, line, form):
-            try:
-                if isinstance(request, Record):
-                    raise QuestionFailed(request.status, "")
-                written(writer.add(form.custom_id(question, request), form.body(request)))
-            except QuestionFailed:
-                left_out.append(question.id)
-            del request
-        written(writer.end())
+        made = parts_of(questions, line, form, writer, keep=left, left_out=left)
+        files = {parts.input(part.number): len(part.ids) async for part in made}
     return Written(title=plan.title, model=model.model_name, files=files, left_out=left_out)
 
 
 async def show_batches(
     settings: RunSettings, corrupted: RobustnessRun | None, note: Note, *, cancel: bool
 ) -> list[str]:
-    """A line on each part that is not finished, after its batch was cancelled where that is wanted.
+    """The progress of each run, and a line on each part that is not finished, after its batch was cancelled if wanted.
 
     Parts that are not open yet are forgotten then, and their files deleted there, unless another process is at them.
     """
@@ -96,6 +88,8 @@ async def show_batches(
             if not (found := parts.all()):
                 said.append(f"{plan.title}: no batches")
                 continue
+            answered = len(answered_before(plan, settings))
+            said.append(f"{plan.title}: {progress_of(found, answered, plan.loaded.count)}")
             async with (
                 open_session(settings, model, encode=encoded_pieces, note=note) as session,
                 open_service(session.endpoint, settings) as service,
@@ -115,7 +109,7 @@ async def _of_part(part: Part, service: Service, *, cancel: bool) -> str:
     if not batch_id:
         return part.state
     batch = await (service.cancel if cancel else service.look)(batch_id)
-    return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} answered"
+    return f"batch {batch.id} {batch.status.replace('_', ' ')}, {batch.done:,} done"
 
 
 async def _forget(log: Path, unsent: Sequence[Part], service: Service) -> None:

@@ -1,10 +1,14 @@
 """A plan that is asked by batches, or whose results somebody else has fetched."""
 
-from collections.abc import Callable, Iterator
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
 
-from vqa_client.batch.asking import Form, Stops, read_results
+from vqa_client.batch.asking import Form, Stops, parts_of, read_results
 from vqa_client.batch.lines import key_of, run_digest
-from vqa_client.batch.parts import Parts
+from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of, refuse_open
 from vqa_client.batch.results import Results
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import open_service
@@ -19,9 +23,11 @@ from vqa_client.runs.plan import Plan
 from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.stage import Ask, Stage
 from vqa_client.runs.waiting import unless
+from vqa_client.servers.process import finished
 from vqa_client.settings.run import RunSettings
 from vqa_client.types import Question, Record
 
+GIGABYTE = 1e9
 Waiting = Callable[[], Iterator[Question]]
 """Walks the questions without an answer that holds."""
 
@@ -59,9 +65,11 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await unless(stage.stop, run(keep))
-        if left := [part.batch_id for part in Parts(plan.paths.log).all() if part.state == "open"]:
+        if left := Parts(plan.paths.log).all():
+            total = plan.loaded.count
+            progress = progress_of(left, total - sum(1 for _ in waiting()), total)
             way_out = "the same command collects them, `vqa-client batch cancel` ends them"
-            stage.progress.note(f"{plan.title}: {', '.join(left)} at the server: {way_out}")
+            stage.progress.note(f"{plan.title}: {progress}; {way_out}")
 
     return ask
 
@@ -102,25 +110,79 @@ def form_alone(plan: Plan, settings: RunSettings, model: ModelSettings, file: Ru
 
 def by_results(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
     """Takes over the results that are in the run's folder of batches; raises DataError without any."""
-    parts, settings = Parts(plan.paths.log), stage.settings
+    parts = Parts(plan.paths.log)
     paths = parts.foreign_results()
     if not paths:
-        hint = f"vllm run-batch -i {parts.input(1)} -o {parts.input(1).with_suffix('.out.jsonl')} --model MODEL"
+        hint = f"vllm run-batch -i {parts.input(1)} -o {parts.result(1)} --model MODEL"
         raise DataError(f"{parts.folder} has no results of a batch", hint=hint)
-    form = form_alone(plan, settings, stage.named("batch read"), file)
-    line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
+    alone = _Alone(plan, stage, waiting, file)
 
-    async def read(keep: Callable[[Record], None]) -> None:
-        listener = _listener(plan, stage, keep)
+    async def ask(keep: Callable[[Record], None]) -> None:
+        await unless(stage.stop, alone.take_over(paths, keep))
+
+    return ask
+
+
+def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask:
+    """Writes files of what is waiting, has --batch_command answer one after the other, and takes each result over.
+
+    What a command had written when it was killed counts.
+    """
+    parts, settings, alone = Parts(plan.paths.log), stage.settings, _Alone(plan, stage, waiting, file)
+    refuse_open(plan.paths.log)
+    words = shlex.split(settings.batch_command)
+    memory_gb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIGABYTE
+
+    async def answered(part: Part) -> None:
+        source, target = map(str, (parts.input(part.number), parts.result(part.number)))
+        size = f"{count(len(part.ids), 'question')}, {part.size_bytes / GIGABYTE:.2f} GB"
+        stage.progress.note(f"{plan.title}: {words[0]} gets {size} (this machine has {memory_gb:.0f} GB of memory)")
+        await finished([word.replace("{input}", source).replace("{output}", target) for word in words], name=words[0])
+        if not parts.commanded():
+            raise DataError(f"{words[0]} has not written {target}", hint="its results go to {output}")
+
+    async def take_over(keep: Callable[[Record], None]) -> None:
+        if paths := parts.commanded():
+            await alone.take_over(paths, keep)
+        parts.clear()
+
+    async def run(keep: Callable[[Record], None]) -> None:
+        await take_over(keep)
+        with PartWriter(parts, Limits(settings.batch_bytes, settings.batch_lines), 1) as writer:
+            made = parts_of(
+                *(waiting(), alone.line, alone.form, writer),
+                keep=lambda _, record: keep(record),
+                left_out=lambda question, why: stage.progress.note(f"{question.id} is left out: {why}"),
+            )
+            async with aclosing(made):
+                async for part in made:
+                    await answered(part)
+                    await take_over(keep)
+
+    async def ask(keep: Callable[[Record], None]) -> None:
+        await unless(stage.stop, run(keep))
+
+    return ask
+
+
+class _Alone:
+    """A run without a server, which takes over results of files that somebody or something has answered."""
+
+    def __init__(self, plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> None:
+        settings = stage.settings
+        self.form = form_alone(plan, settings, stage.named(settings.serverless), file)
+        self.line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
+        self._plan, self._stage, self._waiting = plan, stage, waiting
+
+    async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> None:
+        """Keep a record of each waiting question that has a result."""
+        plan, listener = self._plan, _listener(self._plan, self._stage, keep)
         with Results(paths) as results:
-            waits = {key for question in waiting() if (key := key_of(question)) in results}
-            left = await read_results(results, waiting(), line, form, lambda _, record: listener.keep(record))
+            waits = {key for question in self._waiting() if (key := key_of(question)) in results}
+            left = await read_results(
+                results, self._waiting(), self.line, self.form, lambda _, record: listener.keep(record)
+            )
             known = {key for question in plan.loaded.questions if (key := key_of(question)) in results}
             if left:
                 listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
-            parts.set_aside(results.left_over(known - waits), listener.note)
-
-    async def ask(keep: Callable[[Record], None]) -> None:
-        await unless(stage.stop, read(keep))
-
-    return ask
+            Parts(plan.paths.log).set_aside(results.left_over(known - waits), listener.note)

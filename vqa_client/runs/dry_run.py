@@ -44,7 +44,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     """What one plan would take: `requests` are without the `kept` ones, which an earlier start has answered.
 
     `sent_bytes` holds each image as base64, once for each question. `unreadable` names files that are no images;
-    `batches` are the files of --batch.
+    `batches` are the files of --batch or --batch_command.
     """
 
     title: str
@@ -152,7 +152,7 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
         text_tokens=text_tokens,
         overflows=tuple(overflows.values()),
         unreadable=tuple(unreadable),
-        batches=batches.parts if settings.batch else 0,
+        batches=batches.parts if settings.by_batches else 0,
     )
 
 

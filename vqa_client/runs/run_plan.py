@@ -87,8 +87,8 @@ async def _model(stage: Stage, paths: RunPaths, before: RunFile | None) -> Model
 
     On a first start nothing is written before the server has answered.
     """
-    if stage.settings.batch_step == "read":
-        return stage.named("batch read")
+    if stage.settings.serverless:
+        return stage.named(stage.settings.serverless)
     if stage.model is not None and paths.log.exists():
         return stage.model
     try:
@@ -156,15 +156,16 @@ class _Start:
         if self.log.failed_for_good:
             way_out = "" if self.stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
             parts.append(f"{self.log.failed_for_good} failed permanently{way_out}")
-        return ", ".join([*parts, f"{waiting} left to ask (--fresh starts over)"])
+        left = "not yet answered" if self.stage.settings.by_batches else "left to ask"  # some may be in batches
+        return ", ".join([*parts, f"{waiting} {left} (--fresh starts over)"])
 
     async def ask(self, waiting: int, questions: Iterable[Question]) -> None:
         """Ask those of the questions that wait: `waiting` in number."""
         plan, stage, file = self.plan, self.stage, self.file
         if not waiting and not (stage.settings.batch and Parts(plan.paths.log).all()):
             file.write(plan.paths.run)
-        elif stage.settings.batch_step == "read":
-            await self._read_results()
+        elif stage.settings.serverless:
+            await self._ask_no_server()
         else:
             if not stage.settings.batch:
                 refuse_open(plan.paths.log)
@@ -172,11 +173,14 @@ class _Start:
             stage.crew.begin(waiting)
             await self._ask_servers(session, questions)
 
-    async def _read_results(self) -> None:
-        from vqa_client.runs.batched import by_results
+    async def _ask_no_server(self) -> None:
+        from vqa_client.runs.batched import by_command, by_results
 
+        by = by_command if self.stage.settings.batch_command else by_results
+        ask = by(self.plan, self.stage, self._waiting, self.file)
         self.file.start(self.figures.described([]))
-        await self._through(by_results(self.plan, self.stage, self._waiting, self.file), [])
+        self.file.write(self.plan.paths.run)
+        await self._through(ask, [self._control().watch])
         self.file.sessions[-1] = self.figures.described([])
         self.file.write(self.plan.paths.run)
 
@@ -232,7 +236,7 @@ class _Start:
         return Control(
             *(self.plan.paths.log, self.plan.title),
             crew=self.stage.crew,
-            by_batches=self.stage.settings.batch,
+            by_batches=self.stage.settings.by_batches,
             stop=self.stage.stop,
             numbers=numbers,
             fixed=fixed,
@@ -284,7 +288,7 @@ class _Start:
         stage.budget.finished(record)
         stage.progress.finished(record)
         limit = stage.breaker.limit
-        if not rejected_again and not stage.settings.batch and stage.breaker.note(record.status):
+        if not rejected_again and not stage.settings.by_batches and stage.breaker.note(record.status):
             raise _given_up(record, limit)
 
     def _same_model(self, name: str) -> None:

@@ -52,14 +52,32 @@ async def running(
     ends, by a cancellation too, and by a guard process where this process is killed.
     Raises ServerUnusable, with the server's last lines, when it can't be started, ends early or isn't ready in time.
     """
+    async with _child(command, env=env, name=name, grace_s=grace_s) as (process, log):
+        base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
+        yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ended(process, log))
+
+
+async def finished(command: Sequence[str], *, name: str, grace_s: float = 5.0) -> None:
+    """Run a command to its end under the same care; raises ServerUnusable, with its last lines, where it fails."""
+    async with _child(command, env=None, name=name, grace_s=grace_s) as (process, log):
+        while process.poll() is None:
+            await anyio.sleep(LOOK_S)
+        if process.returncode:
+            raise ServerUnusable(f"{name} {_how(process.returncode)}{_told(log)}", hint="the same command resumes")
+
+
+@asynccontextmanager
+async def _child(
+    command: Sequence[str], *, env: Mapping[str, str] | None, name: str, grace_s: float
+) -> AsyncIterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A child process and the file with what it prints; it is stopped however the block ends."""
     with TemporaryDirectory(prefix="vqa-client-") as folder:
         log = Path(folder, "server.log")
         with _guard(grace_s) as watch:
             process = _start(command, env=env, log=log, name=name)
             try:
                 watch(process.pid)
-                base_url = await _until_ready(process, ready, log=log, name=name, start_timeout_s=start_timeout_s)
-                yield Server(base_url=base_url, pid=process.pid, ended=lambda: _ended(process, log))
+                yield process, log
             finally:
                 with anyio.CancelScope(shield=True):
                     await _stop(process, grace_s)

@@ -1,6 +1,7 @@
 """Whether a run goes through a server's batch API, and how large its batches are."""
 
 import re
+import shlex
 from dataclasses import dataclass, fields
 from typing import Annotated, Final, Literal
 
@@ -12,6 +13,8 @@ from vqa_client.settings.validation import ABOVE_0, AtLeast
 
 BATCH = Group("Batch", sort_key=6)
 MEGABYTE = 1_000_000
+UPLOAD_MB, COMMAND_MB = 90.0, 2000.0
+"""Proxies refuse larger uploads; a command loads its model again for each file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,9 +30,20 @@ class BatchSettings(BudgetSettings):
             "the waiting, not the batches; run the same command again to collect them (needs the extra openai).",
         ),
     ] = False
+    batch_command: Annotated[
+        str,
+        Parameter(
+            group=BATCH,
+            show_default=False,
+            help="Ask no server: write files of requests, run this command on each and read its results, e.g. "
+            "'vllm run-batch -i {input} -o {output} --model some-vlm'.",
+        ),
+    ] = ""
     batch_mb: Annotated[
-        float, AtLeast(0.001), Parameter(group=BATCH, help="Maximum size of one batch's file in megabytes.")
-    ] = 90.0
+        float | None,
+        AtLeast(0.001),
+        Parameter(group=BATCH, help="Maximum size of one file in megabytes. Default: 90; 2000 for --batch_command."),
+    ] = None
     batch_lines: Annotated[
         int, AtLeast(1), Parameter(group=BATCH, help="Maximum number of questions in one batch.")
     ] = 50_000
@@ -62,9 +76,20 @@ class BatchSettings(BudgetSettings):
     ] = "all"
 
     @property
+    def by_batches(self) -> bool:
+        """Whether questions are asked in files of requests."""
+        return self.batch or bool(self.batch_command)
+
+    @property
+    def serverless(self) -> str:
+        """What answers in place of a server; empty where a server does."""
+        return "batch read" if self.batch_step == "read" else "--batch_command" if self.batch_command else ""
+
+    @property
     def batch_bytes(self) -> int:
         """Most bytes of one batch's file."""
-        return int(self.batch_mb * MEGABYTE)
+        most_mb = self.batch_mb or (COMMAND_MB if self.batch_command else UPLOAD_MB)
+        return int(most_mb * MEGABYTE)
 
     @property
     def batch_hours(self) -> int:
@@ -92,5 +117,24 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
     }
     if settings.no_wait and not settings.batch:
         raise UsageError("--no_wait is of batches", hint="add --batch")
-    if settings.batch_hours and settings.batch and (given := [name for name, wanted in others.items() if wanted]):
-        raise UsageError(f"{given[0]} can't be combined with --batch", hint="--dry_run --batch shows what batches cost")
+    if settings.batch_command:
+        _check_command(settings)
+    if settings.batch_hours and settings.by_batches and (given := [name for name, wanted in others.items() if wanted]):
+        option = "--batch" if settings.batch else "--batch_command"
+        raise UsageError(f"{given[0]} can't be combined with {option}", hint=f"--dry_run {option} shows its files")
+
+
+def _check_command(settings: BatchSettings) -> None:
+    if settings.batch:
+        raise UsageError(
+            "--batch and --batch_command can't be combined", hint="--batch asks a server, --batch_command a program"
+        )
+    try:
+        words = shlex.split(settings.batch_command)
+    except ValueError as error:
+        raise UsageError(f"--batch_command is {settings.batch_command!r}: {error}", hint="quote it as for sh") from None
+    if lacking := [name for name in ("{input}", "{output}") if not any(name in word for word in words)]:
+        raise UsageError(
+            f"--batch_command has no {' and no '.join(lacking)}",
+            hint="'vllm run-batch -i {input} -o {output} --model some-vlm'",
+        )

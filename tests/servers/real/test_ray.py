@@ -1,22 +1,19 @@
 """Shards on a real Ray cluster of two nodes: killed, interrupted and continued, they are the undivided run."""
 
 import signal
-import subprocess
-import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, delay
-from tests.faults.commands import ROOT, Variables, environment, ran, running, wait_until
+from tests.faults.commands import ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import reply, whole_lines
-from tests.servers.real.environments import folder, missing
+from tests.servers.real.environments import missing
+from tests.servers.real.ray_cluster import Ray, running_cluster
 
 KEY = "sk-secret-of-the-test"
 SHARDS = "6"
@@ -26,48 +23,13 @@ ON_ITS_WAY = 15
 """Answers of the lost worker that the driver doesn't have: in flight, or logged since the last message."""
 
 
-class Ray(NamedTuple):
-    """A cluster that runs."""
-
-    address: str
-    process: "subprocess.Popen[str]"
-    env: Variables
-
-    def kill_node(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "killed\n"
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Ray]:
-    """Two nodes of one processor each, for all tests in their order; Ray's own folder ends with them."""
+    """One for all tests in their order."""
     if reason := missing("ray"):
         pytest.skip(reason)
-    installed = next(folder("ray").glob("lib/python*/site-packages"))
-    with tempfile.TemporaryDirectory(prefix="ray") as place:
-        env = {"PYTHONPATH": f"{ROOT}:{installed}", "RAY_TMPDIR": place, "RAY_USAGE_STATS_ENABLED": "0"}
-        env |= {"RAY_raylet_start_wait_time_s": "120", "RAY_worker_niceness": "0"}  # the machine may be busy
-        with (Path(place) / "said").open("w") as said:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.servers.real.ray_cluster"],
-                cwd=ROOT,
-                env=environment(env),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                text=True,
-            )
-        with process:
-            assert process.stdout is not None
-            try:
-                address = process.stdout.readline().strip()
-                assert address, Path(place, "said").read_text()
-                yield Ray(address, process, env)
-            finally:
-                process.communicate(timeout=60)
+    with running_cluster() as ray:
+        yield ray
 
 
 def logged(of: Questions) -> int:
