@@ -21,6 +21,7 @@ MISTAKES = [
     ("_id,question\n1,what\n", [], "looks like CSV, not JSON; `vqa-client ask` reads it"),
     ("PAR1", [], "is Parquet, not JSON; `vqa-client ask` reads it"),
     ('[{"id": "x", "options": []}]', [], "field `_id` is missing; it has id, options"),
+    (json.dumps({"data": [RECORD]}), [], "it has a list of records in `data`: give a file with that list alone"),
     (json.dumps([RECORD]), [], "a_page_001.png is not in pages, which has b_page_001.png and 1 more"),
     (json.dumps([RECORD | {"_id": "b"}]), ["-o", "t.json"], "--output t.json is a file's name"),
     (json.dumps([RECORD]), ["--retry", "timeouts"], "did you mean timeout?"),

@@ -73,7 +73,10 @@ def _fields(error: Exception, record: bytes) -> str:
     """What a record has in place of a field that it lacks."""
     if "missing required field" not in str(error):
         return ""
-    names = list(msgspec.json.decode(without_nan(record), type=dict[str, Raw]))
+    fields = msgspec.json.decode(without_nan(record), type=dict[str, Raw])
+    if wrapped := [name for name, value in fields.items() if re.match(rb"\[\s*\{", value)]:
+        return f"; it has a list of records in `{wrapped[0]}`: give a file with that list alone"
+    names = list(fields)
     return f"; it has {', '.join(names[:SHOWN_FIELDS]) or 'none'}{', ...' if len(names) > SHOWN_FIELDS else ''}"
 
 
@@ -114,8 +117,10 @@ def read_index(path: str | os.PathLike[str], key: str = "") -> DataFile:
     try:
         found = os.stat(name)
     except OSError as error:
-        hub = "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME"
-        raise DataError(f"can't read {name}: {error.strerror}", hint=hub if name.startswith("hf:") else "") from None
+        if name.startswith("hf:"):
+            hint = "this command reads a file on this disk; `vqa-client ask` and `run` read hf://OWNER/NAME"
+            raise DataError(f"there is no file of the name hf://{name[3:].lstrip('/')}", hint=hint) from None
+        raise DataError(f"can't read {name}: {error.strerror}") from None
     if not stat.S_ISREG(found.st_mode) or not found.st_size:
         kind = "a folder, not a file" if stat.S_ISDIR(found.st_mode) else "not a file"
         raise DataError(f"{name} is {'empty' if stat.S_ISREG(found.st_mode) else kind}", hint=_hint(key))
