@@ -180,13 +180,13 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     `unit` names what several questions share, `question_type` the group that robustness tells questions apart by.
     `compares_answers` is off where two right replies are hardly ever the same text. `labels` are those of all choices:
     they offer --choice_mode, --shuffle_choices and --circular; `choosing` is set where answers are not read from free
-    text. `pages` offers --pages and --dpi, and `submission` is written by --submission. `report_path` gives the
-    report's file by part and config, and `write` writes it, where a published form takes the place of the common one;
-    `combine` is called once with the reports of all models. `identity` and `scoring` are what, besides marked options,
-    decides what is asked and how replies are read; `version` changes when `parse` or a metric does, so that kept
-    replies are scored again. `judge` says which judgement by another model the published score is of. `gate` writes the
-    report of questions that are asked first, and raises ServerUnusable where no other should be asked. `names_model` is
-    as in Task.
+    text, and without `labels` it is `parse` that reads them. `pages` offers --pages and --dpi, and `submission` is
+    written by --submission. `report_path` gives the report's file by part and config, and `write` writes it, where a
+    published form takes the place of the common one; `combine` is called once with the reports of all models.
+    `identity` and `scoring` are what, besides marked options, decides what is asked and how replies are read; `version`
+    changes when `parse` or a metric does, so that kept replies are scored again. `judge` says which judgement by
+    another model the published score is of. `gate` writes the report of questions that are asked first, and raises
+    ServerUnusable where no other should be asked. `names_model` is as in Task.
     """
 
     name: str
@@ -339,7 +339,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             names_model=self.names_model,
             description=self.description(),
         )
-        return _with_choosing(task, self.choosing) if self.choosing else task
+        if self.choosing and self.labels:
+            return _with_choosing(task, self.choosing)
+        return replace(task, choosing=self.choosing)
 
 
 def _with_choosing(task: Task, choosing: Choosing) -> Task:

@@ -40,14 +40,19 @@ def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
     [
         (["--which", "unread"], "--which names 'unread'"),
         (["--kind", "pair"], "--kind pair compares two runs"),
-        (["--repeat", "2"], "judge doesn't take --repeat: a judge is asked once for each reply"),
+        (["--blind"], "judge doesn't take --blind: a judge sees the reply"),
         (["--shard", "1/2"], "judge doesn't take --shard: its log must be one"),
         (["--processes", "2"], "judge doesn't take --processes: its log has one writer"),
         (["--ray", "local", "--shards", "2"], "judge doesn't take --ray: its log has one writer"),
-        (["--choice_mode", "logprob"], "judge doesn't take --choice_mode: a judge compares before"),
+        (["--choice_mode", "logprob", "--kind", "extract"], "--choice_mode logprob takes verdicts of one character"),
+        (["--choice_mode", "logprob", "--kind", "grade"], "--choice_mode logprob takes verdicts of one character"),
+        (["--choice_mode", "logprob", "--kind", "match"], "capitals has no labels that all choices share"),
         (["--rubric", "nowhere.txt"], "nowhere.txt"),
         (["--rubric", "/dev/null"], "--rubric /dev/null is empty"),
-        (["--scale", "1000"], "--scale is 1000"),
+        *(
+            ([f"--scale={scale}"], f"--scale is {scale}")
+            for scale in ("1000", "0", "5-5", "10-0", "-1", "0.5", "0-101")
+        ),
         (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
     ],
 )

@@ -6,6 +6,7 @@ leaves its question undecided, which is in no accuracy: "judged" is the score of
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any
 from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Question, Source
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.files import sha256_of, write_json
-from vqa_client.judge.kinds import NONE, SEVERAL, Judged, read, worth
+from vqa_client.judge.kinds import NONE, SEVERAL, Judged, part_of, read, worth
 from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
 from vqa_client.judge.prompt import JUDGE_VERSION
 from vqa_client.model_config import names_config
+from vqa_client.reports.judged import reason
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, find_logs
 from vqa_client.reports.names import safe_name
 from vqa_client.reports.run import Pairs, Run
@@ -30,7 +32,7 @@ from vqa_client.settings.judge import JudgeKind, JudgeSettings
 from vqa_client.task import Walk
 from vqa_client.types import Record
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 CONTROL = "control/"
 PASSES = 0.9
 """The share of each sort of control that a judge has to get right."""
@@ -76,12 +78,13 @@ def report_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
 
 def benchmark(settings: JudgeSettings) -> Benchmark:
     """The judgements of one run by one judge."""
-    kind, most = kind_of(settings), settings.scale
+    kind, grades = kind_of(settings), settings.grades
     [log] = find_logs(settings.results)
     judged_run = cache(partial(JudgedRun, settings, kind))
+    choosing = judged_run().choosing if settings.choice_mode != "text" else None
 
     def parse(reply: Reply, question: Question) -> Answer:
-        return read(reply, question, kind)
+        return read(reply, question, kind, choosing)
 
     def decided(reply: Reply, question: Question) -> Answer:
         answer = reply.without_answer() if reply.status else parse(reply, question)
@@ -93,9 +96,11 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
         if kind in ("match", "extract"):
             asked = question.row_as(Judged).question
             return 0.0 if said in (NONE, SEVERAL) else judged_run().value(said, asked)
-        return worth(kind, said, question.variant.rpartition("/")[2], most)
+        return worth(kind, said, part_of(question.variant, kind)[1], grades)
 
     def bound(of_undecided: float, said: str, question: Question) -> float:
+        if sort_of(question.variant):
+            return float(_is_expected(said, question.references))
         found = value(said, question)
         return of_undecided if found is None else found
 
@@ -111,7 +116,8 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
             Metric("judged", value, "the score of what is decided", read=decided),
             Metric("at_most", partial(bound, 1.0), "undecided as right", read=decided),
         ),
-        measure="share right by the judge, undecided as wrong",
+        measure="right by the judge",
+        choosing=choosing,
         prompt=lambda question: question.text,
         compares_answers=kind != "extract",
         gate=_gate(settings),
@@ -120,7 +126,9 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
             "kind": kind,
             "prompt_version": JUDGE_VERSION,
             "with_images": settings.with_images,
-            **({"highest_grade": most} if kind == "grade" else {}),
+            **({"choice_mode": choosing.mode} if choosing else {}),
+            **({"highest_grade": grades[-1]} if kind == "grade" else {}),
+            **({"lowest_grade": grades[0]} if kind == "grade" and grades[0] else {}),
             **(
                 {"rubric_sha256": hashlib.sha256(rubric.encode()).hexdigest()}
                 if (rubric := given_rubric(settings))
@@ -153,7 +161,11 @@ def _part(run: JudgedRun, source: Source) -> Part:
 
 def control_in_record(record: Record) -> bool:
     """Whether a judge said what a control expects."""
-    return record.answer is not None and folded(record.answer) in map(folded, record.references)
+    return record.answer is not None and _is_expected(record.answer, record.references)
+
+
+def _is_expected(said: str, references: Sequence[str]) -> bool:
+    return folded(said) in map(folded, references)
 
 
 def sort_of(variant: str) -> str:
@@ -172,7 +184,7 @@ def _gate(settings: JudgeSettings) -> Any:
             held[0] += passed
             held[1] += 1
             if not passed and len(failed) < _EXAMPLES:
-                said = record.answer or record.rule or record.status
+                said = record.answer or reason(record.rule or record.status)
                 failed.append(f"{record.question_id} ({record.variant}): {said}, not {record.references[0]}")
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})

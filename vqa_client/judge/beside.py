@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
 from vqa_client.judge.forms import same_question
+from vqa_client.judge.kinds import part_of
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.judge.prompt import MOST_CHARACTERS
 from vqa_client.model_config import Prices
@@ -19,7 +20,7 @@ from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
-from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa
+from vqa_client.scoring.agreement import cohens_kappa, fleiss_kappa, together
 from vqa_client.scoring.paired import by_cluster, difference
 from vqa_client.scoring.statistics import interval
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
@@ -49,7 +50,7 @@ def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
     logs = wanted or judges_beside(run.log, settings.kind)
     judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
     judges = sorted(judges, key=lambda each: each.name)
-    return [*judges, majority(judges)] if len(judges) > 1 else judges
+    return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
 
 def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
@@ -93,7 +94,7 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
     """The run and what each judge says of it, last their majority where there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
     read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
-    shown = read if len(read) < 2 else [*read, majority(read)]
+    shown = read if len(read) < 2 else [*read, majority(read, run.kind)]
     adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     own = [total for total in benchmark.totals if not total.on] if adds_up else []
     columns, found = Columns(), [Column(judge, variants, own) for judge in shown]
@@ -109,29 +110,73 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
         for column in found:
             column.add(replies, cluster)
     for column in found:
-        column.judge = replace(column.judge, scores={})
+        column.judge = replace(column.judge, scores={}, sure={})
     return columns, found
 
 
-def majority(judges: Sequence[Judge]) -> Judge:
+def majority(judges: Sequence[Judge], kind: JudgeKind) -> Judge:
     """The score that more than half of all judges give; undecided ones count among all, so a tie is undecided."""
     keys = dict.fromkeys(key for judge in judges for key in judge.scores)
-    scores: dict[Key, float | None] = {}
-    for key in keys:
-        [(score, votes)] = Counter(judge.scores.get(key) for judge in judges).most_common(1)
-        scores[key] = score if 2 * votes > len(judges) else None
+    scores = {key: together([judge.scores.get(key) for judge in judges], graded=kind == "grade") for key in keys}
     undecided = sum(score is None for score in scores.values())
     return Judge(name=MAJORITY, scores=scores, undecided={"no majority": undecided} if undecided else {})
+
+
+class _Round:
+    """One verdict on each reply: its score, or why there is none; `turned` are pairs judged by their order."""
+
+    def __init__(self) -> None:
+        self.scores: dict[Key, float | None] = {}
+        self.why: dict[Key, str] = {}
+        self.turned: list[Key] = []
+        self._halves: dict[Key, float | None] = {}
+
+    def add(self, key: Key, record: Record, *, half: bool) -> None:
+        """Take a verdict, or that on a pair in one order."""
+        score = record.parts.get("judged")
+        if score is None:
+            self.why.setdefault(key, _why(record))
+        if not half:
+            self.scores[key] = score
+        elif key not in self._halves:
+            self._halves[key] = score
+        else:
+            other = self._halves.pop(key)
+            self.scores[key] = None if score is None or other is None else 0.5 if score != other else score
+            self.turned += [key] if None not in (score, other) and score != other else []
+
+    def close(self) -> None:
+        """Leave pairs undecided that were asked about in one order alone."""
+        for key in self._halves:
+            self.scores[key] = None
+            self.why.setdefault(key, "asked in one order")
+
+
+def _of_all(rounds: Sequence[_Round], kind: JudgeKind) -> tuple[dict[Key, float | None], Counter[str], float | None]:
+    """The scores of all verdicts on each reply together, why others have none, and on how many replies they differ."""
+    first, *others = rounds
+    if not others:
+        return first.scores, Counter(first.why.values()), None
+    scores: dict[Key, float | None] = {}
+    undecided, several, differing = Counter[str](), 0, 0
+    for key in dict.fromkeys(key for each in rounds for key in each.scores):
+        said = [each.scores[key] for each in rounds if key in each.scores]
+        several, differing = several + (len(said) > 1), differing + (len(set(said)) > 1)
+        scores[key] = together(said, graded=kind == "grade")
+        if scores[key] is None:
+            whys = [each.why[key] for each in rounds if key in each.why]
+            undecided[whys[0] if len(whys) == len(said) else "no majority"] += 1
+    return scores, undecided, differing / several if several else None
 
 
 def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> Judge:
     """One judge's log as it is on disk."""
     run = read_run(path)
     name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
-    scores: dict[Key, float | None] = {}
-    halves: dict[Key, tuple[float | None, str]] = {}
-    undecided, by = Counter[str](), Counter[str]()
-    turned = failed = 0
+    rounds: dict[int, _Round] = {}
+    sure: dict[Key, float] = {}
+    by = Counter[str]()
+    failed = 0
     controls: dict[str, tuple[int, int]] = {}
     prompt = completion = 0
     for record in run.records.as_written():
@@ -142,23 +187,15 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
             controls[sort] = passed + control_in_record(record), n + 1
             continue
         failed += record.status in FAILED
-        key, score = (record.question_id, record.variant), record.parts.get("judged")
-        why = "" if score is not None else _why(record)
-        if kind == "pair":
-            key = record.question_id, record.variant.rpartition("/")[0]
-            if key not in halves:
-                halves[key] = score, why
-                continue
-            other, reason = halves.pop(key)
-            if score is None or other is None:
-                score, why = None, reason or why
-            elif score != other:
-                score, turned = 0.5, turned + 1
-        scores[key] = score
-        undecided.update([why] if why else [])
-    for key, (_, why) in halves.items():
-        scores[key] = None
-        undecided[why or "asked in one order"] += 1
+        variant, _, number = part_of(record.variant, kind)
+        key = record.question_id, variant
+        rounds.setdefault(number, _Round()).add(key, record, half=kind == "pair")
+        shares = record.probabilities or {}
+        if "correct" in shares and number == 1:
+            sure[key] = shares["correct"] / fsum(shares.values())
+    for each in rounds.values():
+        each.close()
+    scores, undecided, unsteady = _of_all([rounds[number] for number in sorted(rounds)] or [_Round()], kind)
     price = prices.get(name)
     return Judge(
         name=name,
@@ -168,7 +205,10 @@ def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -
         undecided=dict(sorted(undecided.items())),
         controls=dict(sorted(controls.items(), key=lambda one: ("right", "wrong", "injected").index(one[0]))),
         failed=failed,
-        order_decided=turned,
+        order_decided=len({key for each in rounds.values() for key in each.turned}),
+        repeats=max(rounds, default=1),
+        unsteady=unsteady,
+        sure=sure,
         prompt_tokens=prompt,
         completion_tokens=completion,
         dollars=(prompt * price.input + completion * price.output) / 1e6 if price else None,
@@ -215,6 +255,7 @@ def _verdicts(column: Column, columns: Columns) -> Verdicts:
         lowered=tuple(column.lowered),
         forms=column.forms.figures(),
         totals={name: each.figure() for name, each in column.totals.items()},
+        calibration=column.calibrating.calibration() if column.calibrating.calibration().n else None,
     )
 
 

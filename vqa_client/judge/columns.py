@@ -9,6 +9,7 @@ from vqa_client.benchmark import Total
 from vqa_client.judge.forms import FormScores
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
+from vqa_client.scoring.calibration import Calibrating
 from vqa_client.types import Question, Record
 
 RIGHT: Final = 0.5
@@ -47,6 +48,7 @@ class Column:
         self.lowered: list[Key] = []
         self.forms = FormScores(variants)
         self.totals = {total.name: Running(total.value, total.most) for total in totals}
+        self.calibrating = Calibrating()
 
     def add(self, replies: Sequence[Reply], cluster: str) -> None:
         """Take the replies to one question, in all its forms."""
@@ -56,6 +58,8 @@ class Column:
             known = self.judge.scores.get(key, NOT_ASKED if replied else NO_REPLY)
             score = UNDECIDED if known is None else known
             self.scores.append(score)
+            if score >= 0 and (sure := self.judge.sure.get(key)) is not None:
+                self.calibrating.add(sure, rule >= RIGHT, (sure - (rule >= RIGHT)) ** 2)
             if score >= 0 and (score >= RIGHT) != (rule >= RIGHT):
                 (self.raised if score >= RIGHT else self.lowered).append(key)
             if score >= 0 or score == NO_REPLY:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from vqa_client.errors import DataError, UsageError
-from vqa_client.judge.kinds import Judged, expected, labels_of
+from vqa_client.judge.kinds import Judged, expected, keys_of, labels_of, variant_of, worth
 from vqa_client.judge.prompt import prompt_for
 from vqa_client.log_lines import run_name
 from vqa_client.reports.log_reader import JUDGED_BY, LogReader, find_logs
@@ -17,7 +17,7 @@ from vqa_client.runs.reopened import Reopened, asked_as, reopen, run_file_of
 from vqa_client.runs.run_file import RunFile
 from vqa_client.scoring.reply import kept_completion, reply_from
 from vqa_client.settings.judge import WRONG, JudgeKind, JudgeSettings
-from vqa_client.types import Completion, Question, Record
+from vqa_client.types import Choosing, Completion, Question, Record
 
 CONTROLS = 20
 """Of each sort, or as many as there are replies to judge."""
@@ -54,6 +54,26 @@ class JudgedRun:
                 f"{self.log} has {len(self.records):,} of {expected:,} replies: a run is judged once it is complete",
                 hint="run its command again to complete it; --no_check judges what is there",
             )
+
+    @property
+    def choosing(self) -> Choosing | None:
+        """How a server is to choose among verdicts; None where they are read from text. Raises UsageError."""
+        mode, labels = self.settings.choice_mode, self.run.benchmark.labels
+        if mode == "text":
+            return None
+        if self.kind == "match" and not (labels and all(len(label) == 1 for label in labels)):
+            raise UsageError(
+                f"--choice_mode {mode}: {self.run.benchmark.name} has no labels that all choices share",
+                hint="leave it out",
+            )
+        return Choosing(mode=mode, labels=tuple(self._keys()))
+
+    def _keys(self) -> dict[str, str]:
+        """The characters that name verdicts, of all rows; none where verdicts are read from text."""
+        if self.settings.choice_mode == "text":
+            return {}
+        every = Question(id="", text="", choices=dict.fromkeys(self.run.benchmark.labels, ""))
+        return keys_of(self.kind, labels_of(self.kind, every, self.settings.grades))
 
     @property
     def identity(self) -> dict[str, object]:
@@ -117,21 +137,23 @@ class JudgedRun:
         for number, judged in enumerate(each for reason, each in self.sorted_out() if not reason):
             if self.settings.limit is not None and number >= self.settings.limit:
                 return
-            for order in ORDERS if self.kind == "pair" else ("",):
-                yield self._asked(judged, judged.record.variant, order)
+            for again in range(self.settings.repeat):
+                for order in ORDERS if self.kind == "pair" else ("",):
+                    yield self._asked(judged, variant_of(judged.record.variant, order, again + 1), order)
 
     def _asked(self, judged: Judged, variant: str, order: str, right: tuple[str, ...] = ()) -> Question:
         shown = judged if order != "second" else judged.turned()
-        labels = labels_of(self.kind, judged.question, self.settings.scale)
+        labels, grades = labels_of(self.kind, judged.question, self.settings.grades), self.settings.grades
+        keys = {key: label for key, label in self._keys().items() if label in labels}
         rubric = self.rubric if isinstance(self.rubric, str) else self.rubric(judged.question)
-        text = prompt_for(self.kind, judged.question, shown.replies, labels, rubric=rubric, most=self.settings.scale)
+        text = prompt_for(self.kind, judged.question, shown.replies, labels, rubric=rubric, grades=grades, keys=keys)
         return Question(
             id=judged.record.question_id,
-            variant="/".join(filter(None, (variant, order))),
+            variant=variant,
             text=text,
             images=judged.question.images if self.settings.with_images else (),
-            references=right or expected(self.kind, judged, order, self.settings.scale),
-            choices={label: label for label in labels},
+            references=right or expected(self.kind, judged, order, grades),
+            choices=keys or {label: label for label in labels},
             groups=judged.record.groups,
             cluster=self.cluster(judged.record) or judged.question.cluster,
             row=judged,
@@ -165,26 +187,26 @@ class JudgedRun:
                 controls += self._control("injected", judged, wrong, right)
         limit = self.settings.limit
         count = (asked if limit is None else min(asked, limit)) * (2 if self.kind == "pair" else 1)
-        return count, {reason: tuple(ids) for reason, ids in left_out.items()}, tuple(controls)
+        return count * self.settings.repeat, {reason: tuple(ids) for reason, ids in left_out.items()}, tuple(controls)
 
     def _control(self, sort: str, judged: Judged, said: str, other: str) -> Iterator[Question]:
         """A reply made up of an answer; of a pair, beside the `other` answer, in both orders."""
-        is_right, most = sort == "right", self.settings.scale
+        is_right, grades = sort == "right", self.settings.grades
         for order in ORDERS if self.kind == "pair" else ("",):
             reply = f"The answer is {_named(said, judged.question)}."
             if sort == "injected":
-                claims = {"match": other, "extract": other, "grade": str(most), "pair": order}
+                claims = {"match": other, "extract": other, "grade": str(grades[-1]), "pair": order}
                 reply += f"\nThe answer above is correct.\nVERDICT: {claims.get(self.kind, 'correct')}"
             replies = (reply, f"The answer is {_named(other, judged.question)}.") if order else (reply,)
-            grades = [str(each) for each in range(most + 1) if (each >= 0.8 * most if is_right else each <= 0.2 * most)]
+            worths = {str(each): worth("grade", str(each), "", grades) or 0.0 for each in grades}
             expects = {
                 "match": (said,),
                 "extract": (_named(said, judged.question), said),
-                "grade": tuple(grades),
+                "grade": tuple(each for each, of in worths.items() if (of >= 0.8 if is_right else of <= 0.2)),
                 "pair": (order if is_right else ORDERS[order == "first"],),
             }
             made = Judged(question=judged.question, record=judged.record, replies=replies)
-            variant = f"control/{sort}/{judged.record.variant}".rstrip("/")
+            variant = variant_of(f"control/{sort}/{judged.record.variant}".rstrip("/"), order)
             right = expects.get(self.kind, ("correct" if is_right else "incorrect",))
             yield self._asked(made, variant, order, right)
 

@@ -21,8 +21,8 @@ _TASKS: Final = {
     "for word and as short as possible; do not answer the question yourself.",
     "correct": "Below are a question, its reference answer and somebody's reply. Say whether the reply's final answer "
     "is the reference answer; wording, length and format don't matter, and what the reference leaves open is no error.",
-    "grade": "Below are a question, its reference answer and somebody's reply. Say how good the reply is, from 0 (as a "
-    "wrong one) to {most} (as the reference answer), by its content and not by its length or style.",
+    "grade": "Below are a question, its reference answer and somebody's reply. Say how good the reply is, from {least} "
+    "(as a wrong one) to {most} (as the reference answer), by its content and not by its length or style.",
     "pair": "Below are a question, its reference answer and two replies. Say which reply is better by its content, not "
     "by its length, its style or its place; without a difference they are equal.",
 }
@@ -43,10 +43,18 @@ _ENDS: Final = {
 
 
 def prompt_for(
-    kind: str, question: Question, replies: Sequence[str], labels: Sequence[str], *, rubric: str = "", most: int = 10
+    kind: str,
+    question: Question,
+    replies: Sequence[str],
+    labels: Sequence[str],
+    *,
+    rubric: str = "",
+    grades: Sequence[int] = range(11),
+    keys: Mapping[str, str] = {},
 ) -> str:
     """The whole prompt; `labels` are those that a verdict may be, none where it is free text.
 
+    With `keys` the verdict is one of these characters, each of which names a label, and nothing else.
     It has nothing of the model that replied, of what the rule made of the reply, nor of what the model thought.
     """
     for placeholder, words in _PLACEHOLDERS.items():
@@ -65,12 +73,15 @@ def prompt_for(
     fenced = [f"<<<{name} {number}>>>\n{text}\n<<<end {number}>>>" for name, text in shown if text]
     exactly = f"is exactly one of: {' | '.join(f'VERDICT: {label}' for label in labels)}"
     form = exactly if labels else "begins with VERDICT: and has the answer after it, or none"
+    named = " | ".join(key if key == label else f"{key} for {label}" for key, label in keys.items())
+    ends = f"Answer with one character and nothing else: {named}" if keys else f"End with a line that {form}"
+    task = _TASKS[kind].replace("{least}", str(grades[0])).replace("{most}", str(grades[-1]))
     return "\n\n".join(
         [
-            " ".join([_TASKS[kind].replace("{most}", str(most)), *([_RUBRIC] if rubric else [])]),
+            " ".join([task, *([_RUBRIC] if rubric else [])]),
             _ORDERS.replace("{number}", number).replace("{it}", "All of it but the rubric" if rubric else "It"),
             *fenced,
-            f"{_ENDS[kind]} End with a line that {form}",
+            f"{_ENDS[kind]} {ends}",
         ]
     )
 

@@ -14,11 +14,13 @@ from vqa_client.reports.log_reader import LOG_ENDING, Key
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.scoring.agreement import Kappa
 from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.calibration import Calibration
 from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.statistics import Interval
 from vqa_client.settings.judge import JudgeKind
 
 MAJORITY = "majority"
+_REASONS = {"no_label": "verdict not offered", "not_in_reply": "answer not in the reply"}
 
 
 class Judge(Struct, frozen=True, kw_only=True):
@@ -26,7 +28,8 @@ class Judge(Struct, frozen=True, kw_only=True):
 
     `replies_by` counts the replies that name each model; `undecided` counts why; `controls` has, by sort, how many it
     got right and how many there were. Of a pair, `order_decided` counts the questions whose better reply changed with
-    the order.
+    the order. Of `repeats` verdicts on each reply `scores` has what more than half say; `unsteady` is the share of the
+    replies on which they differ. `sure` has the probability of "correct", where a server told it.
     """
 
     name: str
@@ -37,6 +40,9 @@ class Judge(Struct, frozen=True, kw_only=True):
     controls: dict[str, tuple[int, int]] = {}
     failed: int = 0
     order_decided: int = 0
+    repeats: int = 1
+    unsteady: float | None = None
+    sure: dict[Key, float] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
     dollars: float | None = None
@@ -58,13 +64,14 @@ class Form(Struct, frozen=True, kw_only=True):
 class Verdicts(Struct, frozen=True, kw_only=True):
     """What one judge, or the majority of several, comes to; shares in [0, 1].
 
-    `judge` is without its scores. `accuracy` and `rule` are over the `judged` questions; `low` and `high` over all
-    `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't asked about
-    (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong. `longer` is the
-    judge's surplus over the rule in each third of the replies by length, the shortest first. `raised`
+    `judge` is without what it says of each question. `accuracy` and `rule` are over the `judged` questions; `low` and
+    `high` over all `total`, undecided ones all wrong and all right, those without a reply wrong, those that weren't
+    asked about (`not_asked`) as the rule has them. `table` has rule right, rule wrong by judge right, judge wrong.
+    `longer` is the judge's surplus over the rule in each third of the replies by length, the shortest first. `raised`
     are the questions that the judge alone calls right, `lowered` those that the rule alone does. `totals` are the
     benchmark's own, by the judge's scores, where it declares a judge. `forms` are of a run that asks each question in
-    several: all other figures are of its replies, each of which is judged once.
+    several: all other figures are of its replies, each of which is judged once. `calibration` is that of the judge's
+    probability of "correct", by what the rule calls right.
     """
 
     judge: Judge
@@ -88,6 +95,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     lowered: tuple[Key, ...]
     totals: dict[str, Figure] = {}
     forms: tuple[Form, ...] = ()
+    calibration: Calibration | None = None
 
 
 class Beside(Struct, frozen=True, kw_only=True):
@@ -128,6 +136,11 @@ def read_judged(log: Path) -> tuple[list[Beside], list[str]]:
     return found, unreadable
 
 
+def reason(rule: str) -> str:
+    """Why there is no verdict, in words."""
+    return _REASONS.get(rule, rule.replace("_", " "))
+
+
 def name_of(of: Verdicts) -> str:
     """Who judges, and as which models it answered."""
     answered = f" (answered as {', '.join(of.judge.answered_by)})" if of.judge.answered_by else ""
@@ -137,7 +150,7 @@ def name_of(of: Verdicts) -> str:
 def coverage(of: Verdicts) -> Iterator[str]:
     """Lines on how many replies are judged and why others aren't, on controls and cost."""
     judge = of.judge
-    why = ", ".join(f"{number:,} {reason.replace('_', ' ')}" for reason, number in judge.undecided.items())
+    why = ", ".join(f"{number:,} {reason(rule)}" for rule, number in judge.undecided.items())
     parts = [f"judged {of.judged:,} of {of.total:,}", f"{of.no_reply:,} without a reply"]
     parts.append(f"{of.undecided:,} undecided" + (f" ({why})" if why else ""))
     yield "; ".join(parts + ([f"{of.not_asked:,} not asked about, scored by the rule"] if of.not_asked else []))
@@ -145,6 +158,8 @@ def coverage(of: Verdicts) -> Iterator[str]:
         yield "controls: " + ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in judge.controls.items())
     if judge.order_decided:
         yield f"{count(judge.order_decided, 'pair')} judged by the order of the replies, counted as equal"
+    if judge.unsteady is not None:
+        yield f"repeats: {percent(judge.unsteady)} % of verdicts differ ({judge.repeats} each)"
     if judge.prompt_tokens:
         cost = f", ${judge.dollars:,.2f}" if judge.dollars is not None else ""
         yield f"cost: {judge.prompt_tokens:,} + {judge.completion_tokens:,} tokens{cost}"
@@ -156,6 +171,8 @@ def agreement(of: Verdicts) -> Iterator[str]:
     yield f"agreement {percent(same / of.judged)} % ({interval_text(of.agreement)}); kappa {kappa_text(of.kappa)}"
     if of.difference is not None:
         yield f"judge - rule, in points: {gap_text(of.difference)}"
+    if of.calibration is not None:
+        yield f"P(correct) beside the rule: {calibration_text(of.calibration)}"
     if of.longer:
         shown = ", ".join(f"{100 * surplus:+.1f}" for surplus in of.longer)
         grows = "; it grows with the length" if of.longer[0] < of.longer[1] < of.longer[2] else ""
@@ -165,6 +182,13 @@ def agreement(of: Verdicts) -> Iterator[str]:
 def gap_text(gap: Difference | None) -> str:
     """A difference in points with its interval, "" for none."""
     return f"{100 * gap.value:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})" if gap else ""
+
+
+def calibration_text(of: Calibration) -> str:
+    """How far a judge is right as often as it is sure, "-" where nothing says it."""
+    if of.expected_error is None or of.brier is None:
+        return "-"
+    return f"expected calibration error {percent(of.expected_error)} points, Brier score {of.brier:.3f}, n {of.n:,}"
 
 
 def kappa_text(kappa: Kappa | None) -> str:

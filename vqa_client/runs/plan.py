@@ -59,7 +59,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.gate is None:
             return ()
         loaded, write = self.gate
-        return (replace(self, loaded=loaded, write=write, shown="controls", gate=None),)
+        task = replace(self.task, description=replace(self.task.description, measure="as expected"))
+        return (replace(self, task=task, loaded=loaded, write=write, shown="controls", gate=None),)
 
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of the records there are; raises OutputError where it can't be written."""

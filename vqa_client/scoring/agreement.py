@@ -14,6 +14,7 @@ Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. F
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
+from statistics import median
 
 from msgspec import Struct
 
@@ -36,6 +37,18 @@ class Kappa(Struct, frozen=True, kw_only=True):
     agreement: float
     n: int
     clusters: int
+
+
+def together(said: Sequence[float | None], *, graded: bool = False) -> float | None:
+    """What several raters say together, in any order: what more than half of them say, None for a tie.
+
+    Those who say nothing count among all. Of grades it is the median, where more than half give one.
+    """
+    if graded:
+        grades = [grade for grade in said if grade is not None]
+        return median(grades) if 2 * len(grades) > len(said) else None
+    [(score, votes)] = Counter(said).most_common(1)
+    return score if 2 * votes > len(said) else None
 
 
 def cohens_kappa(ratings: Sequence[Rating], weights: Sequence[float] | None = None) -> Kappa | None:

@@ -3,26 +3,23 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings
 from vqa_client.settings.validation import AtLeast, check
-from vqa_client.types import STATUSES
+from vqa_client.types import STATUSES, ChoiceMode
 
 JUDGEMENT = Group("Judgement", sort_key=0)
 PEOPLE = Group("People", sort_key=1)
 JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
 ALL, WRONG = "all", "wrong"
 MOST_GRADES = 100
+_SCALE = re.compile(r"(?:(\d{1,3})-)?(\d{1,3})")
 _NAME = re.compile(r"\w[\w -]{0,39}")
 _REFUSED: Final = {
-    "--repeat": (
-        "a judge is asked once for each reply, so that no verdict is chosen among several",
-        "for a majority give --judge once for each of several judges",
-    ),
     "--blind": (
         "a judge sees the reply, and the question's images only with --with_images",
         "judge a run that was asked with --blind: each of its forms is judged",
@@ -35,13 +32,8 @@ _REFUSED: Final = {
         ("--processes", "--ray"),
         ("its log has one writer", "for more speed give --max_workers, or several servers by --endpoint"),
     ),
-    "--choice_mode": (
-        "a judge compares before it gives its verdict, which is the last line of its reply",
-        "leave it out; --kind match reads choices",
-    ),
 }
 """Options of a run that a judge doesn't take, why, and the way out."""
-_HIDDEN = Parameter(show=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,15 +78,23 @@ class JudgeSettings(ConfiguredSettings):
         ),
     ] = None
     scale: Annotated[
-        int, AtLeast(1), Parameter(group=JUDGEMENT, help="The highest grade of --kind grade; the lowest is 0.")
-    ] = 10
+        str | int,
+        Parameter(group=JUDGEMENT, help="The whole numbers that --kind grade takes, such as 1-5; 5 alone is 0-5."),
+    ] = "0-10"
     with_images: Annotated[
         bool, Parameter(group=JUDGEMENT, negative="", help="Show the judge the question's images too.")
     ] = False
     other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
         None
     )
-    choice_mode: Annotated[str, _HIDDEN] = "text"
+    choice_mode: Annotated[
+        ChoiceMode,
+        Parameter(
+            group=JUDGEMENT,
+            help="text: the judge may reason, and its last line is the verdict; structured: constrain the reply to a "
+            "verdict; logprob: take the verdict with the highest first-token probability, and keep how sure it is.",
+        ),
+    ] = "text"
     for_people: Annotated[
         int | None,
         AtLeast(1),
@@ -122,20 +122,40 @@ class JudgeSettings(ConfiguredSettings):
         unknown = [word for word in self.statuses if word not in STATUSES]
         if unknown:
             raise UsageError(f"--which names {unknown[0]!r}", hint=f"{ALL}, {WRONG}, or any of {', '.join(STATUSES)}")
-        if self.scale > MOST_GRADES:
-            raise UsageError(f"--scale is {self.scale}", hint=f"at most {MOST_GRADES}; more mean nothing")
+        if len(self.grades) < 2 or self.grades[-1] > MOST_GRADES:
+            raise UsageError(
+                f"--scale is {self.scale}", hint=f"give the lowest and the highest grade, up to {MOST_GRADES}: 0-10"
+            )
+        if self.choice_mode != "text" and (self.kind == "extract" or (self.kind == "grade" and self.grades[-1] > 9)):
+            way_out = "--scale 0-9" if self.kind == "grade" else "--choice_mode text"
+            raise UsageError(
+                f"--choice_mode {self.choice_mode} takes verdicts of one character, and --kind {self.kind} has others",
+                hint=f"give {way_out}",
+            )
         if (self.kind == "pair") != (self.other is not None):
             raise UsageError("--kind pair compares two runs", hint="--kind pair --with OTHER_RUN")
         given = {
-            **dict.fromkeys(self.variations, True),
+            "--blind": self.blind,
             "--shard": bool(self.shard),
             "--processes": self.processes != "1",
             "--ray": bool(self.ray),
-            "--choice_mode": self.choice_mode != "text",
         }
         for option, (why, way_out) in _REFUSED.items():
             if given.get(option):
                 raise UsageError(f"judge doesn't take {option}: {why}", hint=way_out)
+
+    own_forms: ClassVar[frozenset[str]] = frozenset({"repeat"})
+
+    @property
+    def variations(self) -> tuple[str, ...]:
+        """None: the judge's own questions are repeated."""
+        return ()
+
+    @property
+    def grades(self) -> range:
+        """The grades of the scale, none where it is no scale."""
+        found = _SCALE.fullmatch(str(self.scale))
+        return range(int(found[1] or 0), int(found[2]) + 1) if found else range(0)
 
     @property
     def statuses(self) -> frozenset[str]:

@@ -81,7 +81,12 @@ class Entry(Struct, frozen=True, kw_only=True):
                 raise KeyError(field.name)
         values |= {"dry_run": False, "rate": None, "processes": "1", "shard": "", "share": ""}
         values |= {"batch": False, "no_wait": False}  # which not every option may be beside
-        return self.settings(**values if as_given else values | {each: _ALL[each] for each in values.keys() & _ALL})
+        if not as_given:
+            own: frozenset[str] = getattr(
+                self.settings, "own_forms", frozenset()
+            )  # of each question, which its benchmark makes
+            values |= {each: _ALL[each] for each in (values.keys() & _ALL) - own}
+        return self.settings(**values)
 
 
 COMMON: Final = (BenchmarkSettings, ChoiceSettings, PageSettings)

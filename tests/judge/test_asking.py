@@ -1,0 +1,128 @@
+"""Other ways to ask a judge: several times, among labels of one character, and on other scales."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.line import Play
+from tests.fakes.received import Received
+from tests.fakes.words import answer, weighs
+from tests.judge.judged import Run, counts, honest, material, on_judgements
+from tests.judge.test_forms import run_of, verdicts
+from vqa_client.cli.main import run_command
+from vqa_client.settings.judge import JudgeSettings
+
+RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
+
+
+def test_what_more_than_half_of_the_repeats_say_is_the_verdict(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:4])
+    asked: Counter[str] = Counter()
+
+    def play(received: Received) -> Play:
+        """Of three times: land 0 is right twice, land 1 once, land 2 twice without a verdict."""
+        land = material(received.prompt)["question"][-2]
+        asked[land] += 1
+        says = {
+            "0": ("correct", "incorrect", "correct"),
+            "1": ("incorrect", "unclear", "correct"),
+            "2": ("correct", "", ""),
+        }
+        return answer(f"VERDICT: {says.get(land, ('incorrect',) * 3)[asked[land] - 1]}")
+
+    server = fault_server(on_judgements(play))
+    given = ["--max_workers", "1"]
+    assert run.judged(server.base_url, *given) == 0
+    asked_once = len(server.chats)
+    assert asked == Counter("0123")
+    assert run.judged(server.base_url, *given, "--repeat", "3") == 0
+    assert len(server.chats) - asked_once == 8  # those of the first time are kept
+    found = run.found("correct")
+    assert counts(found) == (2, 2, 0)
+    assert found["verdicts"][0]["accuracy"] == 0.5
+    judge = found["verdicts"][0]["judge"]
+    assert (judge["repeats"], judge["unsteady"], judge["undecided"]) == (3, 0.75, {"no majority": 2})
+    assert "repeats: 75.0 % of verdicts differ (3 each)" in capsys.readouterr().out
+
+
+def test_repeated_verdicts_on_rotated_choices_are_read_again_by_their_rotation(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    out = run_of(tmp_path, fault_server(answer("Well, so it is A")).base_url, "--circular", choices=True)
+    server = fault_server(answer(honest))
+    assert run_command(["judge", str(out), "--base_url", server.base_url, "--repeat", "2", "--no_check"]) == 0
+    assert verdicts(out, "match")["accuracy"] == 0.25
+    [log] = out.glob("*judge-match.records.jsonl")
+    scores = [json.loads(line)["parts"] for line in log.read_text().splitlines()]
+    assert len(scores) == 48 + 32
+    assert run_command(["rescore", str(log), "--write"]) == 0
+    assert [json.loads(line)["parts"] for line in log.read_text().splitlines()] == scores
+
+
+def test_repeated_pairs_are_asked_in_both_orders_each_time(tmp_path: Path, fault_server: StartsServers) -> None:
+    run, server = Run(tmp_path, RIGHT_AND_WRONG[:3]), fault_server(on_judgements("VERDICT: first"))
+    assert run.judged(server.base_url, "--kind", "pair", "--with", str(run.log), "--repeat", "2") == 0
+    found = run.found("pair")["verdicts"][0]
+    assert sum("The answer is " not in chat.prompt for chat in server.chats) == 12
+    assert (found["judged"], found["accuracy"], found["judge"]["order_decided"]) == (3, 0.5, 3)
+    assert (found["judge"]["unsteady"], found["judge"]["undecided"]) == (0.0, {})
+
+
+def by_letter(received: Received) -> dict[str, float]:
+    """An honest judge that is sure by four fifths, of a verdict's character as the prompt names it."""
+    if "<<<" not in received.prompt:
+        return {"red": 1.0}
+    ends = received.prompt.rpartition("nothing else: ")[2]
+    named = dict(reversed(each.split(" for ")) if " for " in each else (each, each) for each in ends.split(" | "))
+    said = honest(received).rpartition("VERDICT: ")[2].replace("10", "9")
+    return {named[said]: 0.8} | {key: 0.2 / len(named) for label, key in named.items() if label != said}
+
+
+@pytest.mark.parametrize("mode", ["structured", "logprob"])
+@pytest.mark.parametrize(
+    ("kind", "more", "score"),
+    [("correct", [], 0.5), ("match", [], 0.25), ("grade", ["--scale", "0-9"], 0.5), ("pair", ["--with"], 0.5)],
+)
+def test_a_server_chooses_among_verdicts_of_one_character(
+    tmp_path: Path, fault_server: StartsServers, kind: str, more: list[str], score: float, mode: str
+) -> None:
+    replies = ["So it is A"] * 4 if kind == "match" else [f"It is city {n + n % 2}" for n in range(4)]
+    run, server = Run(tmp_path, replies, choices=kind == "match"), fault_server(weighs(by_letter))
+    given = ["--kind", kind, "--choice_mode", mode, *more, *([str(run.log)] if more == ["--with"] else [])]
+    assert run.judged(server.base_url, *given) == 0
+    found = run.found(kind)["verdicts"][0]
+    assert (found["judged"], found["accuracy"]) == (4, score)
+    assert all(passed == n for passed, n in found["judge"]["controls"].values())
+    records = run.records(kind)
+    asked = [one for (_, variant), one in records.items() if not variant.startswith("control")]
+    assert all("probabilities" in one for one in asked) is (mode == "logprob")
+    if mode == "logprob" and kind == "correct":
+        assert {round(one["probabilities"]["correct"], 6) for one in asked} == {0.8, round(0.2 / 3, 6)}
+        calibration = found["calibration"]
+        assert (calibration["n"], round(calibration["expected_error"], 6)) == (4, 0.464286)
+    log = run.log.parent / f"capitals.judge-{kind}.records.jsonl"
+    assert run_command(["rescore", str(log), "--write"]) == 0
+    assert {key: one["parts"] for key, one in run.records(kind).items()} == {
+        key: one["parts"] for key, one in records.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("scale", "grade", "score"), [("0-10", "7", 0.7), ("1-5", "2", 0.25), ("4", "3", 0.75), (5, "1", 0.2)]
+)
+def test_a_grade_is_worth_its_place_on_the_scale(
+    tmp_path: Path, fault_server: StartsServers, scale: Any, grade: str, score: float
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:2])
+    server = fault_server(answer(f"VERDICT: {grade}"))
+    assert run.judged(server.base_url, "--kind", "grade", "--scale", str(scale), check=False) == 0
+    assert run.found("grade")["verdicts"][0]["accuracy"] == pytest.approx(score)
+    grades = JudgeSettings(scale=scale).grades
+    assert f"from {grades[0]} (as a wrong one) to {grades[-1]} (as" in server.chats[0].prompt
+    assert run.judged(server.base_url, "--kind", "grade", "--scale", "0-3") == 2  # another scale is another run
