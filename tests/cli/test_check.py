@@ -3,11 +3,11 @@
 import json
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.client.check.playing import seeing
 from tests.fakes.fixtures import StartsProcesses
 from tests.fakes.line import Play
@@ -19,8 +19,7 @@ ENGINES = ("direct", "httpx2", "openai")
 
 
 def check(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "vqa_client", "check", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return forked.run(["check", *words], text=True)
 
 
 def test_a_good_server_gets_a_verdict_a_table_and_exit_code_0() -> None:

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.fakes.fixtures import StartsProcesses
 from tests.runs.sample import Sample
 
 
 def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "vqa_client", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **options,  # type: ignore[call-overload]
-    )
+    return forked.run(words, text=True, **options)
 
 
 @pytest.fixture

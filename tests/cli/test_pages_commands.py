@@ -4,12 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.pages.sheets_of_paper import WORDS, clean_folder, paper
 from tests.tasks.documents import mc_record
 from vqa_client.pages.pixels import read_page
@@ -17,12 +17,8 @@ from vqa_client.pages.pixels import read_page
 SPECS = ("jpeg:10", "noise", "blur")
 
 
-def arguments(*words: str | Path) -> list[str]:
-    return [sys.executable, "-W", "error", "-m", "vqa_client", *map(str, words)]
-
-
 def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(arguments(*words), capture_output=True, text=True, timeout=60, check=False)
+    return forked.run([str(word) for word in words], text=True)
 
 
 def data_file(folder: Path, **texts: str) -> Path:
@@ -126,9 +122,8 @@ def test_ctrl_c_ends_all_processes_and_the_same_command_goes_on(tmp_path: Path) 
         paper(WORDS * 12, size=(600, 600)).save(page)
     words = ("perturb", "-i", clean, "-p", *SPECS, "--workers", "2", "-o")
     output = tmp_path / "a" / "out"
-    with subprocess.Popen(
-        arguments(*words, output), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with forked.popen([str(word) for word in (*words, output)], text=True, start_new_session=True, **pipes) as run:
         try:
             until_s = time.monotonic() + 30
             while len(list(output.rglob("*.png"))) < 8 and time.monotonic() < until_s:

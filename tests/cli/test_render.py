@@ -3,12 +3,12 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.runs.test_document_pages import pdf
 from vqa_client.cli.main import run_command
 
@@ -140,9 +140,7 @@ def test_a_signal_ends_it_and_the_same_command_goes_on(number: signal.Signals, c
     data, output = tmp_path / "data.json", tmp_path / "pages"
     data.write_text(json.dumps([{"_id": "a", "context": PARAGRAPH * 4_000}]))
     words = ["render", "--data_json", str(data), "-o", str(output), "--workers", "1", "--max_pages", "40"]
-    running = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "vqa_client", *words], stderr=subprocess.PIPE, text=True
-    )
+    running = forked.popen(words, stderr=subprocess.PIPE, text=True)
     while not list((output / "images").glob("*.png")):
         time.sleep(0.02)
         assert running.poll() is None

@@ -2,24 +2,18 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.answers.sample import annotation, write_annotations, write_results
 from vqa_client.records import RecordLog
 from vqa_client.types import Record
 
 
 def score(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "vqa_client", "score", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(["score", *map(str, words)], text=True)
 
 
 @pytest.fixture

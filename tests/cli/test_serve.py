@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.servers.processes import alive, children, gone
 from tests.servers.programs import DIES, NEVER_READY, SERVES, SERVES_AND_DIES, program
 
@@ -36,10 +37,8 @@ def free_port() -> str:
 def serving(*words: str, path: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     """The command at work; whatever a test leaves of it is killed."""
     env = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]}
-    command = [sys.executable, "-W", "error", "-m", "vqa_client", "serve", *words]
-    with subprocess.Popen(
-        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with forked.popen(["serve", *words], env=env, text=True, **quiet) as process:
         try:
             yield process
         finally:

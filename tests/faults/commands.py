@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from tests import forked
 from tests.fakes.server import FaultServer
 
 ROOT = Path(__file__).parents[2]
@@ -59,16 +60,8 @@ def ran(
     arguments: Sequence[str], env: Variables | None = None, *, preexec_fn: Callable[[], None] | None = None
 ) -> Finished:
     """Run a command to its end."""
-    done = subprocess.run(
-        command_line(arguments),
-        cwd=ROOT,
-        env=environment(env),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        preexec_fn=preexec_fn,
-        check=False,
-    )
+    before = {"preexec_fn": preexec_fn} if preexec_fn else {}
+    done = forked.run(arguments, cwd=ROOT, env=environment(env), timeout=TIMEOUT_S, **before)
     out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     return Finished(code=done.returncode, out=out, err=err)
 
@@ -77,8 +70,8 @@ class Running:
     """A command on its way, with the moment at which each line of its standard error came."""
 
     def __init__(self, arguments: Sequence[str], env: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            command_line(arguments),
+        self.process = forked.popen(
+            arguments,
             cwd=ROOT,
             env=env,
             stdin=subprocess.DEVNULL,

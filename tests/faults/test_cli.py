@@ -5,14 +5,14 @@ import os
 import pty
 import re
 import select
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer, by_question, echo_question_id, error, oracle
-from tests.faults.commands import ROOT, TIMEOUT_S, TRACEBACKS, Finished, Variables, command_line, environment, ran
+from tests.faults.commands import ROOT, TIMEOUT_S, TRACEBACKS, Finished, Variables, environment, ran
 from tests.faults.questions import Questions
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -23,8 +23,8 @@ MARKUP = "see [/INST] and [bold]x"
 def on_terminal(arguments: list[str], columns: int = 80, env: Variables | None = None) -> Finished:
     """Run a command with its output on a terminal of that width."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command_line(arguments),
+    process = forked.popen(
+        arguments,
         cwd=ROOT,
         env=environment({"COLUMNS": str(columns), **(env or {})}),
         stdin=theirs,

@@ -1,0 +1,159 @@
+"""Commands without the second that Python takes to start and import: a process that has the library forks for each.
+
+`popen(arguments)` is `subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments])`, with its
+options. It is a new interpreter where something is to be done before the command, where an interpreter would read
+another environment at its start, and on systems that can't watch a process.
+"""
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import re
+import runpy
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+READ_AT_START: Final = re.compile("PYTHON|LC_|LANG|TZ$|LD_|MALLOC|OPENSSL")
+IMPORTED_LATE: Final = (
+    *("PIL.Image", "PIL.JpegImagePlugin", "PIL.PngImagePlugin", "anyio._backends._asyncio", "httptools", "jinja2"),
+    *("cyclopts.help", "rich.console", "rich.progress", "rich.table", "rich.traceback", "ssl", "uuid"),
+)
+MOST_BYTES: Final = 1 << 17
+NUMBER_BYTES: Final = 4
+
+
+def popen(arguments: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start `vqa-client` with these words; warnings are errors."""
+    environment = options.get("env") or os.environ
+    is_usual = hasattr(os, "pidfd_open") and _at_start(environment) == _at_start(os.environ)
+    if is_usual and not options.keys() & {"preexec_fn", "start_new_session", "pass_fds"}:
+        return Forked(arguments, **options)
+    return subprocess.Popen([sys.executable, "-W", "error", "-m", "vqa_client", *arguments], **options)
+
+
+def run(arguments: Sequence[str], *, timeout: float = 60, **options: Any) -> "subprocess.CompletedProcess[Any]":
+    """Run `vqa-client` to its end, with what it prints kept."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with popen(arguments, **pipes | options) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if READ_AT_START.match(name)}
+
+
+class Forked(subprocess.Popen[Any]):
+    """A command that another process forked; it sends the number of its process, and at the end how it ended."""
+
+    def _execute_child(self, args: Any, *given: Any) -> None:
+        cwd, env, pipes = given[4], given[5], given[9:15]
+        standard = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
+        self._status, sent = os.pipe()
+        order = {"words": list(map(str, args)), "env": dict(env or os.environ), "cwd": str(cwd or Path.cwd())}
+        socket.send_fds(_server(), [json.dumps(order).encode()], [*standard, sent])
+        os.close(sent)
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        self.pid = self._number()
+        self._child_created = True
+
+    def _number(self) -> int:
+        return int.from_bytes(os.read(self._status, NUMBER_BYTES), sys.byteorder)
+
+    def _try_wait(self, flags: int) -> tuple[int, int]:
+        if not select.select([self._status], [], [], 0 if flags else None)[0]:
+            return 0, 0
+        status = self._number()
+        os.close(self._status)
+        return self.pid, status
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
+        if self.returncode is None and self._waitpid_lock.acquire(False):  # type: ignore[attr-defined]
+            try:
+                if self.returncode is None and (ended := self._try_wait(os.WNOHANG))[0]:
+                    self._handle_exitstatus(ended[1])  # type: ignore[attr-defined]
+            finally:
+                self._waitpid_lock.release()  # type: ignore[attr-defined]
+        return self.returncode
+
+
+@cache
+def _server() -> socket.socket:
+    """The process that forks; it ends with this one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-W", "error", "-m", "tests.forked", str(theirs.fileno())]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], **quiet)  # type: ignore[call-overload]
+    theirs.close()
+    atexit.register(lambda: (ours.close(), process.wait()))
+    return ours
+
+
+def forked(connection: socket.socket) -> None:
+    """Fork for each order that comes; returns in the process that is to be the command."""
+    running: dict[int, tuple[int, int]] = {}
+    while True:
+        for ready in select.select([connection, *running], [], [])[0]:
+            if ready is not connection:
+                pid, status = running.pop(ready)
+                with suppress(OSError):  # nobody waits for it
+                    os.write(status, os.waitpid(pid, 0)[1].to_bytes(NUMBER_BYTES, sys.byteorder))
+                os.close(status)
+                os.close(ready)
+                continue
+            order, descriptors, *_ = socket.recv_fds(connection, MOST_BYTES, 4)
+            if not order:
+                sys.exit()
+            if not (pid := os.fork()):
+                connection.detach()
+                return become(json.loads(order), descriptors[:3])
+            for each in descriptors[:3]:
+                os.close(each)
+            os.write(descriptors[3], pid.to_bytes(NUMBER_BYTES, sys.byteorder))
+            running[os.pidfd_open(pid)] = pid, descriptors[3]
+
+
+def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
+    """Take the place, the environment and the standard streams of the command."""
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    for wanted, given in enumerate(descriptors):
+        os.dup2(given, wanted)
+    os.closerange(3, max(descriptors) + 1024)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        was = getattr(sys, name)
+        buffering = 1 if number == 2 or os.isatty(number) else -1
+        mode = "w" if number else "r"
+        stream = open(number, mode, buffering, was.encoding, was.errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.argv = ["", *order["words"]]
+
+
+if __name__ == "__main__":
+    import vqa_client
+
+    for module in pkgutil.walk_packages(vqa_client.__path__, "vqa_client."):
+        if not module.name.startswith(("vqa_client.__main__", "vqa_client.metrics")):  # the one to run, other programs'
+            importlib.import_module(module.name)
+    for late in IMPORTED_LATE:
+        importlib.import_module(late)
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv[1])) as orders:
+        forked(orders)
+    runpy.run_module("vqa_client", run_name="__main__", alter_sys=True)
