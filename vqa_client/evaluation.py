@@ -62,13 +62,15 @@ class ModelsFailed(ServerUnusable):
 
 
 class _Given(Struct, frozen=True, kw_only=True):
-    """What a command was given, whatever is being asked."""
+    """What a command was given, whatever is being asked; `away` are the servers that were waited for in vain."""
 
     corrupted: RobustnessRun | None
     progress: Progress
     stop: asyncio.Event
     transport: httpx2.AsyncBaseTransport | None
     budget: Budget
+    records: Path | None
+    away: set[int] = set()
 
 
 class _Job(Struct, frozen=True, kw_only=True):
@@ -137,10 +139,12 @@ async def arun_several(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
+    records: Path | None = None,
 ) -> list[Report]:
     """Several benchmarks one after the other, all loaded and checked before the first question is asked.
 
-    Neighbours that ask one model of one server share its connections, its check and its pauses.
+    Neighbours that ask one model of one server share its connections, its check and its pauses. `records` is where
+    `vqa-client ctl` looks for this run, if not beside its log.
     """
     if any(each.dry_run for each in settings):
         raise UsageError("a dry run asks nothing", hint="vqa_client.runs.dry_run.dry_run says what a run would take")
@@ -159,7 +163,9 @@ async def arun_several(
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
-    given = _Given(corrupted=corrupted, progress=progress, stop=stop, transport=transport, budget=budget)
+    given = _Given(
+        corrupted=corrupted, progress=progress, stop=stop, transport=transport, budget=budget, records=records
+    )
     with minutes_at_most(settings[0].max_minutes, stop, progress.note):
         reports, errors = await _one_after_the_other(given, jobs)
     if corrupted is None:
@@ -267,6 +273,7 @@ async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
             stop=given.stop,
             breaker=Breaker(settings.breaker_after),
             budget=given.budget,
+            records=given.records,
             crew=Crew(FIRST if settings.max_workers == "auto" else settings.max_workers),
         )
         return await _run_all(job.plans, stage)
@@ -277,12 +284,15 @@ def _connector(settings: RunSettings, config: ModelSettings | None, stack: Async
     sessions: list[Session] = []
     failed: list[ServerUnusable] = []
 
+    where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
+
     async def connect() -> Session:
         if failed:
             raise failed[0]
         if not sessions:
+            patient = dataclasses.replace(settings, wait_for_server=0.0) if where in given.away else settings
             opening = open_session(
-                settings, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
+                patient, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
             )
             try:
                 session = await _unless(given.stop, stack.enter_async_context(opening))
@@ -290,6 +300,7 @@ def _connector(settings: RunSettings, config: ModelSettings | None, stack: Async
                     session = await _unless(given.stop, check_before(session, given.progress.note))
             except ServerUnusable as error:
                 failed.append(error)
+                given.away.add(where)
                 raise
             sessions.append(session)
         return sessions[0]

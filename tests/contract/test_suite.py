@@ -134,6 +134,17 @@ def test_a_suite_that_can_not_be_asked_is_named_before_anything_is_asked(
     assert not server.chats
 
 
+def test_a_server_that_is_away_is_waited_for_once(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqa_client.client.probe.POLL_S", 0.05)
+    suite.write_text(f"{SUITE}max_workers = 2\n", encoding="utf-8")  # so that the two share no session
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", "http://127.0.0.1:9/v1"]
+    assert run_command([*asked, "--wait_for_server", "0.2"]) == 3
+    told = capsys.readouterr().err
+    assert (told.count("waiting up to"), told.count("skipping ")) == (1, 2), told
+
+
 def test_unknown_suites_are_named_with_those_that_are_shipped(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["suite", "everything"]) == 2
     assert "documents, general, smoke" in capsys.readouterr().err

@@ -148,3 +148,16 @@ def wait_until(holds: Callable[[], Any], timeout_s: float = 20.0) -> bool:
 def wait_for(server: FaultServer, count: str, least: int, timeout_s: float = 20.0) -> bool:
     """Wait until one of a server's counters has come so far."""
     return wait_until(lambda: server.counts[count] >= least, timeout_s)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one started and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(words[1]) == pid and words[0] != "Z":
+            found.append(int(path.parent.name))
+    return found

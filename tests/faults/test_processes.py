@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.words import answer, delay, question_id
-from tests.faults.commands import ran, running, wait_until
+from tests.faults.commands import children, ran, running, wait_until
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import EXPLAIN_TIMES, VQA2_TIMES, reply, timeless, whole_lines
 from tests.kept_runs import lay_out
@@ -29,19 +29,6 @@ def log_of(of: Questions, number: int, count: int) -> Path:
 
 def answered(of: Questions, count: int) -> int:
     return sum(len(whole_lines(log_of(of, number, count))) for number in range(1, count + 1))
-
-
-def children(pid: int) -> list[int]:
-    """The processes that this one started and that still run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if int(words[1]) == pid and words[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
 
 
 def whole_report(of: Questions, base_url: str) -> bytes:

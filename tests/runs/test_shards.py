@@ -350,6 +350,10 @@ async def test_workers_share_shards_and_each_question_is_asked_once(
     assert len(server.chats) == 2 * 17
     for [report] in both:
         assert report.path.read_bytes() == (tmp_path / "whole" / report.path.name).read_bytes()
+    other = of.settings(server.base_url, shard="next/5", max_pixels=100_000)
+    with pytest.raises(IdentityError, match=r"images\.max_pixels") as caught:
+        await in_turns([other], None, LiveCounts(), asyncio.Event())
+    assert caught.value.hint == "give another --output", "workers by turns take no --fresh"
 
 
 def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

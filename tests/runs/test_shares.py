@@ -26,6 +26,7 @@ from vqa_client.evaluation import Interrupted, arun
 from vqa_client.files import private_folder
 from vqa_client.reports.report import Report
 from vqa_client.runs import leases, shard_files
+from vqa_client.runs.control import Order, order_all
 from vqa_client.runs.leases import Lease, Leases
 from vqa_client.runs.rescored import rescore
 from vqa_client.settings.divided import Shard
@@ -134,6 +135,31 @@ async def test_another_runs_shards_are_refused(
         assert len(server.chats) == asked
     again = await worker(of, server.base_url, "again", shard="next/1", **first)
     assert again.path.read_bytes() == report.path.read_bytes()
+
+
+async def test_a_finished_run_of_another_served_model_is_refused_and_needs_no_server(
+    tmp_path: Path, fault_server: StartsServers, store: s3._Server
+) -> None:
+    of = Questions(tmp_path, 2)
+    first = fault_server(oracle(of.replies()), models=("m1",))
+    report = await worker(of, first.base_url, "a", shard="next/1")
+    other = fault_server(oracle(of.replies()), models=("m2",))
+    with pytest.raises(IdentityError, match=r"model.model_name: 'm1' in .*, 'm2' now"):
+        await worker(of, other.base_url, "b", shard="next/1")
+    again = await worker(of, "http://127.0.0.1:9/v1", "again", shard="next/1")
+    assert (again.path.read_bytes(), other.chats) == (report.path.read_bytes(), [])
+
+
+async def test_ctl_finds_a_worker_by_its_output(tmp_path: Path, fault_server: StartsServers, store: s3._Server) -> None:
+    of = Questions(tmp_path, 40)
+    server = fault_server((delay(0.05), oracle(of.replies())))
+    working = asyncio.create_task(worker(of, server.base_url, "a", shard="next/2"))
+    await asyncio.to_thread(server.wait_for_requests, 4)
+    [standing] = await asyncio.to_thread(order_all, of.root / "a", Order(stop=True))
+    assert ("shard" in standing.title, standing.workers, standing.stopping) == (True, 2, True)
+    with pytest.raises(Interrupted):
+        await working
+    assert not list((of.root / "a").glob("*.ctl"))
 
 
 async def test_another_run_that_began_at_the_same_time_is_refused(

@@ -15,14 +15,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from tests.fakes import s3
 from tests.fakes.batches import Batches
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, oracle
-from tests.faults.commands import ROOT, Variables, environment
+from tests.faults.commands import ROOT, Variables, children, environment
 from tests.faults.questions import Questions
 from tests.faults.test_killed_runs import whole_lines
 from tests.servers.real.environments import missing
@@ -39,6 +39,8 @@ KINDS = {
     "ray": (1, ("--shards", "4")),
 }
 """Each with how many workers begin, and its options; one that is paused loses its lease and continues later."""
+DIVISIONS = {f"{count}-shards": count for count in (1, 2, 7, 64)}
+"""Runs of --shard K/N that are killed in each round, whichever shard it asks, and merged once at the end."""
 UNKEPT = {"store": 20, "paused": 20, "ray": 20}
 """Answers that a killed process has and nobody else yet, besides the questions in flight."""
 DELAY_S = {"ray": 0.1}
@@ -55,7 +57,7 @@ QUICK = (
 def main() -> int:
     """Print what was seen; 1 where something was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, *DIVISIONS], default=[*KINDS, *DIVISIONS])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -66,9 +68,12 @@ def main() -> int:
             continue
         chance, began_s, twice, wrong = random.Random(f"{kind} {given.seed}"), time.monotonic(), 0, list[str]()
         with running_cluster() if kind == "ray" else nullcontext() as ray:
-            for number in range(given.rounds):
+            for number in range(given.rounds if kind in KINDS else 1):
                 with tempfile.TemporaryDirectory(prefix="divided-", ignore_cleanup_errors=True) as name:
-                    again, faults = _round(kind, Path(name), chance, ray)
+                    if kind in KINDS:
+                        again, faults = _round(kind, Path(name), chance, ray)
+                    else:
+                        again, faults = _killed_shards(DIVISIONS[kind], given.rounds, Path(name), chance)
                 twice += again
                 wrong += [f"round {number}: {fault}" for fault in faults]
         taken_s = time.monotonic() - began_s
@@ -100,7 +105,7 @@ def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> t
 
         workers = [started(output) for output in outputs]
         _wait(lambda: server.counts["requests"] >= point or any(each.poll() is not None for each in workers))
-        below = _children(workers[0].pid) if ray is None else _actors(ray)
+        below = children(workers[0].pid) if ray is None else _actors(ray)
         victim = chance.choice([*below, workers[0].pid])
         if kind == "paused":
             _signal(victim, signal.SIGSTOP)
@@ -125,21 +130,52 @@ def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> t
     return twice, wrong
 
 
+def _killed_shards(count: int, kills: int, folder: Path, chance: random.Random) -> tuple[int, list[str]]:
+    """Kills of shards, then all of them in any order, and the merge; gives the same as `_round`."""
+    of = Questions(folder, QUESTIONS)
+    with FaultServer((delay(0.03), oracle(of.replies())), keep_bodies=False) as server:
+
+        def started() -> int:
+            return server.counts["requests"]
+
+        def asking(number: int) -> "subprocess.Popen[bytes]":
+            options = ("--max_workers", str(WORKERS), "--shard", f"{number}/{count}")
+            return _started([*of.arguments(server.base_url, *COMMON, "--config", of.config()), *options], {})
+
+        for _ in range(kills):
+            process, point = asking(chance.randint(1, count)), started() + chance.randint(1, 8)
+            _wait(lambda: started() >= point or process.poll() is not None)  # noqa: B023
+            _signal(process.pid, signal.SIGKILL)
+            _ended(process)
+        codes = [_ended(asking(number)) for number in chance.sample(range(1, count + 1), count)]
+        if any(codes):
+            return 0, [f"the shards ended with {codes}"]
+        with _silence():
+            run_command(["merge", str(of.output)])
+        asked = Counter(chat.prompt for chat in server.chats)
+        wrong = _differences(of, asked, server)
+    twice = asked.total() - len(asked)
+    if twice > kills * WORKERS:
+        wrong.append(f"{twice} questions were asked twice")
+    return twice, wrong
+
+
 def _differences(of: Questions, asked: Counter[str], server: FaultServer) -> list[str]:
     wrong = [] if len(asked) == QUESTIONS else [f"{len(asked)} questions were asked"]
     if Counter(whole_lines(of.log_path)) != Counter(of.ids):
         wrong.append("the log has not each question once")
     report, of.output = of.report_path().read_bytes(), of.root / "whole"
-    with open(os.devnull, "w") as quiet:
-        out, err = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = quiet
-        try:
-            run_command(of.arguments(server.base_url, *COMMON, "--config", of.config()))
-        finally:
-            sys.stdout, sys.stderr = out, err
+    with _silence():
+        run_command(of.arguments(server.base_url, *COMMON, "--config", of.config()))
     if of.report_path().read_bytes() != report:
         wrong.append("the report is not that of a run that nobody killed")
     return wrong
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    with open(os.devnull, "w") as quiet, redirect_stdout(quiet), redirect_stderr(quiet):
+        yield
 
 
 @contextmanager
@@ -155,19 +191,6 @@ def _started(arguments: Sequence[str], variables: Variables) -> "subprocess.Pope
     quiet = subprocess.DEVNULL
     command = [sys.executable, "-c", QUICK, *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment(variables), stdin=quiet, stdout=quiet, stderr=quiet)
-
-
-def _children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(path.parent.name))
-    return found
 
 
 def _actors(ray: Ray) -> list[int]:

@@ -8,16 +8,18 @@ from contextlib import suppress
 from functools import partial
 from typing import Self, TypeVar
 
-from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, VqaClientError
+from vqa_client.client.session import model_of, named_model, open_session
+from vqa_client.errors import UNDECODABLE, DataError, IdentityError, OutputError, ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several
 from vqa_client.files import private_folder, replacing
+from vqa_client.images.data_url import encoded_pieces
 from vqa_client.runs.leases import EXPIRED_S, Lease, Leases
 from vqa_client.runs.merge import check_same_run
 from vqa_client.runs.run_file import RunFile
 from vqa_client.runs.shard_files import PREFIX, Growing, SharedRun, with_output
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
-from vqa_client.settings.run import output_folder
+from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.objects import WAY_OUT
 
 KEPT_S, RENEWED_S = 5.0, 20.0
@@ -37,10 +39,13 @@ class InStore:
     async def check(self) -> None:
         """As of Shared."""
         await in_daemon_thread(self._leases.check)
-        await self._check_same_run()
+        await self._check_same_run(asks_server=True)
 
-    async def _check_same_run(self) -> None:
-        """Raise IdentityError where the store has shards of another run."""
+    async def _check_same_run(self, *, asks_server: bool = False) -> None:
+        """Raise IdentityError where the store has shards of another run.
+
+        Where only the server names the model, `asks_server` has it named; finished shards need no server.
+        """
         shard = await _stored(self._leases.begun)
         if shard is None:
             return
@@ -55,7 +60,8 @@ class InStore:
         if len(kept) > len(self._run.settings):
             raise IdentityError("the shards there are of a command with more benchmarks", hint=_ANOTHER)
         for number, settings in enumerate(self._run.settings):
-            same = partial(check_same_run, settings, self._run.corrupted, shard, kept[number], done=done)
+            served = await _served(settings) if asks_server else ""
+            same = partial(check_same_run, settings, self._run.corrupted, shard, kept[number], done=done, served=served)
             await in_daemon_thread(same)
 
     async def asked(self, shard: Shard) -> bool:
@@ -73,7 +79,11 @@ class InStore:
                     with_output(dataclasses.replace(each, shard=str(shard), share=""), folder / str(number))
                     for number, each in enumerate(run.settings)
                 ]
-                asking = arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop)
+                beside = output_folder(run.settings[0])
+                beside.mkdir(parents=True, exist_ok=True)
+                asking = arun_several(
+                    parts, corrupted=run.corrupted, progress=run.progress, stop=held.stop, records=beside
+                )
                 try:
                     await held.during(asking, files)
                 except VqaClientError:
@@ -94,6 +104,18 @@ class InStore:
                 root, _, path = name.partition("/")
                 with replacing(roots[int(root)] / path) as file:
                     file.write(content)
+
+
+async def _served(settings: RunSettings) -> str:
+    """The model that the server serves, where nothing else names it and it is reached at once."""
+    if all(named_model(settings, model_of(settings, config)) for config in settings.configs):
+        return ""
+    brief = dataclasses.replace(settings, wait_for_server=0.0)
+    try:
+        async with open_session(brief, None, encode=encoded_pieces, note=lambda _: None) as session:
+            return session.model.model_name
+    except ServerUnusable:
+        return ""
 
 
 async def _stored(work: Callable[[], Result]) -> Result:

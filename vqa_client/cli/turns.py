@@ -15,11 +15,12 @@ from typing import Protocol
 from zlib import crc32
 
 from vqa_client.cli.live_counts import LiveCounts
-from vqa_client.errors import Busy, UsageError
+from vqa_client.errors import Busy, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
 from vqa_client.runs.merge import is_finished, merge_settings
 from vqa_client.runs.resume import RunPaths
+from vqa_client.runs.run_file import FRESH
 from vqa_client.runs.shard_files import SharedRun
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.divided import Shard
@@ -104,6 +105,8 @@ class InFolder:
             reports = await arun_several(parts, corrupted=run.corrupted, progress=run.progress, stop=run.stop)
         except Busy:
             return False
+        except IdentityError as error:  # --fresh would take the shards of other workers away
+            raise IdentityError(str(error), hint=error.hint.replace(FRESH, "")) from None
         except ModelsFailed as failed:
             if any(not isinstance(error, Busy) for error in failed.errors.values()):
                 raise

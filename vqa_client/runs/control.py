@@ -67,10 +67,14 @@ class _Place(Struct, frozen=True, kw_only=True):
 
 
 class Control:
-    """Takes orders for the plan that is being asked; `numbers` gives a Standing's total, done, failed and in_flight."""
+    """Takes orders for the plan that is being asked; `numbers` gives a Standing's total, done, failed and in_flight.
+
+    Its record is in the folder `records`, named after the log.
+    """
 
     def __init__(
         self,
+        records: Path,
         log: Path,
         title: str,
         *,
@@ -81,7 +85,7 @@ class Control:
         fixed: Callable[[], None],
         note: Note,
     ) -> None:
-        self._record = log.with_name(log.name.removesuffix(LOG_ENDING) + ENDING)
+        self._record = records / (log.name.removesuffix(LOG_ENDING) + ENDING)
         self._title, self._crew, self._stop, self._numbers = title, crew, stop, numbers
         self._by_batches = by_batches
         self._fixed, self._note = fixed, note

@@ -104,12 +104,18 @@ def merge_settings(
 
 
 def check_same_run(
-    settings: RunSettings, corrupted: RobustnessRun | None, shard: Shard, kept: Mapping[str, RunFile], *, done: bool
+    settings: RunSettings,
+    corrupted: RobustnessRun | None,
+    shard: Shard,
+    kept: Mapping[str, RunFile],
+    *,
+    done: bool,
+    served: str = "",
 ) -> None:
     """Raise IdentityError, with what differs, unless a shard's run files are of this command.
 
     `kept` has them by their paths below --output; those of a shard that is `done` are all there, with all questions.
-    A model that only the server names is taken to be the one that was asked.
+    A model that nothing names is the `served` one, or, if that isn't known, the one that was asked.
     """
     part = dataclasses.replace(settings, shard=str(shard), share="")
     plans: dict[str, tuple[Plan, ModelSettings | None]] = {}
@@ -122,7 +128,7 @@ def check_same_run(
         if (file := kept.get(name)) is None:
             told += [f"  {name} is missing"] if done and plan.loaded.count else []
             continue
-        model = named_model(settings, model, file.model().model_name) or file.model()
+        model = named_model(settings, model, served or file.model().model_name) or file.model()
         old, now = dict(file.identity), identity_of_plan(plan, model, part)
         if done:
             old |= {key: file.described.get(key) for key in ("data_sha256", "expected")}

@@ -19,14 +19,12 @@ from vqa_client.log_lines import check_run, records_in
 from vqa_client.records import Key, RecordLog, damaged_beside, is_settled, locked
 from vqa_client.reports.log_reader import LOG_ENDING, SHARD, LogReader
 from vqa_client.runner import kept_prompt, read_again, stamps
-from vqa_client.runs.run_file import RunFile, check_identity
+from vqa_client.runs.run_file import ASIDE, RunFile, check_identity
 from vqa_client.settings.divided import Shard
 from vqa_client.tables.inside import short_name, split_name
 from vqa_client.tables.pictures import is_address
 from vqa_client.task import Task
 from vqa_client.types import ANSWERED, Question, Record, SentImage
-
-ASIDE = "give another --output, or --fresh to move it aside"
 
 
 class RunPaths(Struct, frozen=True):

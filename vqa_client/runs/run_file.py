@@ -20,6 +20,8 @@ NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices", "system_pr
 which the command line may replace: the identity has what is sent."""
 
 SERVER = "server."
+FRESH = ", or --fresh to move the old records aside"
+ASIDE = f"give another --output{FRESH}"
 """How the fields of an identity begin that the check before a run has found."""
 
 
@@ -99,7 +101,7 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
     changed = differing(on_disk, now)
     if changed:
         told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
-        hint = "give another --output, or --fresh to move the old records aside"
+        hint = ASIDE
         if all(key.startswith(SERVER) for key in changed):
             hint += "; --no_check continues with the server as it is"
         raise IdentityError(f"the records next to {path} belong to a different run:\n" + "\n".join(told), hint=hint)

@@ -234,7 +234,7 @@ class _Start:
                 self.figures.adaptive.active = False
 
         return Control(
-            *(self.plan.paths.log, self.plan.title),
+            *(self.stage.records or self.plan.paths.log.parent, self.plan.paths.log, self.plan.title),
             crew=self.stage.crew,
             by_batches=self.stage.settings.by_batches,
             stop=self.stage.stop,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -23,7 +24,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     """What all plans of one command share; `model` is None where the server has to say what it serves.
 
     `connect` gives the one session; it is called only where there is something to ask. `images_for` gives what
-    prepares the images of a variant.
+    prepares the images of a variant. `records` is where ctl's record of a run is, if not beside its log.
     """
 
     settings: RunSettings
@@ -35,6 +36,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     breaker: Breaker
     budget: Budget
     crew: Crew
+    records: Path | None = None
 
     def named(self, step: str) -> ModelSettings:
         """The model of a step that asks no server; raises UsageError where it isn't named."""
