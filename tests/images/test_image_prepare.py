@@ -1,6 +1,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -162,8 +163,8 @@ async def test_the_same_verdict_is_given_again_without_an_older_traceback(tmp_pa
     assert len({id(error) for error in caught}) == 3
 
 
-async def test_other_tasks_get_a_turn_after_so_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = [written(tmp_path, f"{at}.png", encoded(Pillow.new("L", (20, 20), at), "PNG")) for at in range(120)]
+async def turns_while(preparing: Iterable[Awaitable[object]]) -> int:
+    """How often the loop turns until all is prepared."""
     turns = 0
 
     async def count() -> None:
@@ -173,11 +174,28 @@ async def test_other_tasks_get_a_turn_after_so_many_bytes(tmp_path: Path, monkey
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    monkeypatch.setattr("vqa_client.images.prepare.BREATH_BYTES", 2 * os.stat(paths[0]).st_size)
-    preparer = ImagePreparer()
-    await asyncio.gather(*(preparer.prepare_all(paths[at::6]) for at in range(6)))
+    await asyncio.gather(*preparing)
     counting.cancel()
-    assert turns >= len(paths) // 2 - 6
+    return turns
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Files of which two make the loop turn."""
+    paths = [written(tmp_path, f"{at}.png", encoded(Pillow.new("L", (20, 20), at), "PNG")) for at in range(120)]
+    monkeypatch.setattr("vqa_client.images.prepare.BREATH_BYTES", 2 * os.stat(paths[0]).st_size)
+    return paths
+
+
+async def test_other_tasks_get_a_turn_after_so_many_bytes(small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqa_client.images.prepare.AT_ONCE_BYTES", 0)
+    preparer = ImagePreparer()
+    assert await turns_while(preparer.prepare_all(small[at::6]) for at in range(6)) >= len(small) // 2 - 6
+
+
+async def test_questions_with_small_files_do_not_queue(small: list[str]) -> None:
+    preparer = ImagePreparer()
+    assert await turns_while(preparer.prepare(path) for path in small) < 10
 
 
 async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -> None:

@@ -83,9 +83,10 @@ def _png_turns(kind: bytes, body: memoryview) -> bool:
     return False
 
 
-_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_COMMON_FRAMES = frozenset({0xC0, 0xC1, 0xC2})
+_JPEG_MARKER = re.compile(rb"(?:\xff++[\x01\xd0-\xd7])*+\xff++[^\x01\xd0-\xd7\xff]")
+"""The next marker of a segment, behind fill bytes and markers that stand alone."""
 _JPEG_SEGMENT = re.compile(rb"\xff[\xc0-\xcf\xda-\xef\xfe]")
 _JPEG_END = b"\xff\xd9"
 
@@ -97,7 +98,10 @@ def jpeg(data: bytes) -> Header:
     start, marker = 2, 0
     body = b""
     while marker != 0xDA:
-        start = _jpeg_marker(data, start)
+        found = _JPEG_MARKER.match(data, start)
+        if found is None:
+            raise IndexError("no marker where one must be")
+        start = found.end()
         marker = data[start - 1]
         (length,) = struct.unpack_from(">H", data, start)
         body = data[start + 2 : start + length]
@@ -117,20 +121,6 @@ def jpeg(data: bytes) -> Header:
         odd.add("damaged")
     all_in_one_scan = frame in (0xC0, 0xC1) and body[0] == components
     return width, height, odd | _jpeg_end(data, start, all_in_one_scan)
-
-
-def _jpeg_marker(data: bytes, start: int) -> int:
-    """Step over fill bytes and markers that stand alone; returns where the next segment's length is."""
-    while True:
-        if data[start] != 0xFF:
-            raise IndexError("no marker where one must be")
-        marker = data[start + 1]
-        if marker == 0xFF:
-            start += 1
-        elif marker in _JPEG_BARE:
-            start += 2
-        else:
-            return start + 2
 
 
 def _jpeg_application(body: bytes) -> set[Oddity]:

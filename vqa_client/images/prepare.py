@@ -28,6 +28,9 @@ from vqa_client.types import Image
 INLINE_BYTES = 4 << 20
 """Up to here a file is read and hashed in the loop (3 ms at most): a thread costs more than it would spare."""
 BREATH_BYTES = 256 << 10
+AT_ONCE_BYTES = 64 << 10
+"""Files of a question that are no larger together are looked at out of turn. Who waits for a turn is let in when the
+loop has turned, one question each time: of 128 workers with small images, 125 would wait."""
 CACHE_BYTES = 256 << 20
 CELL_BYTES = 16 << 20
 """Images inside files that were sent last: neighbours often ask about the same one."""
@@ -108,9 +111,13 @@ class ImagePreparer:
         keys = [file_key(path) for path in paths]
         started = [self._found(key) for key in keys]
         if None in started:
-            async with self._turn:
-                started = [await self._started(path, key) for path, key in zip(paths, keys, strict=True)]
-        return tuple([await _finished(one) for one in started if one is not None])
+            files = zip(paths, keys, started, strict=True)
+            if sum(key[1] for key in keys if isinstance(key, tuple)) <= AT_ONCE_BYTES:
+                started = [found or await self._started(path, key) for path, key, found in files]
+            else:
+                async with self._turn:
+                    started = [self._found(key) or await self._started(path, key) for path, key, _ in files]
+        return tuple([one if isinstance(one, Image) else await _finished(one) for one in started if one is not None])
 
     def close(self) -> None:
         """Give up what is queued and let the threads end; nothing can be decoded afterwards."""
@@ -119,19 +126,20 @@ class ImagePreparer:
         BYTE_CACHE.clear()
 
     async def _started(self, path: str, key: FileKey | Refused) -> Verdict | _Making:
-        """Look at a file, unless that was done meanwhile; `key` says what lay there when the question came up."""
-        found = self._found(key)
+        """Look at a file; `key` says what lay there when the question came up."""
         if isinstance(key, Refused):
             return key
-        if found is None and self._hands_over and is_address(path) and not is_object(path):
+        if self._hands_over and is_address(path) and not is_object(path):
             return handed_over(path)
-        if found is None and self._elsewhere is None and split_name(path)[1]:
+        if self._elsewhere is None and split_name(path)[1]:
             return await self._started_inside(path, key)
-        if found is None and key[1] <= INLINE_BYTES and self._elsewhere is None and not is_address(path):
-            actual, found = read_and_decide(path, self._recipe, decode=False, hold=True)  # None: look at its pixels
+        if self._elsewhere is None and key[1] <= INLINE_BYTES and not is_address(path):
+            actual, found = read_and_decide(path, self._recipe, decode=False, hold=True)
             self._keep(actual, found)
             await self._breathe(key[1])
-        return self._in_pool(path, key) if found is None else found
+            if found is not None:  # else its pixels have to be looked at
+                return found
+        return self._in_pool(path, key)
 
     async def _started_inside(self, path: str, key: FileKey) -> Verdict | _Making:
         """Look at an image inside a file; its bytes go along to where it is decoded, since reading may have gone on."""
@@ -197,7 +205,7 @@ def _is_file(path: str) -> bool:
     return not (split_name(path)[1] or is_address(path))
 
 
-async def _finished(started: Verdict | _Making) -> Image:
+async def _finished(started: Refused | _Making) -> Image:
     # Shielded: one worker's cancellation must not take the image away from the others that wait for it.
     verdict = (await asyncio.shield(started))[1] if isinstance(started, asyncio.Future) else started
     if isinstance(verdict, Image):
