@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 
 from msgspec import Struct
@@ -155,16 +155,23 @@ async def read_results(
     form: Form,
     keep: Callable[[Question, Record], None],
     *,
+    of: set[str],
+    aside: Callable[[Iterator[bytes]], None],
     attempts: int = 1,
     later: bool = False,
 ) -> Counter[str]:
-    """Keep a record of each question that has a result; gives how many have none after all, by the reason."""
-    left: Counter[str] = Counter()
+    """Keep a record of each question with a result, if its key is in `of`; counts those without after all, by reason.
+
+    Results that match no question as it is asked now go `aside`.
+    """
+    left, waited = Counter[str](), set[str]()
     for question in questions:
-        if key_of(question) in results:
+        if (key := key_of(question)) in of and key in results:
+            waited.add(key)
             asks = form.choosing(_Reads(question, results, form, attempts=attempts, later=later))
             try:
                 keep(question, await answer_one(question, replace(line, chat=asks)))
             except Unasked as reason:
                 left[str(reason)] += 1
+    aside(results.left_over(of - waited))
     return left

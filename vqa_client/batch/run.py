@@ -5,6 +5,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -225,20 +226,13 @@ class BatchRun:
         return left
 
     async def _taken(self, part: Part, results: Results) -> Counter[str]:
-        mine, waited = set(map(key_in, part.ids)), set[str]()
-
-        def waiting() -> Iterator[Question]:
-            for question in self._waiting():
-                if (key := key_of(question)) in mine:
-                    waited.add(key)
-                    yield question
-
-        later = part.round < self._settings.batch_rounds
-        left = await read_results(
-            results, waiting(), self._line, self._form, self._keep, attempts=part.round, later=later
+        return await read_results(
+            *(results, self._waiting(), self._line, self._form, self._keep),
+            of=keys_of([part]),
+            aside=partial(self._parts.set_aside, note=self._listener.note),
+            attempts=part.round,
+            later=part.round < self._settings.batch_rounds,
         )
-        self._parts.set_aside(results.left_over(mine - waited), self._listener.note)  # what is asked otherwise now, too
-        return left
 
     def _keep(self, question: Question, record: Record) -> None:
         self._recorded.add(key_of(question))

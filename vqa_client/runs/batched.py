@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 from vqa_client.batch.asking import Form, Stops, parts_of, read_results
@@ -178,11 +179,11 @@ class _Alone:
         """Keep a record of each waiting question that has a result."""
         plan, listener = self._plan, _listener(self._plan, self._stage, keep)
         with Results(paths) as results:
-            waits = {key for question in self._waiting() if (key := key_of(question)) in results}
             left = await read_results(
-                results, self._waiting(), self.line, self.form, lambda _, record: listener.keep(record)
+                *(results, self._waiting(), self.line, self.form),
+                keep=lambda _, record: listener.keep(record),
+                of={key for question in plan.loaded.questions if (key := key_of(question)) in results},
+                aside=partial(Parts(plan.paths.log).set_aside, note=listener.note),
             )
-            known = {key for question in plan.loaded.questions if (key := key_of(question)) in results}
-            if left:
-                listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
-            Parts(plan.paths.log).set_aside(results.left_over(known - waits), listener.note)
+        if left:
+            listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
