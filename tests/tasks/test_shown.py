@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.tasks.longbench.selection import ShownPages
+from vqa_client.tasks.longbench import ShownPages
 
 IDS = st.text("a1/é.", min_size=1, max_size=4)
 ALIKE = st.tuples(IDS, st.lists(st.sampled_from(["_page_1.png", "_page_2.png", ".jpg"])))

@@ -8,8 +8,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vqa_client.errors import OutputError, UsageError
+from vqa_client.files import obstacle
 from vqa_client.model_config import ModelSettings
 from vqa_client.records import RecordLog
+from vqa_client.reports.names import count
 from vqa_client.reports.report import Report
 from vqa_client.reports.run import Pairs, Run, Sample, Write
 from vqa_client.runs.resume import RunPaths
@@ -62,6 +65,25 @@ class Plan(Struct, frozen=True, kw_only=True):
         task = replace(self.task, description=replace(self.task.description, measure="as expected"))
         return (replace(self, task=task, loaded=loaded, write=write, shown="controls", gate=None),)
 
+    def announce(self, note: Note) -> None:
+        """Say which questions are left out, and why."""
+        for reason, ids in self.loaded.left_out.items():
+            shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+            folder = self.images_dir if reason == "no_images" else None
+            near = _looked_for(ids[0], folder) if folder and not is_address(folder) else ""
+            note(f"{self.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}{near}")
+        if self.missing_pages:
+            document, numbers = next(iter(self.missing_pages.items()))
+            note(f"{self.title}: documents with gaps: {len(self.missing_pages)}; {document} lacks page {numbers[0]}")
+
+    def check_place(self) -> None:
+        """Raise OutputError where the report could not be written, before hours are spent on it."""
+        place = self.paths.report.parent
+        if place.suffix == ".json" and not place.is_dir():
+            raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
+        if reason := obstacle(place):
+            raise OutputError(f"{self.paths.report} can't be written: {reason}", hint="choose another --output")
+
     def report(self, pairs: Pairs, file: RunFile) -> Report:
         """Write the report of the records there are; raises OutputError where it can't be written."""
         examples = Examples()
@@ -104,6 +126,13 @@ class Plan(Struct, frozen=True, kw_only=True):
             started=file.sessions[0]["started"] if file.sessions else "",
             sessions=file.sessions,
         )
+
+
+def _looked_for(name: str, folder: Path) -> str:
+    """The file name that was looked for, beside one that is there."""
+    there = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    more = f" and {len(there) - 1:,} more" if there[1:] else ""
+    return f"; {name}_page_001.png is not in {folder}, which has {there[0] if there else 'none'}{more}"
 
 
 class Examples:

@@ -11,10 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark
-from vqa_client.errors import DataError, OutputError, UsageError
-from vqa_client.files import obstacle
+from vqa_client.errors import DataError, UsageError
 from vqa_client.model_config import ModelSettings
-from vqa_client.reports.names import count, safe_name
+from vqa_client.reports.names import safe_name
 from vqa_client.reports.report import Report
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
@@ -74,10 +73,10 @@ def make_plans(
         from vqa_client.runs.varied import sampled
 
         plans = [sampled(plan, settings, note) for plan in plans]
-    if settings.part is not None:
+    if (part := settings.part) is not None:
         from vqa_client.runs.shards import of_shard, part_of
 
-        plans = [part_of(plan, settings.part) for plan in plans]
+        plans = [part_of(plan, part) for plan in plans]
     if settings.variations:
         if corrupted is not None:
             raise UsageError(f"{settings.variations[0]} can't be combined with corruptions", hint="a run for each")
@@ -87,16 +86,16 @@ def make_plans(
         from vqa_client.runs.corrupted import corrupted_plans
 
         plans = corrupted_plans(plans, corrupted, settings)
-    if settings.part is not None:
-        plans = [of_shard(plan, settings.part) for plan in plans]
+    if part is not None:
+        plans = [of_shard(plan, part) for plan in plans]
     plans = [each for plan in plans for each in (*plan.gates, plan)]
     for plan in plans:
-        _check_place(plan.paths.report)
-        _tell(plan, note)
+        plan.announce(note)
+        plan.check_place()
     for line in dict.fromkeys(line for plan in plans for line in plan.loaded.notes):
         note(line)
     for plan in plans:
-        if not plan.loaded.count and plan.limit != 0 and settings.part is None:
+        if not plan.loaded.count and plan.limit != 0 and part is None:
             raise DataError(f"{plan.title}: there are no questions to ask in {plan.data_path}", hint=NOTHING_LEFT)
     return plans
 
@@ -140,19 +139,21 @@ def _declared_plans(
     settings: RunSettings, config: str | None, model: ModelSettings | None, note: Note, *, finds_images: bool
 ) -> list[Plan]:
     """One plan for each part of the benchmark's data."""
+    given = settings.prompt_template or (model.prompt_template if model else None)
     entry = registry.find(settings.benchmark)
+    scoring, asks = entry.scoring(settings), entry.identity(settings)
     benchmark = entry.make(settings)
-    template, message = benchmark.template(settings.prompt_template or (model.prompt_template if model else None))
+    template, message = benchmark.template(given)
     if message and settings.prompt_template and template is None:
         raise UsageError(message.replace("the config's prompt_template", "--prompt"), hint="leave --prompt out")
     if message:
         note(message)
     system = settings.system if settings.system is not None else model.system_prompt if model else None
-    task = benchmark.task(template, entry.scoring(settings), system)
+    task = benchmark.task(template, scoring, system)
     if settings.max_tokens and "max_tokens" in task.parameters:
         limit = task.parameters["max_tokens"]
         note(f"{benchmark.name}: --prompt_form limits replies to {limit} tokens, whatever --max_tokens is")
-    identity = {**entry.identity(settings), **benchmark.identity, **({"system": task.system} if task.system else {})}
+    identity = {**asks, **benchmark.identity, **({"system": task.system} if task.system else {})}
     place = benchmark.report_path or (lambda part, config: _report_path(settings, benchmark.name, part))
     if benchmark.judge is not None and isinstance(settings, BenchmarkSettings) and finds_images and not settings.judge:
         note(
@@ -197,35 +198,3 @@ def _submits(settings: RunSettings, benchmark: Benchmark) -> bool:
 def _report_path(settings: RunSettings, benchmark: str, part: str) -> Path:
     assert isinstance(settings, BenchmarkSettings)  # all others name their reports themselves
     return Path(settings.output, f"{safe_name(f'{benchmark}_{part}' if part else benchmark)}.json")
-
-
-def _tell(plan: Plan, note: Note) -> None:
-    for reason, ids in plan.loaded.left_out.items():
-        shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-        near = (
-            _looked_for(ids[0], plan.images_dir)
-            if reason == "no_images" and plan.images_dir and not is_address(plan.images_dir)
-            else ""
-        )
-        note(f"{plan.title}: skipped {count(len(ids), 'question')} ({reason.replace('_', ' ')}): {shown}{near}")
-    if plan.missing_pages:
-        document, numbers = next(iter(plan.missing_pages.items()))
-        note(f"{plan.title}: documents with gaps: {len(plan.missing_pages)}; {document} lacks page {numbers[0]}")
-
-
-def _looked_for(name: str, folder: Path) -> str:
-    """The file name that was looked for, beside one that is there."""
-    there = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
-    has = (
-        f"which has {there[0]}" + (f" and {len(there) - 1:,} more" if there[1:] else "") if there else "which has none"
-    )
-    return f"; {name}_page_001.png is not in {folder}, {has}"
-
-
-def _check_place(report: Path) -> None:
-    """Raise OutputError where the report could not be written, before hours are spent on it."""
-    place = report.parent
-    if place.suffix == ".json" and not place.is_dir():
-        raise UsageError(f"--output {place} is a file's name, and a folder is needed", hint="--output results")
-    if reason := obstacle(place):
-        raise OutputError(f"{report} can't be written: {reason}", hint="choose another --output")

@@ -13,11 +13,9 @@ from vqa_client.scoring.choices.published import READINGS
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import McSettings
 from vqa_client.task import Loaded
-from vqa_client.tasks import longbench
-from vqa_client.tasks.longbench import Pages, PathLike
-from vqa_client.tasks.longbench.documents import Documents
 from vqa_client.tasks.longbench.report import write_mc
-from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.tasks import longbench
+from vqa_client.tasks.longbench import Documents, Pages, PathLike, Selection, Wanted, read_blacklist, select
 from vqa_client.types import Answer, Question
 
 DEFAULT_TEMPLATE = "{question}\n\n{choices}\n\n"
@@ -90,14 +88,13 @@ def load(
         count=len(selection.indices),
         left_out=selection.left_out,
         data_sha256=selection.file.sha256,
-        notes=tuple(_notes(selection.file.path, empty)),
+        notes=(_empty_cells(selection.file.path, empty),) if empty else (),
     )
 
 
-def _notes(path: str, empty: list[str]) -> Iterator[str]:
-    if empty:
-        shown = ", ".join(empty[:_SHOWN_IDS]) + (", ..." if len(empty) > _SHOWN_IDS else "")
-        yield f"{path}: questions with a choice that says nan, as an empty cell of a table does: {len(empty)} ({shown})"
+def _empty_cells(path: str, ids: list[str]) -> str:
+    shown = ", ".join(ids[:_SHOWN_IDS]) + (", ..." if len(ids) > _SHOWN_IDS else "")
+    return f"{path}: questions with a choice that says nan, as an empty cell of a table does: {len(ids)} ({shown})"
 
 
 def benchmark(options: McSettings) -> Benchmark:

