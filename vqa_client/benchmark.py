@@ -309,6 +309,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         headline, answering, description = self.headline_metric, self.answering_metric, self.description()
         plain = [metric for metric in self.metrics if not isinstance(metric.read, Replay)]
         prompt = self._prompt(prompt_template)
+        said = prompt.system if system is None else system
         scoring = {**scoring, **self.scoring, "version": f"{READING_VERSION}.{self.version}"}
 
         def parse(reply: Reply, question: Question) -> Answer:
@@ -330,7 +331,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
             name=self.name,
             content=prompt.content,
             check=prompt.check if prompt.marks else None,
-            system=prompt.system if system is None else system,
+            system=said if isinstance(said, str) else "",
+            system_of=None if isinstance(said, str) else said,
             parameters={"max_tokens": prompt.max_tokens} if prompt.max_tokens else {},
             parse=parse,
             score=score,

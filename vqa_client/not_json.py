@@ -12,6 +12,10 @@ _EITHER: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?(?:NaN|Infinity)', 
 
 def fault(error: Exception, text: bytes | memoryview) -> str:
     """What msgspec says of `text`, or which item and field of it have NaN or an infinity instead of a value."""
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#x} is not UTF-8"
     at = byte_of(error, len(text))
     literal = _NOT_A_NUMBER.match(text, at)
     if literal is None:

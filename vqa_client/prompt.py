@@ -29,15 +29,16 @@ class Prompt(Struct, frozen=True):
     `text` is a template with {question} and {choices}, or a function of the question that gives the text, or the parts
     themselves: texts, and images by their number from 1. `choice` is how a line of {choices} shows one. `images` says
     where images go: before the text, after it, or, with "marked", each at its mark `<image k>` in the question or in a
-    choice. Images without a mark, or that no part names, come first. `system` is the system message, unless the config
-    or the command line gives another; `max_tokens`, where it is set, limits the reply in place of the model's setting.
+    choice. Images without a mark, or that no part names, come first. `system` is the system message, or a function of
+    the question that gives it, unless the config or the command line gives another; `max_tokens`, where it is set,
+    limits the reply in place of the model's setting.
     `frame` puts something around the text. `checked` says that who made the questions has looked at their marks.
     """
 
     text: str | Callable[[Question], str | Content] = "{question}"
     choice: str = "{label}. {text}"
     images: Literal["first", "last", "marked"] = "first"
-    system: str = ""
+    system: str | Callable[[Question], str] = ""
     max_tokens: int | None = None
     frame: Callable[[str, Question], str] | None = None
     checked: bool = False

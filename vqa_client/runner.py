@@ -68,23 +68,23 @@ async def answer_one(question: Question, line: Line) -> Record:
     """Ask one question and read, score and describe the reply; only a bug or a lost server raises."""
     shown, task = first_pages(question, line.max_pages), line.task
     content = task.content(shown)
-    shots = task.shots(question) if task.shots else ()
+    system, shots = task.system_for(question), task.shots(question) if task.shots else ()
     images: tuple[Image, ...] = ()
 
     def asked() -> Record:
         record = _asked(
             question, visible(content, question.turns), images, cut=len(question.images) - len(shown.images)
         )
-        if not (task.system or shots):
+        if not (system or shots):
             return record
         ids = tuple(each.id for each, _ in shots)
-        return replace(record, system=kept_prompt(task.system) or UNSET, shots=ids or UNSET)
+        return replace(record, system=kept_prompt(system) or UNSET, shots=ids or UNSET)
 
     try:
         images = await line.images_for(question.variant).prepare_all(shown.images)
         request = Request(
             content=_with_images(content, images),
-            system=task.system,
+            system=system,
             examples=(*[await _example(*shot, line) for shot in shots], *_earlier(question, images)),
             parameters=task.parameters,
             document=question.cluster,

@@ -69,8 +69,8 @@ class Task(Struct, frozen=True, kw_only=True):
 
     With `names_model` a run is of one model by the name that its replies give: another name ends it.
     `content` gives a prompt's parts in order, and `check`, where there is one, raises DataError for a question that
-    they don't fit. `system` is the system message, `shots` give the worked examples of a question, and `parameters` are
-    set in every request.
+    they don't fit. `system` is the system message of all questions, or `system_of` gives each one's; `shots` give the
+    worked examples of a question, and `parameters` are set in every request.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Task(Struct, frozen=True, kw_only=True):
     headline: str
     check: Callable[[Question], None] | None = None
     system: str = ""
+    system_of: Callable[[Question], str] | None = None
     shots: Callable[[Question], tuple[Shot, ...]] | None = None
     parameters: dict[str, Any] = {}
     choosing: Choosing | None = None
@@ -90,6 +91,10 @@ class Task(Struct, frozen=True, kw_only=True):
     def prompt(self, question: Question) -> str:
         """The prompt's text as records show it."""
         return visible(self.content(question), question.turns)
+
+    def system_for(self, question: Question) -> str:
+        """The system message that a question is asked with, "" where there is none."""
+        return self.system if self.system_of is None else self.system_of(question)
 
 
 def visible(content: Content, turns: Sequence[Turn] = ()) -> str:

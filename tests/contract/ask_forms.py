@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.contract.forms import draw
+from vqa_client.cli.main import run_command
 
 Rows = list[dict[str, Any]]
 ROWS: Rows = [
@@ -137,3 +138,12 @@ FORMS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
         ("--question", "json.question", "--choices", "json.choices", "--answer", "json.answer"),
     ),
 }
+
+
+def ask(data: Path, base_url: str, *options: str) -> int:
+    out = str(data.parent / "out") if data.is_file() else str(data.with_name("out"))
+    return run_command(["ask", str(data), "-o", out, "--base_url", base_url, "--no_check", "--no-html", *options])
+
+
+def report(folder: Path, name: str = "ask") -> Any:
+    return json.loads((folder / "out" / f"{name}.json").read_text())

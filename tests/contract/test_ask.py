@@ -4,11 +4,10 @@ import csv
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.contract.ask_forms import FORMS, REPLIES, ROWS, as_csv, as_messages
+from tests.contract.ask_forms import FORMS, REPLIES, ROWS, as_csv, as_messages, ask, report
 from tests.contract.forms import draw
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
@@ -16,18 +15,9 @@ from tests.fakes.words import oracle
 from vqa_client.cli.main import run_command
 
 
-def ask(data: Path, base_url: str, *options: str) -> int:
-    out = str(data.parent / "out") if data.is_file() else str(data.with_name("out"))
-    return run_command(["ask", str(data), "-o", out, "--base_url", base_url, "--no_check", "--no-html", *options])
-
-
 def sent(server: FaultServer) -> list[tuple[str, list[str]]]:
     """Each question's text and the digests of its images."""
     return sorted((chat.prompt, [image.sha256 for image in chat.images]) for chat in server.chats)
-
-
-def report(folder: Path, name: str = "ask") -> Any:
-    return json.loads((folder / "out" / f"{name}.json").read_text())
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -91,6 +81,62 @@ def test_earlier_turns_are_sent_as_they_are_and_the_last_user_turn_is_asked(
     assert report(tmp_path)["accuracy"] == 1
     (line,) = [json.loads(line) for line in (tmp_path / "out/ask.records.jsonl").read_text().splitlines()]
     assert line["prompt"].startswith("User: <image 1>What is it?\nAssistant: a disc\nUser: And <image 3>?\n")
+
+
+def test_each_conversation_has_its_own_system_message(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    systems = ["Be brief.", "Be exact.", ""]
+
+    def write() -> None:
+        rows = []
+        for number, system in enumerate(systems):
+            turns = [{"role": "user", "content": f"[[q{number}]]?"}, {"role": "assistant", "content": "x"}]
+            rows.append({"messages": [{"role": "system", "content": system}][: bool(system)] + turns})
+        (tmp_path / "rows.json").write_text(json.dumps(rows))
+
+    server = fault_server("x")
+
+    def said() -> list[list[str]]:
+        turns = [[turn["content"] for turn in chat.json["messages"]] for chat in server.chats]
+        return [[each if isinstance(each, str) else each[0]["text"] for each in of] for of in turns]
+
+    write()
+    assert ask(tmp_path / "rows.json", server.base_url, "--max_workers", "1") == 0
+    assert said() == [["Be brief.", "[[q0]]?"], ["Be exact.", "[[q1]]?"], ["[[q2]]?"]]
+    lines = [json.loads(line) for line in (tmp_path / "out/ask.records.jsonl").read_text().splitlines()]
+    assert [line.get("system") for line in lines] == ["Be brief.", "Be exact.", None]
+    systems[1] = "Be slow."
+    write()
+    assert ask(tmp_path / "rows.json", server.base_url) == 0
+    assert said()[3:] == [["Be slow.", "[[q1]]?"]]
+    assert ask(tmp_path / "rows.json", server.base_url, "--system", "One for all.") == 2
+    assert "systems" in capsys.readouterr().err
+    assert ask(tmp_path / "rows.json", server.base_url, "--dry_run", "--fresh") == 0
+    assert "[system] Be slow.\n[[q1]]?" in capsys.readouterr().out
+
+
+def test_true_and_false_are_yes_and_no_or_a_choice(tmp_path: Path, fault_server: StartsServers) -> None:
+    rows = [{"question": f"[[q{number}]]?", "answer": answer} for number, answer in enumerate((True, False, True))]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    server = fault_server(oracle({"[[q0]]": "Yes, it is.", "[[q1]]": "False", "[[q2]]": "No"}))
+    assert ask(tmp_path / "rows.json", server.base_url) == 0
+    assert report(tmp_path)["accuracy"] == pytest.approx(2 / 3)
+    assert ask(tmp_path / "rows.json", server.base_url, "--choices", "yes,no", "--fresh") == 0
+    assert report(tmp_path)["accuracy"] == pytest.approx(1 / 3)  # "False" is not a choice's text
+
+
+def test_a_missing_option_leaves_the_others_their_letters(tmp_path: Path, fault_server: StartsServers) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text("index\tquestion\tA\tB\tC\tanswer\n1\t[[q0]]\tred\tNone\tblue\tC\n2\t[[q1]]\ta\tb\tc\tB\n")
+    server = fault_server(oracle({"[[q0]]": "C", "[[q1]]": "B"}))
+    assert run_command(["ask", str(path), "--to", str(tmp_path / "mine.py")]) == 0
+    out = ["-o", str(tmp_path / "own"), "--base_url", server.base_url, "--no_check", "--no-html"]
+    assert run_command(["run", str(tmp_path / "mine.py"), "--data", str(path), *out]) == 0
+    assert ask(path, server.base_url) == 0
+    assert "[[q0]]\n\nA. red\nC. blue\n\n" in server.chats[0].prompt + server.chats[1].prompt
+    assert sent(server)[::2] == sent(server)[1::2]
+    assert report(tmp_path)["accuracy"] == 1
 
 
 def test_open_questions_have_every_cheap_score_and_another_headline_asks_nothing(
@@ -195,102 +241,6 @@ def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
     assert sent(server) == sorted([*first, *first])
     assert json.loads((tmp_path / "own/mine.json").read_text())["accuracy"] == 0.75
     assert "every score is 1" in capsys.readouterr().out
-
-
-HEAD = "image,question,A,B,answer\n"
-FAULTS = [
-    ("rows.csv", HEAD + "1.png,What?,red,blue,E\n", "row 0, column `answer`: 'E' is not one of A, B"),
-    ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "row 0, column `image`: "),
-    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Who?,red,blue,red\n", "'red' is of the texts of choices"),
-    ("rows.csv", HEAD + "/etc/passwd,What?,red,blue,A\n", "is outside"),
-    ("rows.csv", HEAD + "../1.png,What?,red,blue,A\n", "is outside"),
-    ("rows.csv", HEAD + "1.png,,red,blue,A\n", "row 0, column `question`: the question is missing"),
-    ("rows.csv", HEAD + "1.png,What?,red,red,A\n", "column `A, B`: two choices are 'red'"),
-    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Which?,red,,A\n", "`A, B`: 1 choice; there must be 2 to 26"),
-    ("rows.csv", HEAD + "1.png,What?,red\n", "3 fields, the header has 5; nothing for `B`"),
-    ("rows.csv", HEAD + "https://x.example/1.png,What?,red,blue,A\n", "is an address"),
-    ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "no column of"),
-    ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`"),
-    ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`"),
-    ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
-    ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 1, column `id`: two rows have the id '1'"),
-    ("rows.csv", "", "is empty"),
-    ("rows.csv", "question,answer\n", "has neither rows nor images"),
-    ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
-    ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
-    ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),
-    ("rows.json", '[{"question": "What?", "answer": {"a": 1}}]', "column `answer`"),
-    ("rows.json", '[{"question": "What?", "choices": ["a", "b"], "answer": ["A", "B"]}]', "only one is right"),
-    ("rows.json", '[{"question": "What?", "answer": "x"}, {"question": ', "rows.json"),
-    ("rows.json", '[{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, '
-     '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 is of 'user'"),
-    ("rows.json", '[{"messages": [{"role": "user", "content": "<image 2> a"}]}]', "names image 2"),
-    ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
-    ("rows.json", '{"data": [{"question": "a"}], "rows": [{"question": "b"}]}', "several lists of rows: data, rows"),
-    ("rows.json", '{"images": [{"id": 1}], "annotations": [{"image_id": 2, "question": "a"}]}', "row 0: `images` has"),
-    ("rows.json", '[{"question": "a", "answer": NaN}]', "NaN in item 0, field `answer`"),
-    ("rows.jsonl", '{"question": "a"}\n{"question": "a", "x": [1, -Infinity]}', "row 1: -Infinity in field `x[1]`"),
-    ("rows.csv", "question,choices,answer\nWhat?,a|b,a\n", "1 choice; there must be 2 to 26 (--choices_separator"),
-    ("rows.csv", "picture_of\n1.png\n", "or --prompt TEXT asks the same of each row"),
-    ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
-    ("rows.jsonl", '{"image": {"path": "9.png"}, "question": {"text": "a"}}\n' * 2, "2 of 2 rows are faulty"),
-    ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),
-    ("rows.xlsx", "PK\x03\x04", "save the sheet as CSV"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "content", "words"), FAULTS)
-def test_data_that_can_not_be_asked_names_row_and_column_and_asks_nothing(
-    tmp_path: Path,
-    fault_server: StartsServers,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    content: str,
-    words: str,
-) -> None:
-    (tmp_path / "1.png").write_bytes(draw(1))
-    (tmp_path / name).write_bytes(content.encode("latin-1"))
-    server = fault_server("A")
-    assert ask(tmp_path / name, server.base_url) == 2
-    assert words in capsys.readouterr().err
-    assert not server.requests
-
-
-def test_all_faults_are_reported_together_and_may_be_left_out(
-    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "1.png").write_bytes(draw(1))
-    path = tmp_path / "rows.csv"
-    path.write_text(
-        HEAD + "1.png,[[q0]] What?,red,blue,A\n" + "1.png,What?,red,blue,E\n" * 7 + "9.png,Which?,red,blue,A\n"
-    )
-    server = fault_server(oracle({"[[q0]]": "A"}))
-    assert ask(path, server.base_url) == 2
-    said = capsys.readouterr().err
-    assert "8 of 9 rows are faulty" in said
-    assert "and 2 more" in said
-    assert "9.png doesn't exist" in said
-    assert ask(path, server.base_url, "--skip_faulty") == 0
-    assert len(report(tmp_path)["left_out"]["faulty"]) == 8
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        (["--question", "queston"], "--question: column `queston` is not there"),
-        (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
-        (["--choices", "A,Z"], "--choices: column `Z` is not there"),
-        (["--score", "choice"], "--score choice needs choices"),
-        (["--system", "A"], "--system A is a column"),
-    ],
-)
-def test_options_that_name_no_column_are_errors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], words: str
-) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("question,A,answer\nWhat?,x,y\n")
-    assert ask(path, "http://127.0.0.1:1", *option) == 2
-    assert words in capsys.readouterr().err
 
 
 def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

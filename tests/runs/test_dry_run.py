@@ -105,9 +105,10 @@ async def test_every_form_of_a_question_is_counted(tmp_path: Path) -> None:
     assert (plan.requests, plan.images) == (12, 12)
 
 
-async def test_a_file_that_is_no_image_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"<html>", b"", b"BM"])
+async def test_a_file_that_is_no_image_is_named(tmp_path: Path, content: bytes) -> None:
     of = Questions(tmp_path, 2)
-    of.page("q1").write_bytes(b"<html>")
+    of.page("q1").write_bytes(content)
     _, plan = await expected(of)
     assert plan.unreadable == (str(of.page("q1")),)
 

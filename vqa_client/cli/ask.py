@@ -46,7 +46,8 @@ def _first_questions(settings: AskSettings) -> Iterator[str]:
         for question in islice(plan.loaded.questions, settings.show):
             right = f"   (right: {', '.join(question.references)})" if question.references else ""
             earlier = [each for turn in question.turns for each in (*turn.content, f"[assistant] {turn.reply}")]
-            parts = (*earlier, *plan.task.content(question))
+            system = [f"[system] {said}"] if (said := plan.task.system_for(question)) else []
+            parts = (*system, *earlier, *plan.task.content(question))
             shown = [part if isinstance(part, str) else _image(question.images, part) for part in parts]
             yield f"--- {question.id}{right}\n" + "\n".join(shown)
 

@@ -35,7 +35,10 @@ def opened(file: IO[bytes], formats: Sequence[str] | None = None) -> "Pixels":
     lacking = ""
     for name in Image.ID if formats is None else formats:
         factory, accept = Image.OPEN[name]
-        accepted = accept(head) if accept else True
+        try:
+            accepted = accept(head) if accept else True
+        except (IndexError, struct.error):  # it looks further than so few bytes
+            continue
         if isinstance(accepted, str):
             lacking = accepted
         elif accepted:

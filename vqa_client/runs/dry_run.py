@@ -128,7 +128,7 @@ def _expected(plan: Plan, settings: RunSettings, most: int | None, max_tokens: i
             continue
         shots = plan.task.shots(question) if plan.task.shots else ()
         turns = [first_pages(each, settings.max_pages) for each in (*(each for each, _ in shots), question)]
-        texts = [plan.task.system, *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
+        texts = [plan.task.system_for(question), *map(plan.task.prompt, turns), *(reply for _, reply in shots)]
         prompt, shown = "\n".join(filter(None, texts)), [path for each in turns for path in each.images]
         seen = [look(path) for path in shown]
         unreadable |= dict.fromkeys(path for path, found in zip(shown, seen, strict=True) if found is None)

@@ -17,7 +17,7 @@ from vqa_client.progress import Progress
 from vqa_client.records import RecordLog
 from vqa_client.reports.limiting import limits_of
 from vqa_client.reports.report import Report
-from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages
+from vqa_client.runner import GRACE_S, Asks, Line, answer_all, answer_one, first_pages, kept_prompt
 from vqa_client.runs.adaptive import Adaptive
 from vqa_client.runs.control import Control
 from vqa_client.runs.figures import ServersOfStart, SessionFigures
@@ -26,6 +26,7 @@ from vqa_client.runs.resume import RunPaths, Unchanged, adopt, any_answer, carry
 from vqa_client.runs.run_file import RunFile, check_identity
 from vqa_client.runs.stage import Ask, Stage
 from vqa_client.runs.waiting import in_daemon_thread, unless
+from vqa_client.task import Task
 from vqa_client.types import FAILED, Question, Record
 
 Watch = Callable[[], Coroutine[Any, Any, None]]
@@ -105,6 +106,11 @@ def _judged_otherwise(before: RunFile, now: RunFile) -> bool:
     return before.scoring != now.scoring or before.described.get("data_sha256") != now.described["data_sha256"]
 
 
+def _same_system(record: Record, question: Question, task: Task) -> bool:
+    """Whether a question's own system message is the one that it was asked with; that of all is in the identity."""
+    return task.system_of is None or (record.system or "") == kept_prompt(task.system_of(question))
+
+
 class _Start:
     """One start of a plan's run: what has no answer yet is asked, each record is kept, and the run file says how."""
 
@@ -121,7 +127,7 @@ class _Start:
         if not len(log):
             return loaded.count, loaded.questions
         unchanged = Unchanged(since_ns=before.first_start_ns if before is not None else 0)
-        again, most, prompt = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task.prompt
+        again, most, task = self.stage.settings.asked_again, self.stage.settings.max_pages, self.plan.task
         questions, number, found, missing = iter(loaded.questions), 0, 0, 0
         waiting, stale = list[Question](), set()
         while found < len(log) and (question := next(questions, None)) is not None:
@@ -137,7 +143,7 @@ class _Start:
                 missing += 1
                 if missing <= MOST_FIRST:
                     waiting.append(question)
-            elif unchanged(record, prompt(shown), shown.images):
+            elif unchanged(record, task.prompt(shown), shown.images) and _same_system(record, question, task):
                 self.stage.progress.earlier(record)
             else:
                 stale.add(key)

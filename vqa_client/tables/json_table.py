@@ -112,7 +112,7 @@ class JsonTable:
         if line.endswith(b"}") and next(lines, (0, b""))[1].startswith(b"{"):
             return True
         try:
-            found = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+            found = msgspec.json.decode(line.removesuffix(b","), type=dict[str, msgspec.Raw])
         except UNDECODABLE:
             return self._text.find(b"\n", self._begin) < 0 or not line.endswith((b"{", b","))
         return not found or not all(bytes(memoryview(each)[:1]) == b"{" for each in found.values())

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
+from vqa_client.not_json import fault
 from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, unreadable
 
 _BLOCK = 512
@@ -78,11 +79,11 @@ class TarTable:
         return bool(self._index)
 
     def _text(self, file: int, member: _Member, suffix: str) -> Any:
+        content = self._bytes(file, member)
         try:
-            content = self._bytes(file, member)
             return msgspec.json.decode(content) if suffix == "json" else content.decode("utf-8-sig").rstrip("\r\n")
         except UNDECODABLE as error:
-            raise DataError(f"{self.path}: {member.name}: {error}") from None
+            raise DataError(f"{self.path}: {member.name}: {fault(error, content)}") from None
 
     def _bytes(self, file: int, member: _Member) -> bytes:
         if member.size > MOST_BYTES:

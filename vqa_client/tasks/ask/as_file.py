@@ -75,9 +75,11 @@ def _text(settings: AskSettings, of: Survey, path: Path, data: str) -> str:
 
     if found.question:
         field("question", "str", repr(found.question))
-    for name, kind, names in (("images", "tuple[Picture, ...]", found.image), ("choices", "Any", found.choices)):
+    choices = ("Any", " = ()") if len(found.choices) == 1 else ("dict[str, str]", " = {}")
+    pictures = ("tuple[Picture, ...]", " = ()")
+    for name, (kind, default), names in (("images", pictures, found.image), ("choices", choices, found.choices)):
         if names:
-            field(name, kind, repr(names[0]) if len(names) == 1 else f"Columns{names!r}", " = ()")
+            field(name, kind, repr(names[0]) if len(names) == 1 else f"Columns{names!r}", default)
     for name in ("answer", "id", "document"):
         if column := getattr(found, name):
             field(name, "Any", repr(column), " = None")

@@ -96,7 +96,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         name="ask",
         load=lambda source: _parts(options, of, source),
         prompt=Prompt(
-            asked, images="marked", system=of.system, checked="<image" not in str(asked) and not callable(asked)
+            asked, images="marked", system=_system(of), checked="<image" not in str(asked) and not callable(asked)
         ),
         parse=choice_or_short,
         metrics=metrics,
@@ -107,6 +107,7 @@ def benchmark(options: AskSettings) -> Benchmark:
         identity={
             "columns": of.mapped.identity(),
             **({"prompt": options.prompt} if options.prompt else {}),
+            **({"systems": "each conversation's own"} if len(of.systems) > 1 and options.system is None else {}),
             **({"image_urls": options.image_urls} if options.image_urls != "refuse" else {}),
         },
         scoring={"score": headline, "answers": of.answer_form or ""},
@@ -117,6 +118,13 @@ def _headline(of: Survey) -> str:
     if of.parts.get("choice"):
         return "choice"
     return "vqa" if of.references and set(of.references) == {TEN} else "contains"
+
+
+def _system(of: Survey) -> str | Callable[[Question], str]:
+    """The system message of all conversations, or what gives each one's own."""
+    if len(of.systems) > 1:
+        return lambda question: str(question.extra.get("system", ""))
+    return next(iter(of.systems), "")
 
 
 def _either(chosen: Metric) -> Callable[[str, Question], float | None]:

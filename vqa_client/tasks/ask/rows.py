@@ -17,7 +17,7 @@ from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import Here, NumberedRow, Table
 from vqa_client.tasks.ask.columns import Mapped, value_of
-from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, texts_of, turns_of
+from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, text_of, texts_of, turns_of
 from vqa_client.types import Question, Turn
 
 _DATA = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -94,6 +94,7 @@ class Reader:
     def __init__(self, settings: AskSettings, found: Mapped, answer_form: AnswerForm | None = None) -> None:
         self._settings, self._mapped, self._answer_form = settings, found, answer_form
         self._fixed = choices_of(list(found.fixed_choices)) if found.fixed_choices else {}
+        self._asks = not settings.prompt or "{question}" in settings.prompt
         self._names_in = partial(names_in, addresses=settings.image_urls != "refuse")
 
     def question(self, cells: dict[str, Any], table: Table, number: int) -> tuple[Question, Any]:
@@ -105,7 +106,9 @@ class Reader:
             answer = said.answer if of.answer == "" else answer
             for place, value in said.images:
                 pictures += self._pictures(of.messages, value, table, f"{number}:{of.messages}{place}")
-        elif of.question and text is None:
+        elif of.question and type(text) is not str:
+            text = _column(of.question, text_of, "" if text is None else text)
+        if self._asks and text is not None and not text.strip():
             raise ValueError(f"column `{of.question}`: the question is missing")
         for name in of.image:
             value = value_of(cells, name)
@@ -121,7 +124,9 @@ class Reader:
         else:
             separator = self._settings.answers_separator
             references = tuple(_column(of.answer, texts_of, answer, separator)) if answer is not None else ()
-        texts = numbered("\0".join(said.texts)).split("\0") if said else (numbered(str(text or "")),)
+        texts = numbered("\0".join(said.texts)).split("\0") if said else (numbered(text or ""),)
+        if said and not (texts[-1].strip() or pictures):
+            raise ValueError(f"column `{of.messages}`: the last turn of the user is empty")
         first = pictures[0] if pictures else ""
         name = value_of(cells, of.id)
         question = Question(
@@ -143,6 +148,8 @@ class Reader:
         names: list[str] = _column(column, self._names_in, value, table.start + place, base)
         for name in names:
             if not ("#" in name or is_address(name) or name.startswith(table.start) or os.path.isfile(name)):
+                if os.path.isdir(name):
+                    raise ValueError(f"column `{column}`: {name} is a folder")
                 looked = f"looked in {base}" if Path(base).is_dir() else f"there is no folder {base}"
                 raise ValueError(f"column `{column}`: {name} doesn't exist; {looked}")
         return names
@@ -152,7 +159,7 @@ class Reader:
         if len(names) == 1:
             value = value_of(cells, names[0])
             return _column(names[0], choices_of, value, self._settings.choices_separator) if value else {}
-        texts = [str(value) for name in names if (value := value_of(cells, name)) not in (None, "")]
+        texts = {name: value for name in names if (value := value_of(cells, name)) not in (None, "")}
         return _column(", ".join(names), choices_of, texts) if texts else {}
 
     def _label(self, answer: Any, choices: dict[str, str]) -> tuple[str, ...]:

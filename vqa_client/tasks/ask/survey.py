@@ -49,7 +49,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     """A data source with its columns decided: `answer_form` is that of answers to choices; `parts` counts questions.
 
     `references` counts the open questions that have so many answers, `faults` are rows that can't be asked, and
-    `system` is the system message that all conversations have.
+    `systems` are the system messages of conversations: all of them, or the first two.
     """
 
     tables: tuple[Any, ...]
@@ -60,7 +60,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...]
     rows: int
     columns: tuple[str, ...]
-    system: str = ""
+    systems: tuple[str, ...] = ()
 
     def reading(self) -> Iterator[str]:
         """What was found, a line per fact."""
@@ -139,9 +139,6 @@ def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: in
         looked = _looked_at(settings, tables, found, ids=set())
     _report(settings, looked.faults, rows)
     form = _form(looked.forms, looked.differ, found) if looked.parts["choice"] else None
-    if len(looked.systems) > 1 and settings.system is None:
-        told = f"the rows have {len(looked.systems)} different system messages"
-        raise UsageError(told, hint="--system TEXT is for all")
     return Survey(
         tables=tuple(tables),
         mapped=found,
@@ -150,7 +147,7 @@ def _checked(settings: AskSettings, tables: list[Table], found: Mapped, rows: in
         references=looked.references,
         faults=tuple(looked.faults),
         columns=columns,
-        system=next(iter(looked.systems), ""),
+        systems=tuple(looked.systems),
         rows=rows,
     )
 
@@ -180,7 +177,7 @@ def _looked_at(settings: AskSettings, tables: list[Table], found: Mapped, ids: s
                 elif answered:
                     _narrow(looked, answer, question.choices, found)
                 if question.turns or question.choices or "<image " in question.text:
-                    _check_marks(question)
+                    _check_marks(question, found.question or found.messages)
                 if ids is None:
                     looked.hashes.append(hash(question.id))
                 elif question.id in ids:
@@ -190,18 +187,21 @@ def _looked_at(settings: AskSettings, tables: list[Table], found: Mapped, ids: s
             except ValueError as error:
                 looked.faults.append(Fault(table.path, number, str(error)))
                 continue
-            looked.systems.add(question.extra.get("system", ""))
+            if len(looked.systems) < 2:
+                looked.systems.add(question.extra.get("system", ""))
             looked.parts[_part(question, answered=answered)] += 1
     return looked
 
 
-def _check_marks(question: Question) -> None:
-    """Raise ValueError where a text names an image that the row doesn't have."""
+def _check_marks(question: Question, column: str) -> None:
+    """Raise ValueError where a text, of this column or a choice, names an image that the row doesn't have."""
     earlier = [part for turn in question.turns for part in turn.content if isinstance(part, str)]
+    there = len(question.images)
     for text in (question.text, *question.choices.values(), *earlier):
         for number in marks_in(text):
-            if not 0 < number <= (there := len(question.images)):
-                raise ValueError(f"the text names image {number}, and the number of the row's images is {there}")
+            if not 0 < number <= there:
+                where = f"column `{column}`: " if text not in question.choices.values() else ""
+                raise ValueError(f"{where}the text names image {number}, and the number of the row's images is {there}")
 
 
 def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Mapped) -> None:

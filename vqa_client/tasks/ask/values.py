@@ -5,20 +5,25 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from vqa_client.tables.pictures import literal
+from vqa_client.tables.rows import Here
 
 LABELS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 AnswerForm = Literal["letter", "text", "0", "1"]
 """What an answer to a choice is: its letter, its text, or its place, counted from 0 or from 1."""
 FORMS: Final[tuple[AnswerForm, ...]] = ("letter", "text", "0", "1")
+_YES_NO: Final = {True: ("yes", "true"), False: ("no", "false")}
+_KINDS: Final = {dict: "an object", list: "a list", set: "a set", Here: "an image", type(None): "null"}
 _USER: Final = ("user", "human")
 _ASSISTANT: Final = ("assistant", "gpt", "model")
+_LETTER: Final = re.compile(r"(?:(?:choice|option)s?[_ ]?)?([A-Z])", re.IGNORECASE)
 _LABELLED: Final = re.compile(r"\s*\(?(?P<label>[A-Z])[.):]\s+(?P<text>.*)", re.DOTALL)
 
 
 def texts_of(value: Any, separator: str = "") -> list[str]:
     """The texts of a cell: of a list, of JSON or a Python list as text, of one text, or of one split at a separator.
 
-    VQA 2.0's answers, objects with `answer`, are their texts. Raises ValueError.
+    VQA 2.0's answers, objects with `answer`, are their texts, and `true` is two of them: yes and true. Raises
+    ValueError.
     """
     if isinstance(value, str):
         if separator:
@@ -30,29 +35,36 @@ def texts_of(value: Any, separator: str = "") -> list[str]:
     if value is None:
         return []
     items = value if isinstance(value, list) else [value]
-    return [_text(item.get("answer") if isinstance(item, dict) else item) for item in items]
+    items = [item["answer"] if isinstance(item, dict) and "answer" in item else item for item in items]
+    return [text for item in items for text in (_YES_NO[item] if isinstance(item, bool) else (text_of(item),))]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"expected a text, got {type(value).__name__}")
+def text_of(value: Any) -> str:
+    """A text, a number's text, `true` or `false`; raises ValueError for what is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"expected a text, got {_KINDS.get(type(value), type(value).__name__)}")
     return value if isinstance(value, str) else str(value)
 
 
 def choices_of(value: Any, separator: str = "") -> dict[str, str]:
-    """The choices of a cell by their letters: a list of texts, or an object from labels to texts.
+    """The choices of a cell by their letters: a list of texts, or an object of texts by letters or columns' names.
 
     "A. ", "(A) " and the like are taken off where all choices have them in order. Raises ValueError for fewer than two
     choices, for more than 26, and for two alike.
     """
     read = literal(value) if isinstance(value, str) and not separator else None
+    if read is None and isinstance(value, str) and not separator and value.lstrip()[:1] in ("[", "{"):
+        raise ValueError(f"the list can't be read: {value[:40]!r}; it is neither JSON nor Python")
     value = value if read is None else read
     if isinstance(value, Mapping):
-        labels, texts = tuple(str(label).strip() for label in value), [_text(text) for text in value.values()]
-        if any(label not in LABELS for label in labels):
-            labels = LABELS[: len(texts)]
+        texts = [text_of(text) for text in value.values()]
+        named = [_LETTER.fullmatch(str(label).strip()) for label in value]
+        letters = tuple(each[1].upper() for each in named if each)
+        labels = letters if len({*letters}) == len(texts) else LABELS[: len(texts)]
     else:
-        texts = texts_of(value, separator)
+        texts = [text_of(text) for text in value] if isinstance(value, list) else texts_of(value, separator)
         labels = LABELS[: len(texts)]
     labelled = [_LABELLED.fullmatch(text) for text in texts]
     if all(each and each["label"] == label for each, label in zip(labelled, labels, strict=False)):
@@ -69,6 +81,9 @@ def choices_of(value: Any, separator: str = "") -> dict[str, str]:
 
 def readings(answer: Any, choices: Mapping[str, str]) -> dict[AnswerForm, str]:
     """The label that an answer to a choice means, in each form in which it means one."""
+    if isinstance(answer, bool):
+        said = [label for label, choice in choices.items() if choice.strip().casefold() in _YES_NO[answer]]
+        return {"text": said[0]} if len(said) == 1 else {}
     text = str(answer).strip()
     labels = tuple(choices)
     found: dict[AnswerForm, str] = {}

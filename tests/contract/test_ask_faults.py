@@ -1,0 +1,131 @@
+"""Data that `ask` can't ask: the message names row and column, and nothing is asked."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tests.contract.ask_forms import ask, report
+from tests.contract.forms import draw
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import oracle
+
+HEAD = "image,question,A,B,answer\n"
+FAULTS = [
+    ("rows.csv", HEAD + "1.png,What?,red,blue,E\n", "row 0, column `answer`: 'E' is not one of A, B"),
+    ("rows.csv", HEAD + "9.png,What?,red,blue,A\n", "row 0, column `image`: "),
+    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Who?,red,blue,red\n", "'red' is of the texts of choices"),
+    ("rows.csv", HEAD + "/etc/passwd,What?,red,blue,A\n", "is outside"),
+    ("rows.csv", HEAD + "../1.png,What?,red,blue,A\n", "is outside"),
+    ("rows.csv", HEAD + "1.png,,red,blue,A\n", "row 0, column `question`: the question is missing"),
+    ("rows.csv", HEAD + "1.png,What?,red,red,A\n", "column `A, B`: two choices are 'red'"),
+    ("rows.csv", HEAD + "1.png,What?,red,blue,A\n1.png,Which?,red,,A\n", "`A, B`: 1 choice; there must be 2 to 26"),
+    ("rows.csv", HEAD + "1.png,What?,red\n", "3 fields, the header has 5; nothing for `B`"),
+    ("rows.csv", HEAD + "https://x.example/1.png,What?,red,blue,A\n", "is an address"),
+    ("rows.csv", "picture_of,asks,right\n1.png,What?,x\n", "no column of"),
+    ("rows.csv", "question,answer,label\nWhat?,x,y\n", "the answer is in `answer` or `label`"),
+    ("rows.csv", "question,A,B,options\nWhat?,x,y,\"['x','y']\"\n", "the choices are columns A, B or column `options`"),
+    ("rows.csv", "question,options,answer\nQ,\"['a','b','c']\",1\nR,\"['a','b','c']\",2\n", "--answer_from 0"),
+    ("rows.csv", "id,question,answer\n1,What?,x\n1,Who?,y\n", "row 1, column `id`: two rows have the id '1'"),
+    ("rows.csv", "", "is empty"),
+    ("rows.csv", "question,answer\n", "has neither rows nor images"),
+    ("rows.csv", "question,answer\n\xe9,x\n", "is not UTF-8"),
+    ("rows.json", '[{"question": "Is <image 2> new?", "image": "1.png", "answer": "x"}]', "names image 2"),
+    ("rows.json", '[{"question": "What?", "image": 7, "answer": "x"}]', "column `image`: expected an image's path"),
+    ("rows.json", '[{"question": "What?", "answer": {"a": 1}}]', "column `answer`"),
+    ("rows.json", '[{"question": "What?", "choices": ["a", "b"], "answer": ["A", "B"]}]', "only one is right"),
+    ("rows.json", '[{"question": "What?", "answer": "x"}, {"question": ', "rows.json"),
+    ("rows.json", '[{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, '
+     '{"role": "user", "content": "c"}, {"role": "user", "content": "d"}]}]', "turn 4 is of 'user'"),
+    ("rows.json", '[{"messages": [{"role": "user", "content": "<image 2> a"}]}]', "names image 2"),
+    ("rows.json", '[{"messages": "hello"}]', "expected a list of turns"),
+    ("rows.json", '{"data": [{"question": "a"}], "rows": [{"question": "b"}]}', "several lists of rows: data, rows"),
+    ("rows.json", '{"images": [{"id": 1}], "annotations": [{"image_id": 2, "question": "a"}]}', "row 0: `images` has"),
+    ("rows.json", '[{"question": "a", "answer": NaN}]', "NaN in item 0, field `answer`"),
+    ("rows.jsonl", '{"question": "a"}\n{"question": "a", "x": [1, -Infinity]}', "row 1: -Infinity in field `x[1]`"),
+    ("rows.csv", "question,choices,answer\nWhat?,a|b,a\n", "1 choice; there must be 2 to 26 (--choices_separator"),
+    ("rows.csv", "picture_of\n1.png\n", "or --prompt TEXT asks the same of each row"),
+    ("rows.json", '[{"question": "What?", "image": "data:image/png;base64,@@@@", "answer": "x"}]', "broken base64"),
+    ("rows.jsonl", '{"image": {"path": "9.png"}, "question": {"text": "a"}}\n' * 2, "2 of 2 rows are faulty"),
+    ("rows.tsv", "question\tA\tB\tanswer\nWhat?\tx\ty\tA\nWho?\tx\ty\n", "row 1: 3 fields, the header has 4; nothing"),
+    ("rows.tsv", "question\tA\tB\tanswer\nWhat?\tx\ty\tC\n", "row 0, column `answer`: 'C' is not one of A, B"),
+    ("rows.csv", HEAD + ".,What?,red,blue,A\n", "/. is a folder"),
+    ("rows.csv", 'question,choices,answer\nWhat?,"[""a"", ""b""",A\n', "column `choices`: the list can't be read"),
+    ("rows.json", '[{"question": "What?", "answers": ["x", null]}]', "column `answers`: expected a text, got null"),
+    ("rows.json", '[{"question": "What?", "answers": [["x"]]}]', "column `answers`: expected a text, got a list"),
+    ("rows.json", '[{"question": "a", "choices": ["x", null]}]', "column `choices`: expected a text, got null"),
+    ("rows.json", '[{"question": "Is <image 0> new?", "image": "1.png"}]', "column `question`: the text names image 0"),
+    ("rows.json", '[{"question": " ", "image": "1.png"}]', "row 0, column `question`: the question is missing"),
+    ("rows.json", '[{"question": ["a", "b"]}]', "row 0, column `question`: expected a text, got a list"),
+    ("rows.json", '[{"messages": [{"role": "user", "content": " "}]}]', "the last turn of the user is empty"),
+    ("rows.json", "[" * 5000, "the JSON is nested too deeply"),
+    ("rows.jsonl", '{"question": "a", "answer": "x"},\n' * 2, "row 0: JSON is malformed: trailing characters"),
+    ("rows.jsonl", '{"question": "a"}\n["b"]\n', "row 1: Expected `object`, got `array`"),
+    ("rows.jsonl", '{"question": "a"}\n{"question": "b", "ans', "row 1: the JSON breaks off"),
+    ("rows.parquet", [{"question": "What?", "image": 7}], "expected an image's path or bytes, got int"),
+    ("rows.parquet", [{"question": {"text": "a"}}], "row 0, column `question`: expected a text, got an object"),
+    ("rows.parquet", [{"question": b"a"}], "row 0, column `question`: expected a text, got an image"),
+    ("rows.parquet", [{"question": "a", "answer": {"x": 1}}], "row 0, column `answer`: expected a text, got an object"),
+    ("rows.parquet", "PAR1" + "\0" * 100, "it may be cut"),
+    ("rows.csv.gz", "\x1f\x8b\x08", "is gzip"),
+    ("rows.xlsx", "PK\x03\x04", "save the sheet as CSV"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "words"), FAULTS)
+def test_data_that_can_not_be_asked_names_row_and_column_and_asks_nothing(
+    tmp_path: Path,
+    fault_server: StartsServers,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str | list[dict[str, Any]],
+    words: str,
+) -> None:
+    (tmp_path / "1.png").write_bytes(draw(1))
+    if isinstance(content, str):
+        (tmp_path / name).write_bytes(content.encode("latin-1"))
+    else:
+        parquet.write_table(pa.Table.from_pylist(content), tmp_path / name)
+    server = fault_server("A")
+    assert ask(tmp_path / name, server.base_url) == 2
+    assert words in capsys.readouterr().err
+    assert not server.requests
+
+
+def test_all_faults_are_reported_together_and_may_be_left_out(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "1.png").write_bytes(draw(1))
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        HEAD + "1.png,[[q0]] What?,red,blue,A\n" + "1.png,What?,red,blue,E\n" * 7 + "9.png,Which?,red,blue,A\n"
+    )
+    server = fault_server(oracle({"[[q0]]": "A"}))
+    assert ask(path, server.base_url) == 2
+    said = capsys.readouterr().err
+    assert "8 of 9 rows are faulty" in said
+    assert "and 2 more" in said
+    assert "9.png doesn't exist" in said
+    assert ask(path, server.base_url, "--skip_faulty") == 0
+    assert len(report(tmp_path)["left_out"]["faulty"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--question", "queston"], "--question: column `queston` is not there"),
+        (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
+        (["--choices", "A,Z"], "--choices: column `Z` is not there"),
+        (["--score", "choice"], "--score choice needs choices"),
+        (["--system", "A"], "--system A is a column"),
+    ],
+)
+def test_options_that_name_no_column_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], words: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("question,A,answer\nWhat?,x,y\n")
+    assert ask(path, "http://127.0.0.1:1", *option) == 2
+    assert words in capsys.readouterr().err
