@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.contract.samples import write_sample
 from tests.contract.test_contract import InThreads
 from tests.fakes.fixtures import StartsServers, fault_process, fault_server
 from tests.fakes.words import answer
+from tests.faults.commands import wait_until
 from vqa_client.cli.main import run_command
 from vqa_client.evaluation import arun
 from vqa_client.reports.log_reader import LogReader
@@ -144,3 +146,39 @@ def test_lists_of_one_length_are_lists(tmp_path: Path) -> None:
         [],
         [draw(3), draw(3)],
     ]
+
+
+@pytest.mark.parametrize("order", ["in order", "backwards", "at random", "with jumps"])
+def test_images_of_a_column_are_those_of_their_rows_in_whatever_order_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("vqa_client.tables.parquet_table.BATCH_ROWS", 4)
+    rows = [{"image": {"bytes": b"image %d" % number, "path": None}} for number in range(90)]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet", row_group_size=20)
+    numbers = list(range(90))
+    asked = {
+        "in order": numbers,
+        "backwards": numbers[::-1],
+        "at random": random.Random(1).sample(numbers, 90),
+        "with jumps": [*range(30), *range(5, 45), *range(70, 90), *range(41, 60)],
+    }[order]
+    table = open_table(tmp_path / "rows.parquet")
+    assert [table.image(f"{number}:image") for number in asked] == [b"image %d" % number for number in asked]
+    with pytest.raises(LookupError, match="there is no row 90"):
+        table.image("90:image")
+
+
+def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("vqa_client.tables.parquet_table.BATCH_ROWS", 2)
+    parquet.write_table(pa.table({"image": [b"1", b"2", b"3", b"4", b"5", b"6"]}), tmp_path / "rows.parquet")
+    table = open_table(tmp_path / "rows.parquet")
+    assert not table.is_near("0:image")
+    table.image("0:image")
+    assert table.is_near("1:image")
+    assert not table.is_near("2:image")
+    table.image("2:image")
+    assert wait_until(lambda: table.is_near("4:image"))

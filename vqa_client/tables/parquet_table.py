@@ -4,6 +4,7 @@ pyarrow's defaults keep a whole file in memory: read ahead of time (`pre_buffer`
 """
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ BATCH_BYTES = 2 << 20
 """Images that are read together; a batch is kept whole while one of its images is wanted."""
 BOMB_BYTES, BOMB_RATIO = 1 << 30, 200
 """A column that unfolds to more bytes than both allow is not read."""
+_AHEAD = ThreadPoolExecutor(1, thread_name_prefix="parquet")
 
 
 class ParquetTable:
@@ -108,7 +110,11 @@ class _Cells:
 
 
 class _Cursor:
-    """The images of one column, looked up mostly in the order of the rows."""
+    """The images of one column, looked up mostly in the order of the rows.
+
+    In that order the next batch is read ahead by a thread: pyarrow's writer makes all images of a row group one
+    dictionary, so that the first batch of each group takes as long as the whole group.
+    """
 
     def __init__(self, file: Any, column: str) -> None:
         self._file, self._column = file, column
@@ -120,9 +126,14 @@ class _Cursor:
         self._read: list[_Cells] = []
         self._next, self._end = 0, 0
         self._batches: Iterator[Any] = iter(())
+        self._ahead: Future[Any] | None = None
 
     def is_near(self, row: int) -> bool:
-        return bool(self._read) and self._read[0].rows.start <= row < self._next + self._batch_rows
+        if not self._read or row < self._read[0].rows.start:
+            return False
+        return row < self._next or (
+            row < self._next + self._batch_rows and self._ahead is not None and self._ahead.done()
+        )
 
     def image(self, row: int, item: int | None) -> tuple[bytes | str | None, str | None]:
         if not 0 <= row < self._starts[-1]:
@@ -136,13 +147,18 @@ class _Cursor:
     def _read_on(self, row: int) -> None:
         """Read the next batch, or the first one of the row's group where it is not ahead in what is being read."""
         group = next(group for group, start in enumerate(self._starts) if row < self._starts[group + 1])
-        if not self._next <= row < self._end or self._next < self._starts[group]:
-            self._next, self._end = self._starts[group], self._starts[-1]
+        is_ahead = self._next <= row < self._end and self._next >= self._starts[group]
+        if not is_ahead:
+            if self._ahead is not None:
+                wait([self._ahead])
+            self._next, self._end, self._ahead = self._starts[group], self._starts[-1], None
             groups = range(group, self._file.num_row_groups)
             self._batches = _batches(self._file, [self._column], self._batch_rows, groups)
-        cells = _Cells(next(self._batches).column(self._column), self._next)
+        batch = next(self._batches) if self._ahead is None else self._ahead.result()
+        cells = _Cells(batch.column(self._column), self._next)
         self._read = [*self._read[-1:], cells]
         self._next = cells.rows.stop
+        self._ahead = _AHEAD.submit(next, self._batches) if is_ahead and self._next < self._end else None
 
 
 def _opened(path: Path) -> Any:
