@@ -268,13 +268,18 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         return None, f"{self.name} uses its own prompts, not the config's prompt_template" if given else ""
 
     def formed(self, form: str) -> Self:
-        """The same benchmark asked with one of its prompt forms; raises UsageError for a name that it doesn't have."""
+        """The same benchmark asked with one of its prompt forms, which the beginning of its name is enough for.
+
+        Raises UsageError for a name that it doesn't have.
+        """
         if not form:
             return self
-        if form not in self.prompt_forms:
+        named = [name for name in self.prompt_forms if name.startswith(form)]
+        if len(named) != 1:
             known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has only one prompt"
             raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
-        return replace(self, prompt=self.prompt_forms[form], form=form)
+        identity = {**self.identity, "prompt_form": named[0]}
+        return replace(self, prompt=self.prompt_forms[named[0]], form=named[0], identity=identity)
 
     def choosing_by(self, mode: ChoiceMode) -> Self:
         """The same benchmark with answers that a server chooses, or weighs, among its labels."""

@@ -108,12 +108,19 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
         None,
         "--prompt_form other is used, not the config's prompt_template",
     )
+    short = benchmark.formed("oth")
+    assert (short.form, short.identity) == ("other", {"prompt_form": "other"})
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""
 
 
 @pytest.mark.parametrize(
-    ("forms", "way_out"), [({"lmms_eval": Prompt()}, "it has lmms_eval"), ({}, "it has only one prompt")]
+    ("forms", "way_out"),
+    [
+        ({"lmms_eval": Prompt()}, "it has lmms_eval"),
+        ({"x1": Prompt(), "x2": Prompt()}, "it has x1, x2"),
+        ({}, "it has only one prompt"),
+    ],
 )
 def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], way_out: str) -> None:
     with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:

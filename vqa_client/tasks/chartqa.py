@@ -9,7 +9,7 @@ Published: relaxed accuracy over both halves, and of each (Masry et al., ACL Fin
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Question
+from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import best_of, relaxed, relaxed_published, short_answer, tables, verbatim
 
 
@@ -51,6 +51,10 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt="{question}\nAnswer with a single word or number.",
+    prompt_forms={
+        "lmms_eval": Prompt("{question}\nAnswer the question with a single word.", max_tokens=16),
+        "vlmevalkit": Prompt("{question}\nAnswer the question using a single word or phrase."),
+    },
     parse=short_answer,
     metrics=(
         Metric("relaxed", best_of(relaxed), "a number within 5 %, else the same words"),
