@@ -62,6 +62,21 @@ def test_a_label_is_in_the_sheet_at_once_and_can_be_taken_back(tmp_path: Path) -
     assert column(pages.sheet, "label") == pages.labels() == ["", "", "unclear", *[""] * 9]
 
 
+def test_grades_are_labels_on_the_scale_of_the_judges(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, REPLIES, judge="Judge('grade', 'Only capitals count.')")
+    assert run.judged(fault_server(answer(honest)).base_url, "--scale", "0-10") == 0
+    pages = labelling(run.log)
+    page = pages.answer("").body.decode()
+    assert 'data-label="10" data-key="t"' in page
+    assert 'data-label="unclear" data-key="u"' in page
+    assert "Only capitals count." in page
+    assert [give(pages, row, label) for row, label in enumerate(("10", "0", "unclear", "11", "correct"))] == [
+        *[200] * 3,
+        *[404] * 2,
+    ]
+    assert column(pages.sheet, "label")[:5] == ["10", "0", "unclear", "", ""]
+
+
 def test_several_people_label_at_once_and_none_loses_a_label(tmp_path: Path) -> None:
     log = Run(tmp_path, REPLIES).log
     people = [labelling(log, name) for name in ("ada", "ben")]

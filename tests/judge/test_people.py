@@ -15,6 +15,10 @@ from vqa_client.cli.main import run_command
 N = 200
 
 
+def _number(received: Received) -> int:
+    return int(material(received.prompt)["question"].split()[-1].rstrip("?"))
+
+
 @pytest.fixture
 def run(tmp_path: Path, fault_server: StartsServers) -> Run:
     """Half of the replies are right, and the rule reads only some; the judge errs on one in ten of either kind."""
@@ -22,7 +26,7 @@ def run(tmp_path: Path, fault_server: StartsServers) -> Run:
     run = Run(tmp_path, [f"It is {each}" if n % 4 < 2 else each for n, each in enumerate(said)])
 
     def judge(received: Received) -> Play:
-        n = int(material(received.prompt)["question"].split()[-1].rstrip("?"))
+        n = _number(received)
         return f"VERDICT: {'correct' if (n % 2 == 1) != (n % 20 in (6, 7)) else 'incorrect'}"
 
     assert run.judged(fault_server(on_judgements(judge)).base_url) == 0
@@ -70,6 +74,59 @@ def test_labels_correct_a_judges_accuracy_for_its_errors(run: Run, capsys: pytes
     [(names, people)] = found["people"].items()
     assert (names, people["value"]) == ("1 - 2", 1)
     assert people["n"] < 100
+
+
+def test_grades_by_people_have_weighted_kappa_and_ranks(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, [f"It is city {n}" for n in range(12)])
+    judge = on_judgements(lambda received: f"VERDICT: {1 + _number(received) % 5}")
+    assert run.judged(fault_server(judge).base_url, "--kind", "grade", "--scale", "1-5", check=False) == 0
+    sheet = run.root / "labels.csv"
+    given = ["judge", str(run.log), "--kind", "grade"]
+    assert run_command([*given, "--for_people", "12", "-o", str(sheet)]) == 0
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert "label" in rows[0]
+    for row in rows:  # ada grades as the judge does, ben once otherwise, and both leave one out
+        n = int(row["question_id"][1:])
+        row["label_ada"] = "unclear" if n == 11 else str(1 + n % 5)
+        row["label_ben"] = "unclear" if n == 11 else str(1 + n % 5 + (n == 0))
+    with sheet.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    capsys.readouterr()
+    assert run_command([*given, "--labels", str(sheet)]) == 0  # by the scale that the judge had
+    shown = capsys.readouterr().out
+    assert "quadratic weights" in shown
+    [found] = json.loads((run.log.parent / "capitals.judged-grade-people.json").read_text())
+    assert found["labelled"] == 11
+    assert 0.9 < found["kappa"]["value"] < 1
+    assert 0.9 < found["rho"] < 1
+    assert found["people"]["ada - ben"]["value"] > 0.95
+    assert found["fleiss"] is None
+    sheet.write_text("question_id,label\nq1,6\n")
+    assert run_command([*given, "--labels", str(sheet)]) == 2
+    assert "label '6' is unknown" in capsys.readouterr().err
+
+
+def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_interval(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, [f"It is city {n}" for n in range(12)])
+    guesses = on_judgements(lambda received: f"VERDICT: {'correct' if _number(received) % 2 else 'incorrect'}")
+    assert run.judged(fault_server(guesses).base_url) == 0
+    sheet, given = run.root / "labels.csv", ["judge", str(run.log), "--labels", str(run.root / "labels.csv")]
+    for says, told in (
+        (lambda n: n % 4 < 2, "- (hardly better than chance)"),
+        (lambda n: n % 2 == 1, "100.0 (61.0-100.0)"),
+    ):
+        labels = [f"q{n},{'correct' if says(n) else 'incorrect'}" for n in range(12)]
+        sheet.write_text("\n".join(["question_id,label", *labels]))
+        capsys.readouterr()
+        assert run_command(given) == 0
+        assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,16 @@ from random import Random
 
 import pytest
 
-from vqa_client.scoring.agreement import Rating, cohens_kappa, fleiss_kappa, rogan_gladen
+from vqa_client.scoring.agreement import (
+    Rating,
+    cohens_kappa,
+    fleiss_kappa,
+    percentiles,
+    resampled,
+    rogan_gladen,
+    spearmans_rho,
+    together,
+)
 from vqa_client.scoring.statistics import t_quantile
 
 Of = Callable[[list[Fraction], list[tuple[str, ...]]], Fraction]
@@ -163,3 +172,75 @@ def test_a_share_is_corrected_for_a_judges_errors(
 ) -> None:
     found = rogan_gladen(positive, sensitivity, specificity)
     assert found == (None if right is None else pytest.approx(right, abs=1e-12))
+
+
+def weighted_of(weights: list[Fraction], items: list[tuple[Fraction, Fraction]]) -> Fraction:
+    """Quadratic kappa by its definition: 1 - what raters differ by over what they would by chance."""
+    total = sum(weights)
+    apart = sum(w * (i - j) ** 2 for w, (i, j) in zip(weights, items, strict=True)) / total
+    chance = sum(
+        v * w * (i - j) ** 2
+        for v, (i, _) in zip(weights, items, strict=True)
+        for w, (_, j) in zip(weights, items, strict=True)
+    )
+    return 1 - Fraction(apart) / (Fraction(chance) / total**2)
+
+
+def test_quadratic_kappa_and_its_interval_are_those_of_exact_derivatives() -> None:
+    draw = Random(5)
+    items = [(Fraction(draw.randrange(11), 10), Fraction(draw.randrange(11), 10)) for _ in range(30)]
+    weights, little = [Fraction(draw.randrange(1, 5)) for _ in items], Fraction(1, 10**30)
+    value, total, by_cluster = weighted_of(weights, items), sum(weights), dict[int, Fraction]()
+    for number in range(30):
+        more = [weight * (1 + little * (at == number)) for at, weight in enumerate(weights)]
+        step = (weighted_of(more, items) - value) / little
+        by_cluster[number // 2] = by_cluster.get(number // 2, Fraction(0)) + step
+    sd = sqrt(15 / 14 * sum(float(each) ** 2 for each in by_cluster.values()))
+    found = cohens_kappa(
+        [(float(i), float(j), f"c{number // 2}") for number, (i, j) in enumerate(items)],
+        list(map(float, weights)),
+        quadratic=True,
+    )
+    assert total
+    assert found is not None
+    assert (found.value, found.sd) == (pytest.approx(float(value), abs=1e-12), pytest.approx(sd, abs=1e-12))
+    assert cohens_kappa([(0.1, 0.3, ""), (0.1, 0.3, "")], quadratic=True).value == 0  # type: ignore[union-attr]
+
+
+def test_spearmans_rho_is_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    draw = Random(6)
+    pairs = [(draw.randrange(6) / 5, draw.randrange(11) / 10) for _ in range(40)]
+    weights = [draw.randrange(1, 4) for _ in pairs]
+    repeated = [pair for pair, weight in zip(pairs, weights, strict=True) for _ in range(weight)]
+    for given, of, found in ((pairs, pairs, None), (repeated, pairs, list(map(float, weights)))):
+        wanted = stats.spearmanr(*zip(*given, strict=True)).statistic
+        assert spearmans_rho(of, found) == pytest.approx(wanted, abs=1e-12)
+    assert spearmans_rho([(0.0, 1.0), (0.0, 0.5)]) is None
+    assert spearmans_rho([]) is None
+
+
+def test_resampled_figures_spread_as_the_figure_does() -> None:
+    clusters = [(float(number % 4 > 0), 1.0) for number in range(400)]
+    low, high = percentiles(right / n for right, n in resampled(clusters)) or (0.0, 0.0)
+    sd = sqrt(0.75 * 0.25 / 400)
+    assert (low, high) == (pytest.approx(0.75 - 1.96 * sd, abs=0.004), pytest.approx(0.75 + 1.96 * sd, abs=0.004))
+    assert resampled(clusters) == resampled(clusters[::-1])
+    assert percentiles([0.5] * 90 + [None] * 10) is None
+    assert percentiles([]) is None
+    assert resampled([]) == []
+
+
+def test_what_raters_say_together_depends_on_no_order() -> None:
+    for said, graded, wanted in (
+        ([1.0, 1.0, None], False, 1.0),
+        ([1.0, None, None], False, None),
+        ([1.0, 0.0], False, None),
+        ([0.5, 1.0, 0.0], False, None),
+        ([0.7, 0.8, 0.2], True, 0.7),
+        ([0.7, 0.8], True, 0.75),
+        ([0.7, None], True, None),
+    ):
+        for order in permutations(said):
+            found = together(order, graded=graded)
+            assert found == (wanted if wanted is None else pytest.approx(wanted))

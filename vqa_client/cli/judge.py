@@ -1,7 +1,7 @@
 """`vqa-client judge`: asks judges about a finished run, and prints what they make of it beside its rule."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +31,7 @@ from vqa_client.reports.judged import (
     Form,
     Verdicts,
     agreement,
+    calibration_text,
     coverage,
     gap_text,
     judged_path,
@@ -190,22 +191,40 @@ def _differing(of: Verdicts) -> Iterator[str]:
 
 
 def _people(found: Sequence[AgainstPeople]) -> Section:
-    rows = [
-        [
-            each.name,
-            f"{each.labelled:,}",
-            *map(_figure, (each.sensitivity, each.specificity)),
-            *map(kappa_text, (each.kappa, each.rule_kappa)),
-            _figure(each.accuracy),
-        ]
-        for each in found
+    """Each judge in a column."""
+    rows: list[tuple[str, Callable[[AgainstPeople], str]]] = [
+        ("labelled", lambda each: f"{each.labelled:,}"),
+        ("agreement, %", lambda each: _figure(each.agreement)),
+        ("  of the rule, %", lambda each: _figure(each.rule_agreement)),
+        ("kappa", lambda each: kappa_text(each.kappa)),
+        ("  of the rule", lambda each: kappa_text(each.rule_kappa)),
+        ("Spearman's rho", lambda each: "-" if each.rho is None else f"{each.rho:.3f}"),
+        ("sensitivity, %", lambda each: _figure(each.sensitivity)),
+        ("specificity, %", lambda each: _figure(each.specificity)),
+        ("corrected accuracy, %", _corrected),
     ]
-    notes = ["accuracy: the judge's, corrected for its errors (Rogan and Gladen); - if it is unknown"]
+    graded = any(each.rho is not None for each in found)
+    notes = ["corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)"]
+    notes += ["kappas have quadratic weights; shares take grades from the middle of the scale on as correct"] * graded
+    notes += [
+        f"{each.name}: P(correct) beside people: {calibration_text(each.calibration)}"
+        for each in found
+        if each.calibration is not None
+    ]
     notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found[0].people.items()]
     if found[0].fleiss is not None:
         notes.append(f"Fleiss' kappa of all people: {kappa_text(found[0].fleiss)}")
-    columns = ["against people", "labelled", "sensitivity", "specificity", "kappa", "rule's kappa", "accuracy"]
-    return Section(columns=columns, rows=rows, notes=notes)
+    return Section(
+        columns=["against people", *(each.name for each in found)],
+        rows=[[name, *map(of, found)] for name, of in rows if graded or name != "Spearman's rho"],
+        notes=notes,
+    )
+
+
+def _corrected(each: AgainstPeople) -> str:
+    if each.accuracy.value is None and each.sensitivity.value is not None and each.specificity.value is not None:
+        return "- (hardly better than chance)"
+    return _figure(each.accuracy)
 
 
 def _figure(figure: Figure) -> str:

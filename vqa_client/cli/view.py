@@ -58,7 +58,7 @@ def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
         write_sheet(sheet, run, judges[-1] if judges else None, settings.number)
     labelling = Labelling(run, sheet, settings.name)
     say(_done(labelling))
-    serve(labelling, settings.port, "1, 2 and 3 label a reply, and each label is saved at once. Ctrl-C ends the server")
+    serve(labelling, settings.port, "keys label a reply, and each label is saved at once. Ctrl-C ends the server")
     say(f"{_done(labelling)}; vqa-client judge {safe(str(run.log))} --labels {safe(str(sheet))}")
     return EXIT_OK
 

@@ -1,19 +1,24 @@
 // One drawn reply at a time: a key labels it, and the next one without a label comes.
-const LABELS = { 1: "correct", 2: "incorrect", 3: "unclear", c: "correct", i: "incorrect", u: "unclear", x: "" };
+const BUTTONS = [...document.querySelectorAll("[data-label]")];
+const LABELS = { x: "" };
+for (const { dataset } of BUTTONS) {
+  if (!/^\d/.test(dataset.label)) LABELS[dataset.label[0]] = dataset.label;
+  if (dataset.key) LABELS[dataset.key] = dataset.label;
+}
 let at = 0, labels = [], sending = Promise.resolve(), waiting = 0, problem = "";
 
 function item(row) {
   const part = (name, title) => (value(row, name) ? [element("h3", {}, title), foreign(value(row, name), "", name)] : []);
   return [
     element("h2", { className: "aside" }, shown(`${at + 1} of ${labels.length} · ${[value(row, "id"), value(row, "variant")].filter(Boolean).join(" · ")}`)),
-    element("div", {}, ...part("question", "Question"), ...part("choices", "Choices"), ...part("reference", "Reference"), ...part("reply", "Reply")),
+    element("div", {}, ...part("question", "Question"), ...part("choices", "Choices"), ...part("reference", "Reference"), ...part("rubric", "Rubric"), ...part("reply", "Reply")),
     element("div", { className: "shown" }, ...pictures(row)),
   ];
 }
 
 function draw() {
   $("item").replaceChildren(...item(data.rows[at]));
-  for (const button of document.querySelectorAll("[data-label]")) button.setAttribute("aria-pressed", String(button.dataset.label === labels[at]));
+  for (const button of BUTTONS) button.setAttribute("aria-pressed", String(button.dataset.label === labels[at]));
   say();
 }
 
@@ -67,7 +72,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   act();
 });
-for (const button of document.querySelectorAll("[data-label]")) button.addEventListener("click", () => put(button.dataset.label));
+for (const button of BUTTONS) button.addEventListener("click", () => put(button.dataset.label));
 for (const [id, act] of [["before", MOVES.k], ["after", MOVES.j], ["open", nextOpen]]) $(id).addEventListener("click", act);
 $("lightbox").addEventListener("keydown", onImageKey);
 for (const [id, by] of [["image-before", -1], ["image-after", 1]]) $(id).addEventListener("click", () => openImage(opened, openedAt + by));

@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -81,10 +81,10 @@ def index_page(place: Path, runs: list[tuple[LoggedRun, Overview]]) -> bytes:
     return str(template.render(place=place, runs=rows, script=script, **frame())).encode()
 
 
-def label_page(title: str, sheet: Path, content: object) -> bytes:
-    """The page on which a person labels replies."""
-    data = inside_page(content)
-    return rendered("label.html.j2", data, LABEL_SCRIPTS, policy=policy(live=True), title=title, sheet=sheet)
+def label_page(title: str, sheet: Path, content: object, keys: Mapping[str, str]) -> bytes:
+    """The page on which a person labels replies; each label has a key, or none."""
+    shown = {"title": title, "sheet": sheet, "keys": keys}
+    return rendered("label.html.j2", inside_page(content), LABEL_SCRIPTS, policy=policy(live=True), **shown)
 
 
 def _index_row(place: Path, number: int, run: LoggedRun, found: Overview) -> dict[str, Any]:

@@ -56,12 +56,27 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
 
 
 def only_run(settings: JudgeSettings) -> JudgeSettings:
-    """The settings with the one run that people judge, and the kind of judgement; raises UsageError for several."""
+    """The settings with the one run that people judge, the kind of judgement, and the scale of its judges' grades.
+
+    Raises UsageError for several runs.
+    """
     logs = judged_logs(settings.results)
     if len(logs) > 1:
         raise UsageError(f"{settings.results} contains {len(logs)} runs", hint="name the one that people judge")
     found = replace(settings, results=logs[0])
-    return replace(found, kind=kind_of(found))
+    found = replace(found, kind=kind_of(found))
+    if found.kind != "grade":
+        return found
+    asked = [RunFile.read(run_file_of(log)) for log in judges_beside(found.results, found.kind)]
+    scales = [(file.identity.get("lowest_grade", 0), file.identity["highest_grade"]) for file in asked if file]
+    return replace(found, scale=f"{scales[0][0]}-{scales[0][1]}") if scales else found
+
+
+def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
+    """The logs of all judges of this kind beside a run's log."""
+    begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
+    logs = log.parent.glob(f"*{LOG_ENDING}")
+    return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
 
 
 def name_of(config: str) -> str:

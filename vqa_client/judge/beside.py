@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.judge.benchmark import control_in_record, report_of, sort_of
+from vqa_client.judge.benchmark import control_in_record, judges_beside, report_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
 from vqa_client.judge.forms import same_question
 from vqa_client.judge.kinds import part_of
@@ -34,13 +34,6 @@ _HOSTED = re.compile(
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}|-\d{4}(?:$|-)|-\d{2}-\d{2}(?:$|-)|-\d{3}$|@\d{6}")
 """Names of models that a provider replaces behind its back, unless they have a date or a version."""
 _FAMILY = re.compile(r"[A-Za-z]+")
-
-
-def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
-    """The logs of all judges of this kind beside a run's log."""
-    begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
-    logs = log.parent.glob(f"*{LOG_ENDING}")
-    return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
 
 
 def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:

@@ -1,7 +1,7 @@
 """The page on which a person labels drawn replies: what was asked, the reference and the reply, and no verdict."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,20 +12,20 @@ from vqa_client.html.page import label_page
 from vqa_client.html.shown_images import FEW, ServedImages
 from vqa_client.html.viewer import HTML, NOT_THERE, Reply, guarded, image_reply
 from vqa_client.judge.loading import JudgedRun, said_by
-from vqa_client.judge.people import key_of, put_label, read_sheet
+from vqa_client.judge.people import LABELS, key_of, labels_for, put_label, read_sheet
 from vqa_client.prompt import choices_text
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import read_run
 from vqa_client.types import Question, Record
 
-COLUMNS = ("id", "variant", "question", "choices", "reference", "reply", "images", "needle", "cut_pages")
+COLUMNS = ("id", "variant", "question", "choices", "reference", "reply", "rubric", "images", "needle", "cut_pages")
 
 
 class Given(Struct, frozen=True, kw_only=True):
     """What the page sends: the label of a row, by its number on the page."""
 
     row: int
-    label: Literal["", "correct", "incorrect", "unclear"]
+    label: str
 
 
 class Labelling:
@@ -37,7 +37,7 @@ class Labelling:
     def __init__(self, run: JudgedRun, sheet: Path, name: str) -> None:
         self.sheet, self.name, self.column = sheet, name, f"label_{name}" if name else "label"
         self._keys = list(dict.fromkeys(map(key_of, read_sheet(sheet))))
-        self._task = run.run.benchmark.name
+        self._run, self._task, self._words = run, run.run.benchmark.name, labels_for(run)
         self._images = ServedImages(read_run(run.log))
         self._pictures: list[str] = []
         self._facts: list[list[Any]] = []
@@ -71,7 +71,7 @@ class Labelling:
 
     def _keep(self, body: bytes) -> Reply:
         given = msgspec.json.decode(body, type=Given)
-        if given.row < 0:
+        if given.row < 0 or given.label not in ("", *self._words):
             return NOT_THERE
         put_label(self.sheet, self._keys[given.row], self.column, given.label)
         return Reply(body=b"kept\n")
@@ -79,20 +79,29 @@ class Labelling:
     def _page(self) -> bytes:
         shown = {"images": self._facts, "strings": self._pictures}
         content = {"columns": COLUMNS, "rows": self._rows, "labels": self.labels(), **shown}
-        return label_page(f"{self._task} · labels{f' by {self.name}' if self.name else ''}", self.sheet, content)
+        title = f"{self._task} · labels{f' by {self.name}' if self.name else ''}"
+        return label_page(title, self.sheet, content, keys_for(self._words))
 
     def _row(self, question: Question, record: Record) -> list[Any]:
         first = len(self._facts)
         for image in record.images:
-            shown = self._images(image)
-            self._facts.append(facts_of(image, shown, len(self._pictures)))
-            self._pictures.append(shown.href if len(record.images) <= FEW else shown.picture)
-        texts = [question.text, choices_text(question.choices), " / ".join(question.references), said_by(record)]
+            file = self._images(image)
+            self._facts.append(facts_of(image, file, len(self._pictures)))
+            self._pictures.append(file.href if len(record.images) <= FEW else file.picture)
+        rubric = self._run.rubric if isinstance(self._run.rubric, str) else self._run.rubric(question)
+        shown = [question.text, choices_text(question.choices), " / ".join(question.references)]
         return [
             record.question_id,
             record.variant,
-            *(shortened(text, LONGEST_TEXT) for text in texts),
+            *(shortened(text, LONGEST_TEXT) for text in (*shown, said_by(record), rubric)),
             list(range(first, len(self._facts))),
             None,
             record.truncated_pages,
         ]
+
+
+def keys_for(labels: tuple[str, ...]) -> dict[str, str]:
+    """The key of each label: of a grade its digit, of others their place; "" for grades above ten."""
+    if labels == tuple(LABELS):
+        return {label: str(number) for number, label in enumerate(labels, 1)}
+    return {label: label if len(label) == 1 else {"10": "t", "unclear": "u"}.get(label, "") for label in labels}

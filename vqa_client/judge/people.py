@@ -2,45 +2,59 @@
 
 import csv
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, zip_longest
+from math import fsum
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from vqa_client.aggregates import Figure, Scored, Sums, compute
+from vqa_client.aggregates import Figure
 from vqa_client.errors import DataError
 from vqa_client.files import alone_in
 from vqa_client.judge.columns import RIGHT
+from vqa_client.judge.kinds import worth
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.prompt import choices_text
 from vqa_client.reports.csv_rows import harmless, write_rows
 from vqa_client.reports.judged import Judge
 from vqa_client.reports.log_reader import Key
-from vqa_client.scoring.agreement import Kappa, cohens_kappa, fleiss_kappa, rogan_gladen
+from vqa_client.scoring.agreement import (
+    Kappa,
+    Sums,
+    cohens_kappa,
+    fleiss_kappa,
+    percentiles,
+    resampled,
+    rogan_gladen,
+    spearmans_rho,
+    together,
+)
+from vqa_client.scoring.calibration import Calibrating, Calibration
+from vqa_client.scoring.statistics import wilson
 from vqa_client.types import Question, Record
 
 COLUMNS: Final = ("question_id", "variant", "question", "choices", "reference", "reply", "image", "label", "weight")
-LABELS: Final = {"correct": True, "incorrect": False, "unclear": None}
+LABELS: Final = {"correct": 1.0, "incorrect": 0.0, "unclear": None}
 _BEGINS = rb"(?:\xef\xbb\xbf)?\"?question_id\b"
 
 
 class Label(Struct, frozen=True):
     """What people say of a reply, by their columns, None where it is unclear; `weight` replies of the run are like it.
 
-    `side` is what more than half of those who labelled it say, None where that is nothing.
+    What they say is worth 1 if it calls the reply correct, 0 if incorrect, and of a grade its place on the scale.
     """
 
-    sides: dict[str, bool | None]
+    said: dict[str, float | None]
     weight: float
+    graded: bool = False
 
     @property
-    def side(self) -> bool | None:
+    def together(self) -> float | None:
         """What people say together, whatever their order."""
-        [(side, votes)] = Counter(self.sides.values()).most_common(1)
-        return side if 2 * votes > len(self.sides) else None
+        return together(list(self.said.values()), graded=self.graded)
 
 
 class AgainstPeople(Struct, frozen=True, kw_only=True):
@@ -48,13 +62,19 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
 
     `accuracy` is the judge's share of right answers corrected for its errors (Rogan and Gladen); it has no value for a
     judge that hardly tells right from wrong. `people` has the kappa of every two people, `fleiss` that of all, where
-    more than two have labelled.
+    more than two have labelled. Where people give grades, kappas have quadratic weights, `rho` is Spearman's, and all
+    else takes grades from the middle of the scale on as correct. `calibration` is of the judge's probability of
+    "correct".
     """
 
     name: str
     labelled: int
+    agreement: Figure
+    rule_agreement: Figure
     kappa: Kappa | None
     rule_kappa: Kappa | None
+    rho: float | None = None
+    calibration: Calibration | None = None
     sensitivity: Figure
     specificity: Figure
     accuracy: Figure
@@ -149,6 +169,7 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
     questions = {key: question for question, record in run.all_records() if (key := _key(record)) in wanted}
     columns = columns_of(rows)
     found: dict[Key, Label] = {}
+    graded = False
     for number, row in enumerate(rows, 1):
         key, where = key_of(row), f"{path}, row {number}"
         words = {name: word for name in columns if (word := row.get(name, "").strip())}
@@ -158,11 +179,19 @@ def read_labels(path: Path, run: JudgedRun) -> dict[Key, Label]:
                 hint="label the sheet that was drawn from this run",
             )
         if words:
-            sides = {name: _side(word, questions[key], run, where) for name, word in words.items()}
-            found[key] = Label(sides, _weight(row.get("weight", ""), where))
+            said = {name: _worth(word, questions[key], run, where) for name, word in words.items()}
+            graded = graded or not LABELS.keys() >= {word.lower() for word in words.values()}
+            found[key] = Label(said, _weight(row.get("weight", ""), where))
     if not found:
-        raise DataError(f"{path} has no label", hint=f"the column label takes {', '.join(LABELS)}")
+        raise DataError(f"{path} has no label", hint=f"the column label takes {', '.join(labels_for(run))}")
+    if graded and run.kind == "grade":
+        return {key: replace(label, graded=True) for key, label in found.items()}
     return found
+
+
+def labels_for(run: JudgedRun) -> tuple[str, ...]:
+    """What a person may say of a reply, besides the label of a choice."""
+    return (*map(str, run.settings.grades), "unclear") if run.kind == "grade" else tuple(LABELS)
 
 
 def _weight(cell: str, where: str) -> float:
@@ -176,12 +205,15 @@ def _key(record: Record) -> Key:
     return record.question_id, record.variant
 
 
-def _side(word: str, question: Question, run: JudgedRun, where: str) -> bool | None:
+def _worth(word: str, question: Question, run: JudgedRun, where: str) -> float | None:
     if word.lower() in LABELS:
         return LABELS[word.lower()]
-    if word in question.choices:
-        return run.value(word, question) >= RIGHT
-    raise DataError(f"{where}: label {word!r} is unknown", hint=f"{', '.join(LABELS)}, or the label of a choice")
+    if run.kind == "grade" and word in map(str, run.settings.grades):
+        return worth("grade", word, "", run.settings.grades)
+    if run.kind != "grade" and word in question.choices:
+        return float(run.value(word, question) >= RIGHT)
+    others = "correct, incorrect" if run.kind == "grade" else "the label of a choice"
+    raise DataError(f"{where}: label {word!r} is unknown", hint=f"{', '.join(labels_for(run))}, or {others}")
 
 
 def _unquoted(cell: str) -> str:
@@ -191,72 +223,100 @@ def _unquoted(cell: str) -> str:
 
 def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> AgainstPeople:
     """Hold a judge's verdicts against what people say together."""
-    rated: list[tuple[bool, bool, bool, float, str]] = []
-    sides: list[tuple[dict[str, bool], str]] = []
-    sums: dict[Key, tuple[float, ...]] = {}
-    clusters: dict[Key, str] = {}
+    rated: list[tuple[float, float, float, float, str]] = []
+    by_cluster: dict[str, Sums] = {}
+    calibrating, graded = Calibrating(), any(label.graded for label in labels.values())
     for record in run.records:
         key = _key(record)
         score, label = judge.scores.get(key), labels.get(key)
-        person = label.side if label else None
-        if label:
-            decided = {name: side for name, side in label.sides.items() if side is not None}
-            sides.append((decided, run.cluster(record)))
         if score is None:
             continue
-        weight = label.weight if label and person is not None else 0.0
-        right, wrong, by_judge = weight * (person is True), weight * (person is False), score >= RIGHT
-        sums[key] = score, 1.0, right * by_judge, right, wrong * (not by_judge), wrong
-        clusters[key] = run.cluster(record)
-        if weight and person is not None:
-            rated.append((score >= RIGHT, record.score >= RIGHT, person, weight, run.cluster(record)))
-    weights = [weight for *_, weight, _ in rated]
+        person, cluster = label.together if label else None, run.cluster(record) or " ".join(key)
+        by_judge, by_rule = score >= RIGHT, record.score >= RIGHT
+        held = (float(by_judge) if graded else score, 1.0, *[0.0] * 7)
+        if label and person is not None:
+            weight, right = label.weight, person >= RIGHT
+            same, also = weight * (by_judge == right), weight * (by_rule == right)
+            of_right = (same, weight, 0.0, 0.0) if right else (0.0, 0.0, same, weight)
+            held = (*held[:2], *of_right, same, also, weight)
+            rated.append((score, record.score, person, weight, cluster))
+            if (sure := judge.sure.get(key)) is not None:
+                calibrating.add(sure, right, (sure - right) ** 2)
+        known = by_cluster.get(cluster)
+        by_cluster[cluster] = held if known is None else tuple(a + b for a, b in zip(known, held, strict=True))
+    clusters = [*by_cluster.values()]
+    draws, weights = resampled(clusters), [weight for *_, weight, _ in rated]
 
-    def figure(of: Callable[..., float]) -> Figure:
-        return compute(Sums(lambda each: sums[_key(each.record)], of), map(_scored, clusters.items()))
+    def share(counts: int, whole: int) -> Figure:
+        return _share(clusters, draws, counts, whole)
 
+    def kappa(scores: Sequence[float]) -> Kappa | None:
+        pairs = [(score, person, cluster) for score, (*_, person, _, cluster) in zip(scores, rated, strict=True)]
+        if graded:
+            return cohens_kappa(pairs, weights, quadratic=True)
+        return cohens_kappa([(a >= RIGHT, b >= RIGHT, cluster) for a, b, cluster in pairs], weights)
+
+    bounds = percentiles(map(_corrected, draws))
     return AgainstPeople(
         name=judge.name,
         labelled=len(rated),
-        kappa=cohens_kappa([(by_judge, person, cluster) for by_judge, _, person, _, cluster in rated], weights),
-        rule_kappa=cohens_kappa([(rule, person, cluster) for _, rule, person, _, cluster in rated], weights),
-        sensitivity=figure(lambda q, n, hits, right, rejects, wrong: hits / right),
-        specificity=figure(lambda q, n, hits, right, rejects, wrong: rejects / wrong),
-        accuracy=figure(_corrected),
-        **_among_people(sides),
+        agreement=share(6, 8),
+        rule_agreement=share(7, 8),
+        kappa=kappa([score for score, *_ in rated]),
+        rule_kappa=kappa([rule for _, rule, *_ in rated]),
+        rho=spearmans_rho([(score, person) for score, _, person, *_ in rated], weights) if graded else None,
+        calibration=calibrating.calibration() if judge.sure else None,
+        sensitivity=share(2, 3),
+        specificity=share(4, 5),
+        accuracy=_figure(_corrected([fsum(column) for column in zip(*clusters, strict=True)]), bounds),
+        **_among_people(run, labels, graded=graded),
     )
 
 
-def _among_people(sides: Sequence[tuple[dict[str, bool], str]]) -> dict[str, Any]:
+def _share(clusters: Sequence[Sums], draws: Sequence[Sums], counts: int, whole: int) -> Figure:
+    """What share of the sums at one place those at another are; Wilson's interval where all are alike."""
+    held = fsum(sums[whole] for sums in clusters)
+    if not held:
+        return Figure(value=None)
+    value = fsum(sums[counts] for sums in clusters) / held
+    if 1e-12 < value < 1 - 1e-12:
+        return _figure(value, percentiles(sums[counts] / sums[whole] if sums[whole] else None for sums in draws))
+    return _figure(value, wilson(value, held**2 / fsum(sums[whole] ** 2 for sums in clusters)))
+
+
+def _figure(value: float | None, bounds: tuple[float, float] | None) -> Figure:
+    low, high = bounds if bounds and value is not None else (None, None)
+    return Figure(value=value, low=low, high=high)
+
+
+def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> dict[str, Any]:
     """How far people agree: what no judge can be expected to exceed."""
+    cluster = {_key(record): run.cluster(record) for record in run.records if _key(record) in labels}
+    sides = [
+        ({name: one for name, one in label.said.items() if one is not None}, cluster[key])
+        for key, label in labels.items()
+    ]
     names = sorted({name for decided, _ in sides for name in decided})
     shown = {name: name.removeprefix("label_") for name in names}
     return {
         "people": {
             f"{shown[a]} - {shown[b]}": cohens_kappa(
-                [(decided[a], decided[b], cluster) for decided, cluster in sides if {a, b} <= decided.keys()]
+                [(decided[a], decided[b], cluster) for decided, cluster in sides if {a, b} <= decided.keys()],
+                quadratic=graded,
             )
             for a, b in combinations(names, 2)
         },
         "fleiss": fleiss_kappa(
             (list(decided.values()), cluster) for decided, cluster in sides if len(decided) == len(names)
         )
-        if len(names) > 2
+        if len(names) > 2 and not graded
         else None,
     }
 
 
-def _corrected(q: float, n: float, hits: float, right: float, rejects: float, wrong: float) -> float:
-    found = rogan_gladen(q / n, hits / right, rejects / wrong)
-    if found is None:
-        raise ZeroDivisionError
-    return found
-
-
-def _scored(item: tuple[Key, str]) -> Scored:
-    (question_id, variant), cluster = item
-    record = Record(question_id=question_id, variant=variant, status="ok", cluster=cluster)
-    return Scored(question=Question(id=question_id, text=""), record=record, answer=None, score=0.0)
+def _corrected(sums: Sequence[float]) -> float | None:
+    q, n, hits, right, rejects, wrong = sums[:6]
+    return rogan_gladen(q / n, hits / right, rejects / wrong) if n and right and wrong else None
 
 
 def _draw(seed: int, key: Key) -> bytes:

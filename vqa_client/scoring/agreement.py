@@ -6,20 +6,30 @@ Cohen's kappa of n items with weights v_k that add up to 1, categories i_k and j
     u_k = ([i_k = j_k] - p_o) / (1 - p_e) - (1 - p_o) (b_i + a_j - 2 p_e) / (1 - p_e)^2
     var = G / (G - 1) * sum over G clusters of (sum of their v_k u_k)^2
 
+Quadratic weights (Cohen, Psychological Bulletin 70, 1968) put 1 - (i - j)^2 for [i = j], of grades in [0, 1], in p_o,
+and its mean over the other marginal for b_i and a_j; p_e is its mean over both marginals.
+
 With each item its own cluster and without G / (G - 1) this is the variance of Fleiss, Cohen and Everitt, Psychological
 Bulletin 72 (1969). The interval is Student's t with G - 1 degrees of freedom. Fleiss' kappa (Psychological Bulletin 76,
 1971) has the same form, with the share of agreeing pairs of an item's m raters as p_o and the squared marginals as p_e.
 """
 
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from math import fsum, sqrt
+from random import Random
 from statistics import median
+from typing import Any, Final
 
 from msgspec import Struct
 
+from vqa_client.scoring.paired_tests import DRAWS, FEWEST_RESAMPLES, poisson_table, quantile
+from vqa_client.scoring.sign_flips import SEED
 from vqa_client.scoring.statistics import t_quantile
 
+RESAMPLES: Final = 2_000
+Sums = tuple[float, ...]
 Rating = tuple[Hashable, Hashable, str]
 """An item's category by either rater, and its cluster; "" makes it a cluster of its own."""
 
@@ -51,21 +61,63 @@ def together(said: Sequence[float | None], *, graded: bool = False) -> float | N
     return score if 2 * votes > len(said) else None
 
 
-def cohens_kappa(ratings: Sequence[Rating], weights: Sequence[float] | None = None) -> Kappa | None:
-    """The kappa of two raters; None without items. `weights` say how many items each one stands for; default: one."""
+def cohens_kappa(
+    ratings: Sequence[Rating], weights: Sequence[float] | None = None, *, quadratic: bool = False
+) -> Kappa | None:
+    """The kappa of two raters; None without items. `weights` say how many items each one stands for; default: one.
+
+    `quadratic` is for grades in [0, 1]: the nearer two are, the more they agree.
+    """
     if not ratings:
         return None
-    given = weights or [1.0] * len(ratings)
-    total = fsum(given)
-    shares = [each / total for each in given]
+    shares, alike = _shares(weights or [1.0] * len(ratings)), _near if quadratic else _same
     a, b = (_marginal(shares, [rating[side] for rating in ratings]) for side in (0, 1))
-    observed = fsum(v for v, (i, j, _) in zip(shares, ratings, strict=True) if i == j)
-    chance = fsum(share * b.get(category, 0.0) for category, share in a.items())
+    observed = fsum(v * alike(i, j) for v, (i, j, _) in zip(shares, ratings, strict=True))
+    to_b = {i: fsum(share * alike(i, j) for j, share in b.items()) for i in a}
+    to_a = {j: fsum(share * alike(i, j) for i, share in a.items()) for j in b}
+    chance = fsum(share * to_b[i] for i, share in a.items())
     influences = [
-        (v * _influence(float(i == j), b.get(i, 0.0) + a.get(j, 0.0), observed, chance), cluster)
+        (v * _influence(alike(i, j), to_b[i] + to_a[j], observed, chance), cluster)
         for v, (i, j, cluster) in zip(shares, ratings, strict=True)
     ]
     return _kappa(observed, chance, influences)
+
+
+def spearmans_rho(pairs: Sequence[tuple[float, float]], weights: Sequence[float] | None = None) -> float | None:
+    """The correlation of the ranks of two raters' grades, ties in the middle; None where a rater gives one alone."""
+    if not pairs:
+        return None
+    shares = _shares(weights or [1.0] * len(pairs))
+    x, y = (_ranks(shares, [pair[side] for pair in pairs]) for side in (0, 1))
+    xx, yy, xy = (fsum(v * a * b for v, a, b in zip(shares, *two, strict=True)) for two in ((x, x), (y, y), (x, y)))
+    return max(-1.0, min(1.0, xy / sqrt(xx * yy))) if min(xx, yy) > 1e-12 else None
+
+
+def resampled(clusters: Sequence[Sums], *, seed: int = SEED) -> list[Sums]:
+    """The sums over clusters that are drawn anew, each Poisson(1) times; up to 2,000 draws.
+
+    Source: Efron and Tibshirani (1993), chapter 13. Clusters that hold the same are drawn together.
+    """
+    kinds, chance = Counter(clusters), Random(seed)
+    times = max(FEWEST_RESAMPLES, min(RESAMPLES, DRAWS // max(1, len(kinds))))
+    drawn = [[0.0] * times for _ in clusters[0]] if clusters else []
+    for sums, number in sorted(kinds.items()):
+        least, table = poisson_table(number)
+        counts = [least + bisect(table, chance.random()) for _ in range(times)]
+        for column, value in zip(drawn, sums, strict=True):
+            if value:
+                column[:] = [total + count * value for total, count in zip(column, counts, strict=True)]
+    return list(zip(*drawn, strict=True))
+
+
+def percentiles(figures: Iterable[float | None]) -> tuple[float, float] | None:
+    """The interval at 95 % of resampled figures; None where more than a twentieth of them are none, or all the same."""
+    found = list(figures)
+    known = sorted(figure for figure in found if figure is not None)
+    if not known or len(known) < 0.95 * len(found):
+        return None
+    low, high = quantile(known, 0.025), quantile(known, 0.975)
+    return (low, high) if low < high else None
 
 
 def fleiss_kappa(items: Iterable[tuple[Sequence[Hashable], str]]) -> Kappa | None:
@@ -103,6 +155,28 @@ def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> flo
     """
     told = sensitivity + specificity - 1
     return min(1.0, max(0.0, (positive + specificity - 1) / told)) if told > 0.1 + 1e-12 else None
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    total = fsum(weights)
+    return [each / total for each in weights]
+
+
+def _same(i: Any, j: Any) -> float:
+    return float(i == j)
+
+
+def _near(i: Any, j: Any) -> float:
+    return float(1 - (i - j) ** 2)
+
+
+def _ranks(shares: Sequence[float], grades: Sequence[float]) -> list[float]:
+    """The share of what is below a grade, and half of what is equal, from their mean of one half on."""
+    held, below, rank = _marginal(shares, grades), 0.0, dict[Hashable, float]()
+    for grade in sorted(set(grades)):
+        rank[grade] = below + held[grade] / 2 - 0.5
+        below += held[grade]
+    return [rank[grade] for grade in grades]
 
 
 def _marginal(shares: Sequence[float], categories: Sequence[Hashable]) -> dict[Hashable, float]:

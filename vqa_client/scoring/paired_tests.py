@@ -77,7 +77,7 @@ def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEE
     chance = random.Random(seed)
     sums, sizes = [0.0] * times, [0] * times
     for (total, size), count in sorted(kinds.items()):
-        least, table = _poisson(count)
+        least, table = poisson_table(count)
         for number in range(times):
             drawn = least + bisect(table, chance.random())
             sums[number] += drawn * total
@@ -86,8 +86,8 @@ def bootstrap(held: Sequence[Held], *, confidence: float = 0.95, seed: int = SEE
     tail = (1 - confidence) / 2
     beyond = min(sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means))
     return Bootstrap(
-        low=_at(means, tail),
-        high=_at(means, 1 - tail),
+        low=quantile(means, tail),
+        high=quantile(means, 1 - tail),
         p=min(1.0, 2 * (beyond + 1) / (len(means) + 1)),
         resamples=len(means),
         seed=seed,
@@ -119,14 +119,14 @@ def minimum_detectable(held: Sequence[Held], *, confidence: float = 0.95, power:
     return min(1.0, (t_quantile(confidence, df) + t_quantile(2 * power - 1, df)) * error)
 
 
-def _poisson(mean: int) -> tuple[int, list[float]]:
+def poisson_table(mean: int) -> tuple[int, list[float]]:
     """The least count that matters and the cumulated probabilities from there on, for drawing by bisection."""
     spread = 9 * sqrt(mean) + 20
     least, most = max(0, int(mean - spread)), int(mean + spread)
     return least, list(accumulate(exp(count * log(mean) - mean - lgamma(count + 1)) for count in range(least, most)))
 
 
-def _at(ordered: Sequence[float], share: float) -> float:
+def quantile(ordered: Sequence[float], share: float) -> float:
     """A quantile between two neighbours, as most programs take it."""
     place = share * (len(ordered) - 1)
     below = int(place)
