@@ -82,7 +82,7 @@ if fate == "fails" and source.endswith("2.jsonl"):
     Path(target).write_text(found[0] + found[1][:40])
     sys.exit("the GPU has fallen off the bus")
 if fate != "writes nothing":
-    Path(target).write_text("".join(found))
+    Path(target).write_text("".join(found).rstrip())
 """
 """A program in the place of `vllm run-batch`, which keeps the names of its files."""
 

@@ -141,7 +141,7 @@ class Parts:
         found = sorted(self.folder.glob("part-*.out.jsonl"))
         for path in found:
             with path.open("rb+") as file:
-                file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+                file.truncate(sum(len(line) for line in file if line.endswith(b"\n") or _is_whole(line)))
         return found
 
     def inputs(self) -> list[Path]:
@@ -154,6 +154,14 @@ class Parts:
 
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:04d}.{ending}"
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def progress_of(parts: list[Part], answered: int, total: int) -> str:

@@ -267,7 +267,7 @@ class BatchRun:
         kinds = Counter(batch.status.replace("_", " ") for batch in seen)
         said = ", ".join(f"{number:,} {status}" for status, number in kinds.items())
         said = f"batches: {said}; {sum(batch.done for batch in seen):,} of {asked:,} questions done" if said else ""
-        self._listener.shows(said + (f"; {len(self._pending)} wait for the token limit" if self._pending else ""))
+        self._listener.shows(said + (f"; {len(self._pending):,} more to be sent" if self._pending else ""))
 
 
 async def _patiently(step: Callable[[], Awaitable[Result]]) -> Result:
