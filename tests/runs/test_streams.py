@@ -52,7 +52,7 @@ async def test_a_stream_leaves_the_same_record_and_says_when_it_began(
     assert all(chat.json["stream"] is True for chat in server.chats[-3:])
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
     await plain.ask(fault_server(answer("The answer is B", usage=usage)))
-    times = ("latency_s", "request_bytes", "ttft_s", "crc", "image_stamps")
+    times = ("latency_s", "request_bytes", "ttft_s", "crc", "image_stamps", "run")  # the log's first line names the run
     both = [sorted(each.records(), key=itemgetter("question_id")) for each in (of, plain)]
     for record, other in zip(*both, strict=True):
         assert 0.04 < record["ttft_s"] < record["latency_s"]  # the first token is in the third piece
