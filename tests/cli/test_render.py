@@ -162,14 +162,17 @@ def test_pages_of_pdf_files_are_drawn_once_and_broken_ones_are_named(
     folder.mkdir()
     (folder / "a.pdf").write_bytes(pdf(["one", "two"]))
     (folder / "b.pdf").write_bytes(b"%PDF-1.4 and nothing else")
+    (folder / "c.pdf").write_bytes(pdf(["one"], side=14_000))
     words = ["render", "--pdf", str(folder), "-o", str(output), "--workers", "1", "--dpi", "72"]
     assert run_command(words) == 1
     said = capsys.readouterr()
     assert "2 pages at 72 dpi" in said.out
     assert "b.pdf: PDFium can't open the document" in said.err
+    assert "c.pdf: page 1 would have" in said.err
     drawn = {path.name: path.stat().st_mtime_ns for path in (output / "images").iterdir()}
     assert sorted(drawn) == ["a_page_001.png", "a_page_002.png"]
     (folder / "b.pdf").unlink()
+    (folder / "c.pdf").unlink()
     assert run_command(words) == 0
     assert {path.name: path.stat().st_mtime_ns for path in (output / "images").iterdir()} == drawn
     assert run_command(["render", "--pdf", str(folder), "--data_json", "x.json", "-o", str(output)]) == 2

@@ -30,8 +30,8 @@ ROWS: list[dict[str, Any]] = [
 REPLIES = {"[[q0]]": "7714", "[[q1]]": "12", "[[q2]]": "Not answerable"}
 
 
-def pdf(texts: list[str], side: int = 200) -> bytes:
-    """A document with a line of text on each page."""
+def pdf(texts: list[str], side: int = 200, *, encrypted: bool = False) -> bytes:
+    """A document with a line of text on each page; with `encrypted` it can't be opened without a password."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
     for text in texts:
@@ -49,7 +49,12 @@ def pdf(texts: list[str], side: int = 200) -> bytes:
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     head = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    tail = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(out))
+    key = b"/ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >> " % (b"41" * 32, b"42" * 32)
+    tail = b"trailer << /Size %d /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF\n" % (
+        len(objects) + 1,
+        key if encrypted else b"",
+        len(out),
+    )
     return out + head + table + tail
 
 
@@ -101,6 +106,8 @@ def test_a_page_is_drawn_at_its_resolution_with_the_same_bytes_each_time(data: P
         (pdf(["one"]), "2@144", "there is no page 2: the document has 1"),
         (pdf(["one"], side=14_000), "1@144", "the limit is 80,000,000"),
         (pdf(["one"]), "1", "is not a page"),
+        (pdf(["one"], encrypted=True), "1@144", "the document is encrypted"),
+        (pdf([]), "1@144", "PDFium can't open the document: it is damaged, or has no pages"),
         (b"%PDF-1.4 and nothing else", "1@144", "PDFium can't open the document"),
     ],
 )

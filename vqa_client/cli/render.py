@@ -55,13 +55,15 @@ def _render(settings: RenderSettings) -> int:
 def _draw_pdfs(settings: RenderSettings, folder: Path) -> int:
     """1 where a page can't be drawn, which is named."""
     pages, faults = pdf_pages(folder, settings.output, dpi=settings.dpi, max_pages=settings.max_pages)
+    drawn = 0
     with files_progress("render", len(pages), noun="pages") as advance:
         for fault in in_processes(draw_pdf_page, pages, workers=settings.workers):
             faults += [fault] if fault else []
+            drawn += not fault
             advance()
     for fault in faults:
         say(f"error: {safe(fault)}")
-    emit(f"{count(len(pages), 'page')} at {settings.dpi} dpi\n{settings.output}\n")
+    emit(f"{count(drawn, 'page')} at {settings.dpi} dpi\n{settings.output}\n")
     return EXIT_FAILED_QUESTIONS if faults else EXIT_OK
 
 

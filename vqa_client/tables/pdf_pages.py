@@ -35,6 +35,7 @@ _IN_DOCUMENT = re.compile(rf"(?P<document>.+)#{_PLACE.pattern}", re.DOTALL)
 _PDFIUM = RLock()
 _PASSWORD = 4
 """PDFium's error for a document that is encrypted."""
+_ENCRYPTED = b"/Encrypt"
 
 
 class PageJob(NamedTuple):
@@ -211,9 +212,10 @@ def _loaded(source: str | bytes) -> Any:
     try:
         return PdfDocument(source)
     except PdfiumError as error:
-        if getattr(error, "err_code", None) == _PASSWORD or "password" in str(error).lower():
+        content = source if isinstance(source, bytes) else Path(source).read_bytes()
+        if error.err_code == _PASSWORD and _ENCRYPTED in content:  # the code may be left from another document
             raise ValueError("the document is encrypted: save it without its password") from None
-        raise ValueError(f"PDFium can't open the document: {error}") from None
+        raise ValueError("PDFium can't open the document: it is damaged, or has no pages") from None
 
 
 def _short_digest(document: bytes) -> str:
