@@ -3,6 +3,7 @@
 python -m tests.soak.divided --rounds 20                    # every kind
 python -m tests.soak.divided --kinds store --rounds 5
 python -m tests.soak.divided --kinds ray                    # needs the environment that .ci/servers makes
+python -m tests.soak.divided --pace 2000 --rounds 3         # no kills: what Ray costs beside --processes
 """
 
 import argparse
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -60,7 +61,11 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=[*KINDS, *DIVISIONS], default=[*KINDS, *DIVISIONS])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pace", type=int, metavar="QUESTIONS")
     given = parser.parse_args()
+    if given.pace:
+        _pace(given.pace, given.rounds)
+        return 0
     failed = False
     for kind in given.kinds:
         if kind == "ray" and (reason := missing("ray")):
@@ -128,6 +133,23 @@ def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> t
     if twice > (0 if kind == "batch" else 2 * WORKERS + UNKEPT.get(kind, 0)):
         wrong.append(f"{killed}; {twice} questions were asked twice")
     return twice, wrong
+
+
+def _pace(count: int, rounds: int) -> None:
+    """Print the seconds that whole runs take in two processes, and on a cluster of two nodes, in turns."""
+    with tempfile.TemporaryDirectory(prefix="divided-") as name, running_cluster() as ray:
+        of, taken_s = Questions(Path(name), count), defaultdict[str, list[float]](list)
+        ways = {"--processes 2": ("--processes", "2"), "--ray": ("--ray", ray.address, "--shards", "4")}
+        with FaultServer((delay(0.1), oracle(of.replies())), keep_bodies=False) as server:
+            for turn in range(rounds):
+                for way, options in ways.items():
+                    of.output, began_s = of.root / f"{way}{turn}", time.monotonic()
+                    words = [*of.arguments(server.base_url, *COMMON, "--max_workers", "32"), *options]
+                    if code := _ended(_started(words, ray.env)):
+                        print(f"WRONG: {way} ended with {code}")
+                    taken_s[way].append(time.monotonic() - began_s)
+    for way, all_s in taken_s.items():
+        print(f"{count} questions, {way}: {', '.join(f'{each:.1f}' for each in all_s)} s", flush=True)
 
 
 def _killed_shards(count: int, kills: int, folder: Path, chance: random.Random) -> tuple[int, list[str]]:

@@ -164,14 +164,17 @@ async def read_results(
 
     Results that match no question as it is asked now go `aside`.
     """
-    left, waited = Counter[str](), set[str]()
+    left, waited, unseen = Counter[str](), set[str](), set(of)
     for question in questions:
-        if (key := key_of(question)) in of and key in results:
+        if (key := key_of(question)) in unseen and key in results:
             waited.add(key)
             asks = form.choosing(_Reads(question, results, form, attempts=attempts, later=later))
             try:
                 keep(question, await answer_one(question, replace(line, chat=asks)))
             except Unasked as reason:
                 left[str(reason)] += 1
+        unseen.discard(key)
+        if not unseen:  # a large run has many parts, and each reads the data from its beginning
+            break
     aside(results.left_over(of - waited))
     return left
