@@ -7,8 +7,7 @@ import anyio
 from cyclopts import Parameter
 
 from vqa_client.cli.command_line import Options
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.runs.batch_steps import Written, show_batches, write_batches

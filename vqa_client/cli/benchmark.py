@@ -10,8 +10,7 @@ from cyclopts import Parameter as CommandParameter
 
 from vqa_client.cli.app import ASK, COMMANDS, SPELLED, example
 from vqa_client.cli.command_line import HELP_FLAGS, Options
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.settings.declared import BenchmarkSettings

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, emit, emit_json, say
 from vqa_client.cli.tables import new_console, printed
 from vqa_client.cli.text import count, folded, safe
 from vqa_client.client.check.examine import examine

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.compare.content import content
 from vqa_client.compare.sections import sections

@@ -1,6 +1,5 @@
 """`vqa-client ctl`: the progress of a run, and changes to it."""
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit
 from vqa_client.cli.text import safe
 from vqa_client.errors import UsageError
@@ -8,7 +7,7 @@ from vqa_client.runs.control import Order, Standing, order_all
 from vqa_client.settings.reports import CtlSettings
 
 
-def ctl(settings: CtlSettings) -> int:
+def ctl(settings: CtlSettings) -> None:
     """Pass the order on, and print each run's progress after it."""
     paused = True if settings.pause else False if settings.resume else None
     order = Order(max_workers=settings.max_workers, paused=paused, stop=settings.stop)
@@ -17,7 +16,6 @@ def ctl(settings: CtlSettings) -> int:
     for each in found:
         if each.refused:
             raise UsageError(f"{each.title}: {each.refused}", hint="--stop ends the wait; the same command resumes it")
-    return EXIT_OK
 
 
 def _line(found: Standing) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 import anyio
 import msgspec
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say, terminal_width
 from vqa_client.cli.text import count, duration, folded, safe
 from vqa_client.pages.estimate import TOKEN_SIDES
@@ -21,7 +20,7 @@ SHOWN = 10
 """Ids that a terminal shows; --json has all."""
 
 
-def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) -> int:
+def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) -> None:
     """Print it; nothing is asked and nothing written."""
     runs = anyio.run(dry_run, settings, corrupted, say)
     if settings.json:
@@ -33,7 +32,6 @@ def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) 
         if len(planned) > 1:
             lines += _total(planned, settings)
         emit(folded("\n".join(lines), terminal_width()) + "\n")
-    return EXIT_OK
 
 
 def _row(run: DryRun, expected: Expected, settings: RunSettings) -> dict[str, Any]:

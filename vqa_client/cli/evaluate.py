@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER
 from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.progress import PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
-from vqa_client.cli.streams import emit, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, say
 from vqa_client.cli.text import count, safe
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
@@ -26,7 +25,8 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
-        return show_dry_run(settings, corrupted)
+        show_dry_run(settings, corrupted)
+        return EXIT_OK
     if settings.batch_step in ("write", "status", "cancel"):
         from vqa_client.cli.batch import one_step
 

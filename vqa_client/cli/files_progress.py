@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vqa_client.cli.exits import SIGNALS
+from vqa_client.cli.signals import SIGNALS
 from vqa_client.cli.streams import say
 from vqa_client.cli.text import count, duration, safe
 

@@ -10,11 +10,10 @@ from cyclopts import Parameter
 from msgspec import to_builtins
 
 from vqa_client.aggregates import Figure
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.pages_beside import write_again
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
@@ -78,7 +77,9 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
-        return max(show_dry_run(each) for each in runs)
+        for each in runs:
+            show_dry_run(each)
+        return EXIT_OK
     progress = display()
     try:
         until_signalled(lambda stop: arun_several(runs, progress=progress, stop=stop), progress)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import safe
@@ -18,7 +17,7 @@ from vqa_client.settings.reports import LeaderboardSettings
 NAME = "leaderboard"
 
 
-def leaderboard(settings: LeaderboardSettings) -> int:
+def leaderboard(settings: LeaderboardSettings) -> None:
     """Read the runs, print the table and write it where a folder is given."""
     board = read_runs(settings.runs)
     if settings.json:
@@ -27,7 +26,6 @@ def leaderboard(settings: LeaderboardSettings) -> int:
         emit(as_table(board))
     if settings.output:
         write_board(settings.output, board)
-    return EXIT_OK
 
 
 def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") -> None:

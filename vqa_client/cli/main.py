@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
-from vqa_client.cli.streams import emit, prepare_streams, say
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE, emit, prepare_streams, say
 from vqa_client.cli.text import safe
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 
@@ -23,13 +22,12 @@ def run_command(arguments: list[str]) -> int:
     return _guarded(list_benchmarks if arguments == ["list"] else lambda: _called(arguments))
 
 
-def list_benchmarks() -> int:
+def list_benchmarks() -> None:
     """Print every installed benchmark's name and title."""
     from vqa_client.tasks.listing import declared
 
     width = max(map(len, declared()), default=0)
     emit("".join(f"{name:<{width}}  {safe(of.title)}\n" for name, of in declared().items()))
-    return EXIT_OK
 
 
 def _called(arguments: list[str]) -> int:
@@ -56,9 +54,9 @@ def _refuse_empty(arguments: list[str]) -> None:
             raise UsageError(f"{option} is empty", hint=_UNSET)
 
 
-def _guarded(command: Callable[[], int]) -> int:
+def _guarded(command: Callable[[], int | None]) -> int:
     try:
-        return command()
+        return command() or EXIT_OK
     except ServerUnusable as error:
         return _complain(error, EXIT_SERVER)
     except VqaClientError as error:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.text import safe
 from vqa_client.runs.why import Why, why
@@ -16,14 +15,13 @@ SHOWN_DECLARATIONS = 10
 SHOWN_TOKENS = 10
 
 
-def parse(settings: ParseSettings) -> int:
+def parse(settings: ParseSettings) -> None:
     """Explain and print; foreign text is shown letter by letter and never obeyed."""
     found = why(settings.run, settings.explain, settings.variant)
     if settings.json:
         emit_json(found)
     else:
         emit("\n".join(safe(line) for line in _lines(found)) + "\n")
-    return EXIT_OK
 
 
 def _lines(found: Why) -> Iterator[str]:

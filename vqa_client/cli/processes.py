@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from vqa_client.cli.exits import EXIT_SERVER, EXIT_USAGE, SIGNALS
 from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.progress import PROGRESS_FD
+from vqa_client.cli.signals import SIGNALS
+from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT, usable_cpus
 from vqa_client.errors import ServerUnusable, UsageError, VqaClientError
 from vqa_client.evaluation import Interrupted, ModelsFailed

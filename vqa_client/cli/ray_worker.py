@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.cli.exits import EXIT_OK, EXIT_SERVER, EXIT_USAGE
 from vqa_client.cli.progress import ForwardedDisplay
+from vqa_client.cli.streams import EXIT_OK, EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT
 from vqa_client.errors import ServerUnusable, VqaClientError
 from vqa_client.evaluation import Interrupted, arun_several

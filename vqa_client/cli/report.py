@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import count, safe
 from vqa_client.errors import VqaClientError
@@ -24,7 +23,7 @@ from vqa_client.settings.reports import ReportSettings
 Write = Callable[[Path, LoggedRun, Overview], None]
 
 
-def report(settings: ReportSettings) -> int:
+def report(settings: ReportSettings) -> None:
     """Write the forms of every run and say where they lie; 0, whatever became of the questions."""
     logs = list(dict.fromkeys(log for place in settings.runs for log in find_logs(place)))
     wanted = _forms(settings)
@@ -36,7 +35,6 @@ def report(settings: ReportSettings) -> int:
             path = run.beside(ending, _folder(settings, log, logs))
             write(path, run, found)
             emit(f"  {safe(str(path))}\n")
-    return EXIT_OK
 
 
 def _forms(settings: ReportSettings) -> dict[str, Write]:

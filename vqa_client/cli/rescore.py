@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, emit_json
 from vqa_client.cli.tables import as_text
 from vqa_client.reports.log_reader import find_logs
@@ -17,7 +16,7 @@ MOST_CHANGES = 20
 MOST_CHARACTERS = 60
 
 
-def rescore(settings: RescoreSettings) -> int:
+def rescore(settings: RescoreSettings) -> None:
     """Score again and print the differences, log by log."""
     done = []
     for log in find_logs(settings.run):
@@ -26,7 +25,6 @@ def rescore(settings: RescoreSettings) -> int:
             emit(as_text([_section(done[-1])]))
     if settings.json:
         emit_json(done)
-    return EXIT_OK
 
 
 def _section(found: Rescored) -> Section:

@@ -13,10 +13,9 @@ from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.evaluate import evaluate as ask
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.files_progress import files_progress, resumable
 from vqa_client.cli.robustness_tables import of_pool
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
 from vqa_client.cli.text import count
 from vqa_client.corrupted_copies import metadata
@@ -122,7 +121,9 @@ def run(
     """Run the benchmark with its own options, as its own command takes them."""
     if HELP_FLAGS.intersection(options):
         app.help_print(["robustness", "run"])
-        return _show_help(task)
+        if task is not None:
+            _command(ALIASES.get(task, task)).help_print([])
+        return EXIT_OK
     if task is None:
         raise UsageError("--task is missing: the benchmark to run", hint="--task mc; `vqa-client list` shows all")
     name = ALIASES.get(task, task)
@@ -130,13 +131,6 @@ def run(
     if settings is None:
         return EXIT_OK
     return ask(settings.named(name), corrupted=corrupted)
-
-
-def _show_help(benchmark: str | None) -> int:
-    """Print the options of the benchmark's own command, where one is named."""
-    if benchmark is not None:
-        _command(ALIASES.get(benchmark, benchmark)).help_print([])
-    return EXIT_OK
 
 
 def _command(benchmark: str) -> App:
@@ -159,7 +153,7 @@ def evaluate(settings: EvaluateSettings) -> int:
     return EXIT_FAILED_QUESTIONS if any(curves.n_failed for curves in models.values()) else EXIT_OK
 
 
-def plot(settings: PlotSettings) -> int:
+def plot(settings: PlotSettings) -> None:
     """Draw, and name every file and every figure that there can't be."""
     needs_extra()
     runs = read_runs(settings.runs)
@@ -168,7 +162,6 @@ def plot(settings: PlotSettings) -> int:
     for note in [*notes_on(runs), *missing, *without]:
         say(note)
     emit("".join(f"{path}\n" for path in [*paths, *sheet]))
-    return EXIT_OK
 
 
 def _sheet(settings: PlotSettings, runs: Sequence[FoundRun]) -> tuple[list[Path], list[str]]:

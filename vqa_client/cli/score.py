@@ -9,8 +9,7 @@ from cyclopts import Parameter
 from vqa_client.cli.app import app
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import HELP_FLAGS, Options
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
-from vqa_client.cli.streams import emit, emit_json, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
 from vqa_client.settings.score import DATA, AnswersSettings, ScoreSettings
 

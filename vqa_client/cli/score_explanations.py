@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from vqa_client.answers.explained import ExplanationReport, score_explanation_files
-from vqa_client.cli.exits import EXIT_FAILED_QUESTIONS, EXIT_OK
 from vqa_client.cli.explain_table import of_judged
 from vqa_client.cli.score_tables import accuracies
-from vqa_client.cli.streams import emit, emit_json
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json
 from vqa_client.cli.tables import as_text
 from vqa_client.reports.names import count
 from vqa_client.reports.sections import Section

@@ -7,8 +7,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from vqa_client.cli.exits import EXIT_OK, SIGNALS
-from vqa_client.cli.streams import emit, say
+from vqa_client.cli.signals import SIGNALS
+from vqa_client.cli.streams import EXIT_OK, emit, say
 from vqa_client.cli.text import duration, safe
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model

@@ -7,12 +7,13 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from vqa_client.cli.exits import SIGNALS
 from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""A command that one of these stops ends with 128 and its number."""
 GC_ALLOCATIONS = 20_000
 """Objects between two looks for cycles; python's 700 cost a run 4 % of its CPU, and a run leaves hardly any cycles."""
 Result = TypeVar("Result")

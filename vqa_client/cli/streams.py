@@ -1,4 +1,4 @@
-"""Standard output and standard error, also when nobody reads them or they can't be written."""
+"""What a command gives back: its exit code, standard output and standard error, also where nobody reads them."""
 
 import codecs
 import json
@@ -12,6 +12,7 @@ from vqa_client.errors import OutputError
 from vqa_client.files import indented
 from vqa_client.unseen import unseen
 
+EXIT_OK, EXIT_FAILED_QUESTIONS, EXIT_USAGE, EXIT_SERVER = range(4)
 _UNSEEN = unseen(lines=True)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vqa_client.cli.exits import EXIT_OK
 from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import safe
 from vqa_client.compare.write import comparison_page
@@ -23,11 +22,10 @@ from vqa_client.settings.judge import JudgeSettings, LabelSettings
 from vqa_client.settings.reports import ViewSettings
 
 
-def view(settings: ViewSettings) -> int:
+def view(settings: ViewSettings) -> None:
     """Serve until Ctrl-C."""
     pages = Viewer(settings.run, comparison_page)
     serve(pages, settings.port, "the page follows the run. Ctrl-C ends the server, not the run")
-    return EXIT_OK
 
 
 def serve(pages: Pages, port: int, said: str) -> None:
@@ -46,7 +44,7 @@ _Results = Annotated[Path, Parameter(help="A finished run: its *.records.jsonl, 
 _LABEL = LabelSettings()
 
 
-def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
+def label(results: _Results, /, settings: LabelSettings = _LABEL) -> None:
     """Draw the sheet where there is none, and serve the page until Ctrl-C."""
     settings = replace(settings, results=results)
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
@@ -60,7 +58,6 @@ def label(results: _Results, /, settings: LabelSettings = _LABEL) -> int:
     say(_done(labelling))
     serve(labelling, settings.port, "keys label a reply, and each label is saved at once. Ctrl-C ends the server")
     say(f"{_done(labelling)}; vqa-client judge {safe(str(run.log))} --labels {safe(str(sheet))}")
-    return EXIT_OK
 
 
 def _done(labelling: Labelling) -> str:

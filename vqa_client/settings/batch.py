@@ -1,4 +1,4 @@
-"""Whether a run goes through a server's batch API, and how large its batches are."""
+"""How fast a run may ask and what it may cost; whether it goes by batches, and how large they are."""
 
 import re
 import shlex
@@ -8,13 +8,48 @@ from typing import Annotated, Final, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.budget import BudgetSettings
+from vqa_client.settings.divided import DividedSettings
 from vqa_client.settings.validation import ABOVE_0, AtLeast
 
+LIMITS = Group("Limits", sort_key=6)
 BATCH = Group("Batch", sort_key=6)
 MEGABYTE = 1_000_000
 UPLOAD_MB, COMMAND_MB = 90.0, 2000.0
 """Proxies refuse larger uploads; a command loads its model again for each file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetSettings(DividedSettings):
+    """What every benchmark command takes to keep to a hosted server's limits and to people's."""
+
+    rpm: Annotated[
+        float | None,
+        ABOVE_0,
+        Parameter(
+            group=LIMITS,
+            help="At most N requests per minute. Default: as a server's x-ratelimit headers say, else no limit.",
+        ),
+    ] = None
+    tpm: Annotated[
+        float | None,
+        ABOVE_0,
+        Parameter(
+            group=LIMITS,
+            help="At most N tokens per minute, prompts and replies: estimated before, settled by what the server "
+            "counts. Default: as --rpm.",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        ABOVE_0,
+        Parameter(
+            group=LIMITS,
+            help="Stop asking once this start has spent N dollars, by the config's prices; the same command resumes.",
+        ),
+    ] = None
+    max_minutes: Annotated[
+        float | None, ABOVE_0, Parameter(group=LIMITS, help="Stop in order after N minutes; the same command resumes.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings
-from vqa_client.settings.validation import AtLeast, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, check
 from vqa_client.types import STATUSES, ChoiceMode
 
 JUDGEMENT = Group("Judgement", sort_key=0)
@@ -185,9 +185,8 @@ class JudgeSettings(ConfiguredSettings):
         return self.with_images
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LabelSettings:
+class LabelSettings(CheckedSettings):
     """Settings of `vqa-client label`: a page on this machine on which a person labels drawn replies of a run."""
 
     results: Annotated[Path, Parameter(parse=False)] = Path()

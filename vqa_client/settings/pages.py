@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, check
 
 DATA = Group("Data", sort_key=0)
 STYLE = Group("Style", sort_key=1)
@@ -23,9 +23,8 @@ MOST_MEGAPIXELS = 150
 """A4 at 1,200 dpi; each process needs 5 bytes for each of them."""
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RenderSettings:
+class RenderSettings(CheckedSettings):
     """Settings of `vqa-client render`: documents drawn as page images."""
 
     data_json: Annotated[
@@ -146,9 +145,8 @@ _DRY_RUN = Parameter(negative="", help="Print what would be made; write nothing.
 _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NeedlesSettings:
+class NeedlesSettings(CheckedSettings):
     """Settings of `vqa-client needles`."""
 
     data_json: Annotated[
@@ -161,13 +159,9 @@ class NeedlesSettings:
     seed: Annotated[int, Parameter(help="Random seed; with a document's id it decides the secrets.")] = SEED
     dry_run: Annotated[bool, _DRY_RUN] = False
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PerturbSettings:
+class PerturbSettings(CheckedSettings):
     """Settings of `vqa-client perturb`."""
 
     images: Annotated[
@@ -195,13 +189,9 @@ class PerturbSettings:
     workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
     dry_run: Annotated[bool, _DRY_RUN] = False
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PagesPreviewSettings:
+class PagesPreviewSettings(CheckedSettings):
     """Settings of `vqa-client pages-preview`."""
 
     images: Annotated[
@@ -221,13 +211,9 @@ class PagesPreviewSettings:
     ] = ()
     limit: Annotated[int, AtLeast(0), Parameter(help="How many pages to show if --page names none.")] = 3
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LegibilitySettings:
+class LegibilitySettings(CheckedSettings):
     """Settings of `vqa-client legibility`."""
 
     images: Annotated[
@@ -240,6 +226,3 @@ class LegibilitySettings:
     limit: Annotated[int | None, AtLeast(0), Parameter(help="Read the first N documents only.")] = None
     workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
     json: Annotated[bool, Parameter(negative="", help="Print JSON to standard output.")] = False
-
-    def __post_init__(self) -> None:
-        check(self)

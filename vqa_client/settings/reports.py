@@ -1,53 +1,45 @@
 """Settings of the commands on finished runs."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, check
 
 FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class ReportSettings:
+class ReportSettings(CheckedSettings):
     """Settings of `vqa-client report`: a run's record log, made into forms for people and programs."""
 
     runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Runs: {RUN_HELP}")]
+    _: KW_ONLY
     output: Annotated[
         Path | None, Parameter(alias="-o", help="Folder for what is written. Default: beside each log.")
-    ] = field(default=None, kw_only=True)
-    html: Annotated[bool, Parameter(group=FORMS, negative="", help="One page that opens from disk: NAME.html.")] = (
-        field(default=False, kw_only=True)
-    )
-    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="One row per question: NAME.records.csv.")] = field(
-        default=False, kw_only=True
-    )
+    ] = None
+    html: Annotated[bool, Parameter(group=FORMS, negative="", help="One page that opens from disk: NAME.html.")] = False
+    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="One row per question: NAME.records.csv.")] = False
     jsonl: Annotated[
         bool, Parameter(group=FORMS, negative="", help="A JSON object per question: NAME.table.jsonl.")
-    ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers: NAME.summary.json.")] = field(
-        default=False, kw_only=True
-    )
+    ] = False
+    json: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers: NAME.summary.json.")] = False
     parquet: Annotated[
         bool, Parameter(group=FORMS, negative="", help="One typed row per question: NAME.records.parquet.")
-    ] = field(default=False, kw_only=True)
-    md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = field(
-        default=False, kw_only=True
-    )
+    ] = False
+    md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = False
     html_images: Annotated[
         Literal["thumbs", "full", "none"],
         Parameter(group=FORMS, help="Pictures inside the page: small ones, ones to read, or none."),
-    ] = field(default="thumbs", kw_only=True)
+    ] = "thumbs"
     csv_safe: Annotated[
         bool,
         Parameter(group=FORMS, negative="", help="Prefix cells that a spreadsheet would run as formulas with '."),
-    ] = field(default=False, kw_only=True)
+    ] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -55,44 +47,35 @@ class ReportSettings:
             raise UsageError("report needs a run", hint=f"name one: {RUN_HELP}")
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class MergeSettings:
+class MergeSettings(CheckedSettings):
     """Settings of `vqa-client merge`: the shards of runs, joined."""
 
     folder: Annotated[
         Path, Parameter(help="The folder with the shards' logs and run files, or a folder of such folders.")
     ]
+    _: KW_ONLY
     partial: Annotated[
         bool, Parameter(negative="", help="Merge what is there, though shards are missing or unfinished.")
-    ] = field(default=False, kw_only=True)
-    tidy: Annotated[bool, Parameter(negative="", help="Delete the shards' files once all of a run is merged.")] = field(
-        default=False, kw_only=True
-    )
-    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
-
-    def __post_init__(self) -> None:
-        check(self)
+    ] = False
+    tidy: Annotated[bool, Parameter(negative="", help="Delete the shards' files once all of a run is merged.")] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON to standard output.")] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class CtlSettings:
+class CtlSettings(CheckedSettings):
     """Settings of `vqa-client ctl`: what a run in progress is to change."""
 
     run: Annotated[Path, Parameter(help="The run's --output folder, or its report, *.run.json or *.records.jsonl.")]
+    _: KW_ONLY
     max_workers: Annotated[
         int | None, AtLeast(1), Parameter(help="Requests in flight at once from now on; of several shards together.")
-    ] = field(default=None, kw_only=True)
+    ] = None
     pause: Annotated[
         bool, Parameter(negative="", help="Ask no further question until --resume; questions in flight end.")
-    ] = field(default=False, kw_only=True)
-    resume: Annotated[bool, Parameter(negative="", help="End the pause.")] = field(default=False, kw_only=True)
-    stop: Annotated[bool, Parameter(negative="", help="Stop as Ctrl-C does; the same command resumes.")] = field(
-        default=False, kw_only=True
-    )
+    ] = False
+    resume: Annotated[bool, Parameter(negative="", help="End the pause.")] = False
+    stop: Annotated[bool, Parameter(negative="", help="Stop as Ctrl-C does; the same command resumes.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -100,48 +83,39 @@ class CtlSettings:
             raise UsageError("--pause and --resume can't be combined")
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class ViewSettings:
+class ViewSettings(CheckedSettings):
     """Settings of `vqa-client view`: a run's page, served on this machine alone."""
 
     run: Annotated[Path, Parameter(help=f"A run: {RUN_HELP}")]
-    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = (
-        field(default=0, kw_only=True)
-    )
-
-    def __post_init__(self) -> None:
-        check(self)
+    _: KW_ONLY
+    port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on; 0: any that is free.")] = 0
 
 
 _RUN = "a run folder, a report, a *.run.json or a *.records.jsonl"
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class CompareSettings:
+class CompareSettings(CheckedSettings):
     """Settings of `vqa-client compare`: two or more runs over the same questions."""
 
     runs: Annotated[
         tuple[Path, ...],
         Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first."),
     ]
+    _: KW_ONLY
     output: Annotated[
         Path | None,
         Parameter(
             alias="-o",
             help="Folder for compare.json, .csv and .html, and compare_groups.csv. Default: none are written.",
         ),
-    ] = field(default=None, kw_only=True)
-    html_images: Annotated[int, AtLeast(0), Parameter(help="Pictures in compare.html, at most.")] = field(
-        default=200, kw_only=True
-    )
+    ] = None
+    html_images: Annotated[int, AtLeast(0), Parameter(help="Pictures in compare.html, at most.")] = 200
     csv_safe: Annotated[
         bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
-    ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
+    ] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -149,54 +123,39 @@ class CompareSettings:
             raise UsageError("there are no runs to compare", hint=f"name two or more, each {_RUN}")
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class LeaderboardSettings:
+class LeaderboardSettings(CheckedSettings):
     """Settings of `vqa-client leaderboard`: any finished runs."""
 
     runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it.")]
+    _: KW_ONLY
     output: Annotated[
         Path | None,
         Parameter(alias="-o", help="Folder for leaderboard.json and leaderboard.html. Default: none are written."),
-    ] = field(default=None, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
-
-    def __post_init__(self) -> None:
-        check(self)
+    ] = None
+    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON to standard output.")] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class ParseSettings:
+class ParseSettings(CheckedSettings):
     """Settings of `vqa-client parse`: why an answer of a run was read as it was."""
 
     run: Annotated[Path, Parameter(help=f"Where the question was asked: {_RUN}.")]
-    explain: Annotated[str, Parameter(help="The question's id.")] = field(kw_only=True)
+    _: KW_ONLY
+    explain: Annotated[str, Parameter(help="The question's id.")]
     variant: Annotated[
         str | None, Parameter(help="The variant, if the question was asked in several: a page folder, or snow/3.")
-    ] = field(default=None, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
-
-    def __post_init__(self) -> None:
-        check(self)
+    ] = None
+    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON to standard output.")] = False
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class RescoreSettings:
+class RescoreSettings(CheckedSettings):
     """Settings of `vqa-client rescore`: kept replies read and scored as today, without asking."""
 
     run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
+    _: KW_ONLY
     write: Annotated[
         bool, Parameter(negative="", help="Write the new readings into the record log. Default: only show them.")
-    ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
-
-    def __post_init__(self) -> None:
-        check(self)
+    ] = False
+    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON to standard output.")] = False

@@ -9,15 +9,14 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, check
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 FileFormat = Literal["png", "jpeg"]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GenerateSettings:
+class GenerateSettings(CheckedSettings):
     """Settings of `vqa-client robustness generate`: corrupted copies of a folder of images."""
 
     images: Annotated[Path, Parameter(alias="-i", help="A folder of images; with its sub-folders.")]
@@ -42,16 +41,12 @@ class GenerateSettings:
         bool, Parameter(negative="", help="Print the expected number of files and megabytes; write nothing.")
     ] = False
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 CORRUPTIONS = Group("Corruptions", sort_key=0)
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RobustnessRun:
+class RobustnessRun(CheckedSettings):
     """Which corruptions a benchmark is asked under; level 0 is the clean image, asked once."""
 
     corruptions: Annotated[
@@ -73,9 +68,6 @@ class RobustnessRun:
         Parameter(group=CORRUPTIONS, negative="", help="Also write a result file per variant, in the published form."),
     ] = False
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 RUNS_HELP = (
     "Robustness runs: folders of them, *_robustness.json, *.run.json or *.records.jsonl; or a folder of result files, "
@@ -84,9 +76,8 @@ RUNS_HELP = (
 Runs = Annotated[tuple[Path, ...], Parameter(negative="", help=RUNS_HELP)]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class EvaluateSettings:
+class EvaluateSettings(CheckedSettings):
     """Settings of `vqa-client robustness evaluate`: how the models of finished runs bear corruptions."""
 
     runs: Runs
@@ -132,9 +123,8 @@ class EvaluateSettings:
             ) from None
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class PlotSettings:
+class PlotSettings(CheckedSettings):
     """Settings of `vqa-client robustness plot`: the same as figures, each as PNG and SVG."""
 
     runs: Runs

@@ -4,7 +4,7 @@ import difflib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from cyclopts import Group, Parameter
 
@@ -24,7 +24,6 @@ JUDGE = Group("Judge", sort_key=6)
 DRY = Group("Dry run", sort_key=7)
 
 DEFAULT_BASE_URL = "http://localhost:8000/v1"
-DEFAULT_MAX_TOKENS = 1024
 
 
 def _key_from_environment() -> str | None:
@@ -234,6 +233,13 @@ class RunSettings(RequestOptions, BatchSettings):
         Parameter(group=IMAGES, help="Send only the first N pages of a document (recorded). Default: all."),
     ] = None
 
+    name_option: ClassVar = "--model"
+    """The option that names the model."""
+    usual_max_tokens: ClassVar = 1024
+    """How many tokens a reply may have where no config says."""
+    usual_timeout_s: ClassVar[float | None] = None
+    """Seconds a request may take where no config says; None: as for a config without one."""
+
     def __post_init__(self) -> None:
         if isinstance(self.endpoint, str):  # as people write one in Python
             object.__setattr__(self, "endpoint", (self.endpoint,))
@@ -315,21 +321,6 @@ class RunSettings(RequestOptions, BatchSettings):
         """The longest side that an image is sent with, in pixels; None for any."""
         return None
 
-    @property
-    def name_option(self) -> str:
-        """The option that gives this name."""
-        return "--model"
-
-    @property
-    def usual_max_tokens(self) -> int:
-        """How many tokens a reply may have where no config says."""
-        return DEFAULT_MAX_TOKENS
-
-    @property
-    def usual_timeout_s(self) -> float | None:
-        """Seconds a request may take where no config says; None is the time that holds for a config without one."""
-        return None
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfiguredSettings(RunSettings):
@@ -338,15 +329,11 @@ class ConfiguredSettings(RunSettings):
     model_name: Annotated[
         str | None, Parameter(group=SERVER, help="The model's name at the server, if it isn't the config's.")
     ] = None
+    name_option: ClassVar = "--model_name"
 
     @property
     def served_name(self) -> str | None:
         return self.model_name
-
-    @property
-    def name_option(self) -> str:
-        """The option that gives this name."""
-        return "--model_name"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,14 +8,13 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.score import DATA
-from vqa_client.settings.validation import check
+from vqa_client.settings.validation import CheckedSettings, check
 
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScoreExplanationsSettings:
+class ScoreExplanationsSettings(CheckedSettings):
     """Settings of `vqa-client score-explanations`: explanations in a file against those of people in another."""
 
     predictions: Annotated[

@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
-from vqa_client.settings.validation import AtLeast, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServeSettings:
+class ServeSettings(CheckedSettings):
     """Settings of `vqa-client serve`."""
 
     config: Annotated[
@@ -33,13 +32,9 @@ class ServeSettings:
     start_timeout: Annotated[float, Parameter(help="Seconds it may take to load, downloads included.")] = 3600.0
     dry_run: Annotated[bool, Parameter(negative="", help="Print the command, and start nothing.")] = False
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DemoSettings:
+class DemoSettings(CheckedSettings):
     """Settings of `vqa-client demo`."""
 
     output: Annotated[Path, Parameter(alias="-o", help="Folder for the reports.")] = Path("demo_results")
@@ -48,13 +43,9 @@ class DemoSettings:
         bool, Parameter(negative="", help="Ask all questions again, also those that an earlier demo asked.")
     ] = False
 
-    def __post_init__(self) -> None:
-        check(self)
 
-
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CheckSettings:
+class CheckSettings(CheckedSettings):
     """Settings of `vqa-client check`: where the server is, and what will be asked for there."""
 
     base_url: Annotated[
@@ -87,9 +78,6 @@ class CheckSettings:
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
     insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
     json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def as_run(self) -> OneModelSettings:
         """The settings of a run that asks the same server."""

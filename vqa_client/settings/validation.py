@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from cyclopts import Token
+from cyclopts import Parameter, Token
 
 from vqa_client.errors import UsageError
 
@@ -67,6 +68,15 @@ def check(settings: Any) -> None:
         raise UsageError(f"--timeout is {timeout}; it must be above 0 seconds")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedSettings:
+    """What a command takes, checked whoever gives it: raises UsageError for a value that a setting can't have."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
 def expanded(path: str | Path) -> Path:
     """The path with a leading `~` replaced: a shell leaves it in `--output=~/x` and in quotes."""
     return Path(os.path.expanduser(path))
@@ -74,7 +84,9 @@ def expanded(path: str | Path) -> Path:
 
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
-    for name, marked in get_type_hints(settings, include_extras=True).items():
+    hints = get_type_hints(settings, include_extras=True)
+    for name in (field.name for field in fields(settings)):
+        marked = hints[name]
         hint, *marks = get_args(marked) if get_origin(marked) is Annotated else (marked,)
         kinds = (hint, *get_args(hint))
         words = [get_args(kind) for kind in kinds if get_origin(kind) is Literal]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from cyclopts import Parameter
 
@@ -12,8 +12,10 @@ from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSetting
 from vqa_client.settings.validation import AtLeast
 
 MAX_TOKENS = 100
+"""As many as the published framework lets a model say."""
 NUM_QUESTIONS = 20
 TIMEOUT_S = 180.0
+"""The published time for large models: nobody knows how large a served one is."""
 
 PUBLISHED_MAX_SIDE = 1024
 
@@ -99,6 +101,9 @@ class Vqa2Settings(ConfiguredSettings):
         ),
     ] = False
 
+    usual_max_tokens: ClassVar = MAX_TOKENS
+    usual_timeout_s: ClassVar[float | None] = TIMEOUT_S
+
     def __post_init__(self) -> None:
         models = (self.model,) if isinstance(self.model, str) else tuple(self.model)
         object.__setattr__(self, "model", models)
@@ -126,16 +131,6 @@ class Vqa2Settings(ConfiguredSettings):
     def configs(self) -> tuple[str | None, ...]:
         """The configs of the models; None asks what the server serves."""
         return self.model or (None,)
-
-    @property
-    def usual_max_tokens(self) -> int:
-        """As many as the published framework lets a model say."""
-        return MAX_TOKENS
-
-    @property
-    def usual_timeout_s(self) -> float | None:
-        """The published time for large models: nobody knows how large one is that the server serves."""
-        return TIMEOUT_S
 
 
 def _refuse_twins(configs: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.servers.real import easy
 from tests.servers.real.commands import command, config, records
 from tests.servers.real.serving import RealServer, started
-from vqa_client.cli.exits import EXIT_SERVER
+from vqa_client.cli.streams import EXIT_SERVER
 from vqa_client.types import Record
 
 COUNT = 24
