@@ -165,4 +165,5 @@ def check(template: str, *, known: Collection[str] = PLACEHOLDERS) -> None:
 
 def choices_text(choices: Mapping[str, str], form: str = "{label}. {text}") -> str:
     """Write the choices as the model sees them, one per line in the order of their letters."""
-    return "\n".join(form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items()))
+    lines = [form.replace("{label}", label).replace("{text}", text) for label, text in sorted(choices.items())]
+    return "\n".join(lines)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from vqa_client.errors import QuestionFailed
 from vqa_client.scoring.reply import kept_completion, reply_from
-from vqa_client.task import Task, visible
+from vqa_client.task import Shot, Task, visible
 from vqa_client.types import (
     Answer,
     Completion,
@@ -85,7 +85,7 @@ async def answer_one(question: Question, line: Line) -> Record:
         request = Request(
             content=_with_images(content, images),
             system=system,
-            examples=(*[await _example(*shot, line) for shot in shots], *_earlier(question, images)),
+            examples=await _examples(question, shots, images, line) if shots or question.turns else (),
             parameters=task.parameters,
             document=question.cluster,
         )
@@ -102,15 +102,20 @@ def first_pages(question: Question, max_pages: int | None) -> Question:
     return question if max_pages is None else replace(question, images=question.images[:max_pages])
 
 
-async def _example(question: Question, reply: str, line: Line) -> Example:
-    """A worked example as it is sent; raises QuestionFailed for its images. They are never corrupted."""
-    shown = first_pages(question, line.max_pages)
-    images = await line.images_for("").prepare_all(shown.images)
-    return Example(content=_with_images(line.task.content(shown), images), reply=reply)
+async def _examples(
+    question: Question, shots: Sequence[Shot], images: tuple[Image, ...], line: Line
+) -> tuple[Example, ...]:
+    """Worked examples and earlier turns as they are sent; raises QuestionFailed for images.
 
-
-def _earlier(question: Question, images: tuple[Image, ...]) -> list[Example]:
-    return [Example(content=_with_images(turn.content, images), reply=turn.reply) for turn in question.turns]
+    Those of worked examples are never corrupted.
+    """
+    sent: list[Example] = []
+    for shot, reply in shots:
+        shown = first_pages(shot, line.max_pages)
+        own = await line.images_for("").prepare_all(shown.images)
+        sent.append(Example(content=_with_images(line.task.content(shown), own), reply=reply))
+    turns = [Example(content=_with_images(turn.content, images), reply=turn.reply) for turn in question.turns]
+    return (*sent, *turns)
 
 
 def _with_images(content: Content, images: tuple[Image, ...]) -> Parts:

@@ -1,6 +1,6 @@
 """The nouns that travel between the rooms; this module imports nothing of ours."""
 
-from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
@@ -148,13 +148,12 @@ class Request(Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any] = {}
     document: str = ""
 
-    def parts(self) -> Iterator[str | Image]:
+    def parts(self) -> Parts:
         """Every text and image, in the order in which they are sent."""
-        if self.system:
-            yield self.system
-        for example in self.examples:
-            yield from (*example.content, example.reply)
-        yield from self.content
+        if not (self.system or self.examples):
+            return self.content
+        examples = chain.from_iterable((*example.content, example.reply) for example in self.examples)
+        return (*([self.system] if self.system else ()), *examples, *self.content)
 
     @property
     def images(self) -> tuple[Image, ...]:

@@ -1,6 +1,7 @@
 """Which server gets a question."""
 
 import asyncio
+import math
 from collections import defaultdict
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from vqa_client.client import routes as module
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.limits import Outage
+from vqa_client.client.limits import Deadlines, Outage
 from vqa_client.client.routes import FAULTS_IN_A_ROW, MOVE_S, Route, Routes
 from vqa_client.errors import ServerUnusable
 from vqa_client.types import Image, Request
@@ -174,13 +175,35 @@ def test_failures_in_a_row_drain_a_server_unless_it_is_the_last_one() -> None:
     assert not other.lost
 
 
+async def test_requests_end_each_in_its_time_or_all_at_once() -> None:
+    deadlines, ended = Deadlines(), list[float]()
+
+    async def waiting(seconds: float) -> None:
+        try:
+            async with asyncio.timeout(None) as deadline:
+                deadlines.set(deadline, seconds)
+                await asyncio.sleep(30)
+        except TimeoutError:
+            ended.append(seconds)
+        finally:
+            deadlines.discard(deadline)
+
+    later = [asyncio.create_task(waiting(seconds)) for seconds in (20, math.inf)]
+    soon = [asyncio.create_task(waiting(seconds)) for seconds in (0.02, 0.01)]
+    await asyncio.wait(soon, timeout=10)
+    assert sorted(ended) == [0.01, 0.02]
+    deadlines.end()
+    await asyncio.wait(later, timeout=10)
+    assert ended[2:] == [20, math.inf]
+
+
 async def test_what_a_drained_server_has_in_flight_ends_at_once() -> None:
     routes = some(2)
     one = routes.all[0]
 
     async def waiting() -> None:
         async with asyncio.timeout(None) as deadline:
-            one.deadlines.add(deadline)
+            one.deadlines.set(deadline, math.inf)
             await asyncio.sleep(30)
 
     task = asyncio.create_task(waiting())

@@ -22,7 +22,7 @@ class Body:
         self._segments = segments
         self._encode = encode
         self.size_bytes = sum(
-            len(s) if isinstance(s, bytes) else (s.size_bytes + 2) // 3 * 4 for s in segments
+            [len(s) if isinstance(s, bytes) else (s.size_bytes + 2) // 3 * 4 for s in segments]
         )  # base64 writes 4 characters for each started 3 bytes
 
     def pieces(self) -> Iterator[bytes]:

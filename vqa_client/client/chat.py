@@ -63,7 +63,7 @@ class Doubts:
     def look_at(self, completion: Completion, request: Request) -> None:
         """Compare a reply with its request and with the replies before it."""
         if completion.prompt_tokens is not None and not self._sees:
-            self._doubt_sight(completion.prompt_tokens, tuple(request.parts()))
+            self._doubt_sight(completion.prompt_tokens, request.parts())
         if completion.model != self._named and completion.model:
             self._doubt_model(completion.model)
 
@@ -315,9 +315,9 @@ class _Asking:
                     self._ahead, self._answered_before = route.at_work, route.answered
                     route.at_work += 1
                     if not route.lost:
-                        deadline.reschedule(asyncio.get_running_loop().time() + left_s)
+                        route.deadlines.set(deadline, left_s)
 
-                route.deadlines.add(deadline)
+                route.deadlines.set(deadline, math.inf)
                 return await route.endpoint.chat(Upload(body, started), timeout_s=left_s)
         except (TimeoutError, httpx2.ReadTimeout):
             raise (_Moved if route.lost else _Late) from None

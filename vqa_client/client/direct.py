@@ -8,9 +8,9 @@ import asyncio
 import ssl
 import time
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import httpx2
 
@@ -73,12 +73,12 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         reply = await self._sent(target, target.head(None), await request.aread(), connect_limit_s(request))
         return reply.for_httpx2()
 
-    async def send(self, target: Target, body: Upload | bytes | None, connect_s: float) -> Response:
+    def send(self, target: Target, body: Upload | bytes | None, connect_s: float) -> Coroutine[Any, Any, Response]:
         """Send one request and read its reply whole; its way to the first byte may take `connect_s` seconds.
 
         Raises httpx2.TransportError.
         """
-        return await self._sent(target, target.head(body), body or b"", connect_s)
+        return self._sent(target, target.head(body), body or b"", connect_s)
 
     async def _sent(self, target: Target, head: Head, body: Upload | bytes, connect_s: float) -> Response:
         idle = self._take_idle()

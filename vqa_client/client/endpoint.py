@@ -4,9 +4,10 @@ import asyncio
 import base64
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
@@ -47,20 +48,22 @@ class Endpoint:
         """The same server under what stands before /v1."""
         return self.at(root_of(self.base))
 
-    async def chat(self, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Response:
+    def chat(self, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Coroutine[Any, Any, Response]:
         """POST a chat request; raises httpx2.TransportError.
 
         The reply is waited for without a limit, the way to the first byte takes no longer than `timeout_s`.
         """
-        return await self.post(CHAT, body, timeout_s=timeout_s)
+        return self.post(CHAT, body, timeout_s=timeout_s)
 
-    async def post(self, path: str, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S) -> Response:
+    def post(
+        self, path: str, body: Upload | bytes, *, timeout_s: float = CONNECT_TIMEOUT_S
+    ) -> Coroutine[Any, Any, Response]:
         """POST JSON to a path under the base; as `chat`."""
         target = self._posts.get(path)  # parsing an address costs more than sending a small request
         if target is None:
             headers = [*self._raw_headers, (b"Content-Type", b"application/json")]
             target = self._posts[path] = Target("POST", join(self.base, path), headers)
-        return await self._reply(target, body, timeout_s)
+        return self._reply(target, body, timeout_s)
 
     async def _reply(self, target: Target, body: Upload | bytes | None, timeout_s: float) -> Response:
         """The reply at the end of redirections that keep method and body and lead to the same server."""

@@ -149,6 +149,41 @@ class Window:
                 place.set_result(None)
 
 
+class Deadlines:
+    """Ends requests whose time is over, by one timer for all: one for each costs a tenth of what asking costs."""
+
+    def __init__(self) -> None:
+        self._due_s: dict[asyncio.Timeout, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, deadline: asyncio.Timeout, seconds: float) -> None:
+        """Let a request end after so long, math.inf for never; with all others by `end`."""
+        self._due_s[deadline] = due_s = time.monotonic() + seconds
+        if self._timer is None or due_s < self._timer.when():
+            self._wake(due_s)
+
+    def discard(self, deadline: asyncio.Timeout) -> None:
+        """The request has ended."""
+        del self._due_s[deadline]
+
+    def end(self, due_s: float = math.inf) -> None:
+        """End the requests that are due by then."""
+        for deadline, each_s in self._due_s.items():
+            if each_s <= due_s and not deadline.expired():
+                deadline.reschedule(0)
+
+    def _wake(self, due_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._look) if due_s < math.inf else None
+
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        self.end(now_s)
+        self._timer = None
+        self._wake(min((due_s for due_s in self._due_s.values() if due_s > now_s), default=math.inf))
+
+
 class Outage:
     """One worker finds out when a lost server is back, the others wait for the result."""
 

@@ -10,7 +10,7 @@ import httpx2
 from vqa_client.client.allowance import Allowance
 from vqa_client.client.batching import BatchGate
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.limits import Outage, Pause, Window
+from vqa_client.client.limits import Deadlines, Outage, Pause, Window
 from vqa_client.client.probing.short import ShortCheck
 from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
@@ -36,7 +36,7 @@ class Route:
         self.given = self.answered = self.faults = self.at_work = 0
         self.answered_s = self.looked_s = -math.inf
         self.lost = False
-        self.deadlines: set[asyncio.Timeout] = set()
+        self.deadlines = Deadlines()
         self.looking = asyncio.Lock()
 
     @property
@@ -170,9 +170,7 @@ class Routes:
         if route.lost:
             return
         route.lost = True
-        for deadline in route.deadlines:
-            if not deadline.expired():
-                deadline.reschedule(0)
+        route.deadlines.end()
         route.window.open()
         if self.on_lost is not None:
             self.on_lost(route, why)

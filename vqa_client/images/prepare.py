@@ -100,7 +100,7 @@ class ImagePreparer:
 
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
-        if self._elsewhere is not None or all(_is_file(path) for path in paths):
+        if self._elsewhere is not None or all(map(_is_file, paths)):
             return await self._prepared(paths)
         async with self._budget.reserved(len(paths)):
             images = await self._prepared(paths)
@@ -112,7 +112,7 @@ class ImagePreparer:
         started = [self._found(key) for key in keys]
         if None in started:
             files = zip(paths, keys, started, strict=True)
-            if sum(key[1] for key in keys if isinstance(key, tuple)) <= AT_ONCE_BYTES:
+            if sum([key[1] for key in keys if isinstance(key, tuple)]) <= AT_ONCE_BYTES:
                 started = [found or await self._started(path, key) for path, key, found in files]
             else:
                 async with self._turn:
