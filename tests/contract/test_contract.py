@@ -11,6 +11,7 @@ import pytest
 from markupsafe import escape
 
 from tests.contract.forms import forms_of
+from tests.contract.kept import found_in, ids, kept
 from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
@@ -88,6 +89,14 @@ def test_every_form_gives_the_same_questions_images_and_scores(name: str, form: 
     first, other = Case(name, tmp_path / "first"), Case(name, tmp_path / "other", form)
     assert seen(other) == seen(first)
     assert accuracies(first) == accuracies(other)
+    assert ids(other) == kept()[name][f"ids of form {form}"]
+
+
+def test_it_asks_and_counts_as_before(case: Case) -> None:
+    before = kept().get(case.name, {})
+    assert found_in(case) == {name: each for name, each in before.items() if "form" not in name}, (
+        "python -m tests.contract.kept writes what it is now, where that is meant"
+    )
 
 
 def seen(case: Case) -> list[list[Any]]:

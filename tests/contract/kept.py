@@ -1,0 +1,93 @@
+"""What each benchmark asks of its sample and what half of the right answers are worth, as they were.
+
+`python -m tests.contract.kept` writes them again: for a new benchmark, and where a change is meant.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from vqa_client.answers.of_benchmark import score_answers
+from vqa_client.settings.score import AnswersSettings
+from vqa_client.tasks import registry
+from vqa_client.types import Question
+
+if TYPE_CHECKING:
+    from tests.contract.test_contract import Case
+
+FILE: Final = Path(__file__).with_suffix(".jsonl")
+REPORTED: Final = ("headline", "totals", "scores", "breakdowns", "status_counts", "accuracy_answered")
+SAID: Final = ("text", "references", "rationales", "choices", "groups", "turns")
+
+
+@cache
+def kept() -> dict[str, Any]:
+    """What they were, by benchmark."""
+    return {found["benchmark"]: found for found in map(json.loads, FILE.read_text(encoding="utf-8").splitlines())}
+
+
+def ids(case: "Case") -> list[str]:
+    """The names of its questions."""
+    return [question.id.replace(str(case.data), "") for question in case.questions]
+
+
+def found_in(case: "Case") -> dict[str, Any]:
+    """What it is now: JSON, without figures' intervals and the places of images."""
+    benchmark = registry.find(case.name).make(case.settings(""))
+    first = case.questions[0]
+    forms = {name: benchmark.formed(name) for name in benchmark.prompt_forms}
+    found = {
+        "benchmark": case.name,
+        "ids": ids(case),
+        "questions": [_said(question, case) for question in case.questions],
+        "prompts": {name: _prompt(form.task(), first) for name, form in ({"": benchmark} | forms).items()},
+        "report": _reported(case),
+    }
+    return dict(json.loads(json.dumps(found)))
+
+
+def _said(question: Question, case: "Case") -> dict[str, Any]:
+    same = [place for place, each in enumerate(case.questions) if each.cluster == question.cluster]
+    return {
+        **{name: getattr(question, name) for name in SAID if getattr(question, name)},
+        "images": [str(image).rpartition("#")[2].rpartition("/")[2] for image in question.images],
+        "with": same,
+    }
+
+
+def _prompt(task: Any, question: Question) -> dict[str, Any]:
+    content = task.content(question)
+    parts = [content] if isinstance(content, str) else content
+    shown = [each if isinstance(each, str) else "<image>" for each in parts]
+    return {"content": shown, "system": task.system, "parameters": task.parameters}
+
+
+def _reported(case: "Case") -> dict[str, Any]:
+    answers = case.output.with_name("half.json")
+    replies = zip(case.questions, case.replies.values(), strict=True)
+    rows = [{"question_id": each.id, "answer": "" if at % 2 else reply} for at, (each, reply) in enumerate(replies)]
+    answers.write_text(json.dumps(rows))
+    settings = case.settings("", output=case.output.with_name("half"))
+    (report, *_) = score_answers(settings, AnswersSettings(predictions=answers, model="m"), lambda _: None)
+    written = json.loads(report.path.read_text(encoding="utf-8"))
+    return {name: _without_intervals(written[name]) for name in REPORTED if name in written}
+
+
+def _without_intervals(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    left_out = ("interval", "low", "high", "answered", "pieces")
+    return {name: _without_intervals(each) for name, each in value.items() if name not in left_out}
+
+
+if __name__ == "__main__":
+    from tests.contract.test_contract import NAMES, Case, other_forms
+
+    with TemporaryDirectory() as folder:
+        all_kept = {name: found_in(Case(name, Path(folder) / name)) for name in NAMES}
+        for name, form in other_forms():
+            all_kept[name][f"ids of form {form}"] = ids(Case(name, Path(folder) / f"{name} {form}", form))
+    lines = [json.dumps(found, ensure_ascii=False) for found in all_kept.values()]
+    FILE.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
