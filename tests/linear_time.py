@@ -7,7 +7,7 @@ from typing import Final
 
 RATIO: Final = 3.0
 """Twice the text of a linear rule takes twice the time, of a quadratic one four times."""
-QUICK_S: Final = 0.02
+QUICK_S: Final = 0.005
 """Less than this is not measured again: a double of it is no proof of anything."""
 TRIES: Final = 5
 _runs: Final = count()

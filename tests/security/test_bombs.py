@@ -36,8 +36,10 @@ def bomb(side: int = SIDE) -> bytes:
 @cache
 def text_bomb() -> bytes:
     """A small picture with a comment of 1 GB."""
-    packed = zlib.compressobj(9)
-    words = b"".join(packed.compress(bytes(1_000_000)) for _ in range(1000)) + packed.flush()
+    packed = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    megabyte = packed.compress(bytes(1_000_000)) + packed.flush(zlib.Z_FULL_FLUSH)  # depends on nothing before it
+    end = struct.pack(">HH", 1_000_000_000 % 65_521, 1)  # the Adler-32 of so many zeros
+    words = b"\x78\xda" + megabyte * 1000 + packed.flush() + end
     head = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
     pixels = zlib.compress((b"\0" + b"\xff" * 24) * 8)
     parts = (chunk(b"IHDR", head), chunk(b"zTXt", b"Comment\0\0" + words), chunk(b"iCCP", b"p\0\0" + words))
