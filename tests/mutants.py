@@ -81,7 +81,9 @@ def _unread(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return [node]
     if isinstance(node, ast.ClassDef):
-        return list(node.keywords)
+        calls = [each for each in node.decorator_list if isinstance(each, ast.Call)]
+        made = [call.keywords for call in calls if isinstance(call.func, ast.Name) and call.func.id == "dataclass"]
+        return [*node.keywords, *(keyword for keywords in made for keyword in keywords)]
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return [node]
     annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)

@@ -21,6 +21,7 @@ ROWS = [
     ('"""Docstring."""', []),
     ("from a import b", []),
     ("class A(B, frozen=True):\n    c: int", []),
+    ("@dataclass(frozen=True)\nclass A:\n    c: int", []),
     ("if TYPE_CHECKING:\n    b = 1", []),
 ]
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from vqa_client.client.failures import error_message, judge, words_of
+from vqa_client.client.failures import Verdict, error_message, judge, words_of
 from vqa_client.types import PERMANENT
 
 TOO_LONG = "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 tokens."
@@ -112,6 +112,49 @@ def test_words_of_any_length_are_judged_at_once() -> None:
 def test_status_and_words_decide_what_a_refusal_means(http_status: int, message: str, status: str, retry: bool) -> None:
     verdict = judge(http_status, message)
     assert (verdict.status, verdict.retry) == (status, retry)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            "Loading model",
+            "model loading",
+            "Model is loading",
+            "The model is still being loaded",
+            "model loaded later",
+        ),
+        *("the server is not ready", "not yet ready"),
+    ],
+)
+def test_a_server_that_loads_its_model_is_waited_for(words: str) -> None:
+    assert judge(503, words) == Verdict("server_error", retry=True, loading=True)
+    assert not judge(500, words).loading
+    assert not judge(504, words).loading
+
+
+WAYS_OUT = [
+    (400, TOO_LONG, "raise the server's max-model-len, or send less: --max_pages, --max_pixels"),
+    (400, "max_tokens is too large", "lower max_tokens in the config, or raise the server's max-model-len"),
+    (400, "output reservation", "lower max_tokens in the config, or raise the server's max-model-len"),
+    (400, "too many images", "raise the server's --limit-mm-per-prompt, or use --max_pages"),
+    (400, "invalid image", "the server can't decode the image; --image_format png re-encodes it"),
+    (400, "image size exceeds it", "the server takes no image of that size: --max_pixels"),
+    (401, "no", "the server refuses the key: --api_key or VQA_CLIENT_API_KEY"),
+    (402, "no", "the account has no credits left: add some, or use another --api_key"),
+    (400, "unknown model", ": --model (vqa2, explain: --model_name) names the one that it serves"),
+    (500, "file:// URLs are not allowed", "(vLLM: --allowed-local-media-path): drop --file_urls"),
+    (
+        500,
+        "Unsupported response_format",
+        "the server can't constrain a reply to that format: leave response_format out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("http_status", "words", "way_out"), WAYS_OUT)
+def test_a_refusal_names_the_way_out(http_status: int, words: str, way_out: str) -> None:
+    assert judge(http_status, words).hint.endswith(way_out)
 
 
 @pytest.mark.parametrize("http_status", [404, 413])

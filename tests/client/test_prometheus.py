@@ -1,11 +1,14 @@
 """The numbers taken from what servers say of themselves, and from nothing else."""
 
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vqa_client.client.watching.metrics import ServerWatch, brief
 from vqa_client.client.watching.prometheus import Reading, read_metrics
 
 LABELS = '{engine="0",model_name="tiny \\"} 7\\" vlm"}'
@@ -60,6 +63,19 @@ def test_vllm_s_figures_are_read_whatever_stands_in_its_labels() -> None:
         },
         memory_bytes=3_000_000_000,
     )
+
+
+def test_how_servers_stand_is_said_in_a_few_words() -> None:
+    def watch(reading: Reading | None, **rates: float) -> ServerWatch:
+        return cast(ServerWatch, SimpleNamespace(latest=reading, hit_rate=rates.get))
+
+    one = watch(Reading(running=3.0, waiting=2.0, kv_use=0.25), prefix=0.8)
+    other = watch(Reading(running=1.0, waiting=0.0, kv_use=0.5), prefix=0.6, mm=0.9)
+    assert brief([one]) == "3 running · 2 waiting · prefix cache 80 % · KV 25 %"
+    assert brief([one, watch(None), other]) == (
+        "4 running · 2 waiting · prefix cache 70 % · image cache 90 % · KV 50 %"
+    )
+    assert brief([watch(None)]) == brief([]) == ""
 
 
 def test_engines_behind_one_address_are_added_up_and_the_fullest_cache_is_told() -> None:

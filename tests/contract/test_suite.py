@@ -10,6 +10,8 @@ from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.cli.main import run_command
+from vqa_client.settings.suite import Entry, words
+from vqa_client.tasks import registry
 
 SUITE = """
 max_workers = 4
@@ -37,6 +39,14 @@ def suite(tmp_path: Path) -> Path:
 
 def board(folder: Path) -> Any:
     return json.loads((folder / "leaderboard.json").read_text(encoding="utf-8"))
+
+
+def test_an_entrys_options_are_those_of_the_command_line_and_its_paths_begin_at_the_suites() -> None:
+    options = {"benchmark": "chartqa", "data": "a/b", "html": False, "json": True, "prompt_form": "x", "limit": 3}
+    entry = Entry(name="chartqa", options=options | {"fresh": False})
+    assert words(entry, registry.find("chartqa").settings, Path("/root")) == (
+        ["--data", "/root/a/b", "--no-html", "--json", "--prompt_form", "x", "--limit", "3"]
+    )
 
 
 def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_table(

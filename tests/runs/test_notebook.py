@@ -28,6 +28,9 @@ async def test_a_report_is_a_table_of_its_numbers_and_a_frame_of_its_records(
     shown = report._repr_html_()
     assert "<th>model</th><td>tiny-vlm</td>" in shown
     assert "100.0 % (95 % interval" in shown
+    assert "not simply" not in shown
+    report.summary.status_counts["empty"] = 1_002
+    assert "<th>not simply right or wrong</th><td>1,002 empty</td>" in report._repr_html_()
     frame = report.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["question_id"]) == of.ids

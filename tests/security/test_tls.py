@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 import trustme
 
 from tests.faults.questions import Questions
+from vqa_client.client.probe import _untrusted
 from vqa_client.errors import ServerUnusable
 
 Acts = Callable[[socket.socket], None]
@@ -74,6 +76,20 @@ async def test_a_handshake_that_fails_is_one_message_in_time(act: Acts, engine: 
     assert "\n" not in str(refused.value)
     assert str(port) in str(refused.value)
     assert not of.output.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "way_out"),
+    [
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version", "is it an http:// address?"),
+        (
+            "[SSL: CERTIFICATE_VERIFY_FAILED]",
+            "--ca_bundle FILE trusts its authority; --insecure skips the check, and the run records it",
+        ),
+    ],
+)
+def test_the_way_out_is_named(said: str, way_out: str) -> None:
+    assert _untrusted(httpx2.URL("https://here"), ssl.SSLError(said)).hint == way_out
 
 
 @pytest.mark.parametrize("engine", ["direct", "httpx2"])

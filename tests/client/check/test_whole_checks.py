@@ -36,6 +36,7 @@ async def test_a_good_server_of_each_kind_is_usable(
     server = fault_server(seeing(), kind=kind)
     checked = await examined(server.base_url)
     assert checked.worst == ()
+    assert {received.json["model"] for received in server.chats} == {"tiny-vlm"}
     kept = fingerprint(checked)
     assert (kept.kind, kept.version, kept.sight, kept.uuid) == (named_kind, version, "colours", True)
     assert (kept.context_length, kept.answers_under_load, kept.picture_tokens) == (2048, "same", 84)

@@ -1,0 +1,50 @@
+"""What each option is when nobody gives it, as it was; `python -m tests.settings.test_defaults` writes that again."""
+
+import importlib
+import json
+import pkgutil
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from vqa_client import settings
+
+KEPT: Final = Path(__file__).with_name("defaults.json")
+
+
+def defaults() -> dict[str, dict[str, str]]:
+    """Of every class of settings, without those that it inherits; a default that is computed, by the name of how."""
+    modules = [
+        importlib.import_module(f"{settings.__name__}.{each.name}") for each in pkgutil.iter_modules(settings.__path__)
+    ]
+    classes = [
+        each
+        for module in modules
+        for each in vars(module).values()
+        if getattr(each, "__module__", "") == module.__name__
+    ]
+    found = {}
+    for each in filter(is_dataclass, classes):
+        own = [field for field in fields(each) if field.name in vars(each).get("__annotations__", {})]
+        found[each.__name__] = {
+            field.name: getattr(field.default_factory, "__name__", "")
+            if field.default is MISSING
+            else str(field.default)
+            for field in own
+        }
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(defaults()))
+def test_defaults_stay(name: str) -> None:
+    kept = json.loads(KEPT.read_text(encoding="utf-8")).get(name, {})
+    found = defaults()[name]
+    assert {option: found[option] for option in kept if option in found} == {
+        option: default for option, default in kept.items() if option in found
+    }
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps(defaults(), indent=0, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
