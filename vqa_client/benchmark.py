@@ -274,7 +274,8 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         """
         if not form:
             return self
-        named = [name for name in self.prompt_forms if name.startswith(form)]
+        exact = [name for name in self.prompt_forms if name == form]
+        named = exact or [name for name in self.prompt_forms if name.startswith(form)]
         if len(named) != 1:
             known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has only one prompt"
             raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)

@@ -110,6 +110,7 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
     )
     short = benchmark.formed("oth")
     assert (short.form, short.identity) == ("other", {"prompt_form": "other"})
+    assert colours(other=Prompt(), other_one=Prompt()).formed("other").form == "other"
     assert benchmark.template("{question}!") == ("{question}!", "")
     assert benchmark.task("{question}!", system="").system == ""
 
