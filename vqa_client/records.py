@@ -14,7 +14,7 @@ import msgspec
 from vqa_client.compact_index import CompactIndex
 from vqa_client.errors import UNDECODABLE, Busy, OutputError, UsageError
 from vqa_client.files import replacing
-from vqa_client.log_lines import Error, Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
+from vqa_client.log_lines import Head, check_run, head_of, line_of, numbered, record_of, records_in, run_name
 from vqa_client.types import ANSWERED, PERMANENT, STATUSES, Record, Status
 
 Key = tuple[str, str]
@@ -29,7 +29,7 @@ _STATE_BITS = 5
 _STATE_MASK = (1 << _STATE_BITS) - 1
 
 
-def _state(head: Head) -> int:
+def _state(head: Head | Record) -> int:
     """What became of the question, and whether it would again: what a disk did to an image may pass."""
     passes = head.error is not None and head.error.transient
     return _NUMBERS[head.status] << 1 | (head.status in PERMANENT and not passes)
@@ -49,12 +49,7 @@ def _holds(state: int) -> bool:
 
 def is_settled(record: Record, again: Collection[Status] = ()) -> bool:
     """Whether a record need not be asked again: it was answered, or has failed permanently, and not as `again` says."""
-    return record.status not in again and _holds(_state(_head_of(record)))
-
-
-def _head_of(record: Record) -> Head:
-    failure = Error(record.error.http_status, record.error.transient) if record.error else None
-    return Head(record.question_id, record.status, record.variant, failure)
+    return record.status not in again and _holds(_state(record))
 
 
 _encode = msgspec.json.Encoder().encode
@@ -129,7 +124,7 @@ class RecordLog:
                 os.ftruncate(self._fd, place)
             raise _unwritable(self.path, error) from error
         self._end = place + len(line)
-        self._note(_head_of(record), place)
+        self._note(record, place)
 
     def get(self, key: Key) -> Record | None:
         """The last record of a question, None where there is none; UsageError when it is of another form."""
@@ -264,7 +259,7 @@ class RecordLog:
         self.repaired = f"{self.path.name}: {'; '.join(said)}"
         self._reopen()
 
-    def _note(self, head: Head, place: int) -> None:
+    def _note(self, head: Head | Record, place: int) -> None:
         """Keep where the last record of a question is, and beside it, in five bits, what became of the question."""
         state = _STATES[head.status] if head.error is None else _state(head)
         number = self._numbers.number((head.question_id, head.variant))
