@@ -32,7 +32,6 @@ GIVEN = [
     ("$1,000", "$1000"),
     ("42", "[42]"),
     ("42", "42!"),
-    ("42", "x = 42"),
     ("42", "_42_"),
     ("7421", "**7421**"),
     ("7421", "\\boxed{7421}"),
@@ -118,11 +117,16 @@ COMMITTED = [
     ("7421", "<think>1183 or 9920?</think>7421"),
     ("20%", "It is 20% (not 30%)."),
     ("5", "Step 1: read. Step 2: count. The answer is 5."),
-    ("3", "It is on page 3."),
     ("ruby", "Not emerald, ruby."),
     ("Vienna", "Vienna, Austria"),
     ("gold", "The secret colour is gold, and it is bright."),
     ("7421", "My answer: 7421. (Other numbers: 1183, 9920.)"),
+]
+NO_SECRETS = [
+    ("42", "x = 42"),
+    ("3", "It is on page 3."),
+    ("5530", "5530 is the number of passengers."),
+    ("5530", "5530 passengers were carried."),
 ]
 UNCOMMITTED = [
     ("7421", "It is not 7421, it is 1183."),
@@ -167,6 +171,12 @@ def test_a_part_of_a_token_or_another_number_is_not_the_answer(gold: str, reply:
 @pytest.mark.parametrize(("gold", "reply"), COMMITTED)
 def test_numbers_that_are_no_answers_do_not_rival_it(gold: str, reply: str) -> None:
     assert contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize(("gold", "reply"), NO_SECRETS)
+def test_a_page_a_date_and_an_amount_may_be_asked_for_but_are_no_secrets(gold: str, reply: str) -> None:
+    assert contains_strict(gold, reply, secret=False)
+    assert not contains_strict(gold, reply)
 
 
 @pytest.mark.parametrize(("gold", "reply"), UNCOMMITTED)
@@ -236,7 +246,6 @@ MISREAD = [
     "Not all of the pages say 5926, but most do.",
     "Page 5 contradicts page 4, which says 8250.",
     "eighty-two fifty",
-    "{'secret': null, 'other': 8250}",
     "The tulip bulb.",
     "Zurich, unless the footnote is right, in which case Basel.",
     "Zurich: yes\nBasel: no",
@@ -247,15 +256,20 @@ MISREAD = [
     "The falcon was last year's secret animal; this year's is the lynx.",
     "The falcon doesn't appear until page 9, where it's named as the secret animal.",
     "Out of lynx, otter and falcon, the last is the secret one.",
-    "The year 2093 is when the story takes place.",
     "Among 33 lockers, the one marked secret has the number 70415.",
-    "The ZIP code is 90213. I don't see a PIN.",
     "Note that 9053 isn't the page number (that's 6) but the secret number.",
     "One reader wrote in the margin that the secret tree is the walnut, but that note is crossed out.",
     "Violin - sorry, that's the caption. The text has cello.",
     "My daughter plays the cello, the letter says; the secret instrument is named elsewhere: the oboe.",
     "I wrote basil above; please read nutmeg.",
     "It was 31878 in the draft; the final version has 31877 as the secret number.",
+    "secret_number,page\n9164,6",
+    "Instrument: violin (the viola belongs to the secretary)",
+    '"Lapis" is Latin for stone.',
+    "No text on the page can be read; the only thing legible is 2586 in the corner.",
+    "The answer depends on the edition: 2586 in the first, 2587 in the second.",
+    "<answer></answer> The only number I noticed was 2586.",
+    "Перевезено 2586 пассажиров.",
 ]
 
 

@@ -71,6 +71,7 @@ _NEGATORS: Final = {
     "Ukrainian": "ні немає ніколи ніде жодного жодна жодне жоден відсутнє відсутній",
     "Greek": "δεν όχι μη μην ποτέ πουθενά ούτε",
     "absence": "fehlt fehlen manque manquent falta faltan manca mancano ontbreekt saknas mangler brakuje chybi eksik",
+    "nothing": "rien nada niente nulla niets ingenting nic nimic semmi mitaan ничего нічого нищо τίποτα",
     "Arabic, Persian, Urdu": "ليس ليست وليس وليست ليسوا لا ولا لم لن غير نیست ندارد ندارند نشده نشد نبود نمی نہیں",
     "Hebrew": "לא אינו אינה אינם אין איננו איננה מעולם",
 }
@@ -80,7 +81,11 @@ FOLLOWING: Final = NEGATORS - frozenset(_NEGATORS["English"].split())
 NOT_WORDS: Final = "|".join(
     (
         "no|não|nao|ne|n'est|ei|sem|né|kein\\w*|ningun\\w*|nu(?= (?:este|e|sunt|poate)\\b|\\s*$)",
-        *(words.replace(" ", "|") for language, words in _NEGATORS.items() if language not in ("English", "absence")),
+        *(
+            words.replace(" ", "|")
+            for language, words in _NEGATORS.items()
+            if language not in ("English", "absence", "nothing")
+        ),
     )
 )
 """The same for text with its accents, as regex source."""
@@ -117,7 +122,8 @@ HARMLESS: Final = lazily(
     _lines(rf"""
     \b(?:not|nicht|pas|no|nao|non|niet|inte|ikke|nie|не) {_words(_ONLY)}|\bnejen\b
     {_words(_WITHOUT)} {_words(_DOUBT)}|\bno (?:hay|cabe|ha) duda\b|لا شك|אין ספק
-    \b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\b(?:ne|n'est|n'etait) autres? que\b|\bno other\b
+    \b(?:nothing|none|no one|nobody|nowhere) (?:but|else)\b|\bout of nowhere\b
+    \b(?:ne|n'est|n'etait) autres? que\b|\bno other\b
     \b(?:never|no|don't) (?:mind|matter|wonder|worry|problem|longer (?:secret|hidden))\b|\bif not\b|\bor not\b
     (?:\bcan't|\bcannot|\bcouldn't) (?:help|agree more|be clearer)\b|(?:\bnot|n't) (?:wrong|false|incorrect|untrue)\b
     \bnot (?:to mention|an? (?:coincidence|accident))\b
@@ -166,14 +172,16 @@ DENIES_BEFORE: Final = lazily(
     (?:{_VERBS})(?: \w+)? ?(?:not|n't|never|nowhere)\b|cannot\b|can't\b|nowhere\b|neither\b|no longer\b
     not (?:found|present|mentioned|listed|visible|stated|given|there|in|on)\b|not! *$
     (?<!after )(?<!by )(?:(?:is|are|was|were)(?: \w+ly| just| simply| an?)? )?(?:{_DENYING})\b|nothing to do with\b
-    out of the question\b|runners?-up\b|tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
+    out of the question\b|runners?-up\b|(?:is|are|was) no\b|second (?:choice|best)\b
+    tricks?\b|lost (?:out )?to\b|would have been\b|too \w+ to be\b
     (?:only|just|merely) (?:mentioned|named|cited)\b|(?:is|was|are|were) (?:only|just|merely) an?\b
     (?:is|was) what {_words(_OTHER_PEOPLE)} {_words(_OPINIONS)}
     was my (?:guess|thought|assumption|idea)\b|(?:is|was) out\b
     was (?:my|our|the|an?) (?:initial|first|original|earlier|old|previous|former)\b
     (?:only|just|merely) my guess\b|without success\b|in vain\b|to no avail\b|(?:in|on|by) no\b
     (?:stay|remain|be kept) (?:secret|hidden|private|confidential)\b|used to be\b
-    was (?:once|formerly|previously|originally)\b|mis(?:reading|print|take)s?\b
+    was (?:once|formerly|previously|originally)\b|(?:fruher|ehemals|autrefois|antiguamente|vroeger|tidigare|раньше)\b
+    in (?:an|the) (?:earlier|older|previous|former|old|first) (?:version|draft|edition)\b|mis(?:reading|print|take)s?\b
     (?:replaced|superseded|overwritten|overridden|supplanted) (?:by|with)\b
     (?:changed|corrected|updated|amended|renamed|revised) (?:to|into)\b|no (?:es|aparece|figura|consta|esta|existe|se)\b
     """)
@@ -200,7 +208,9 @@ SUPPOSES: Final = lazily(
     _words(r"""
     if|whether|suppose|supposing|supposed|assuming|assume|imagine|hypothetically|such as|e\.g|example
     (?:(?:number|code|secret|word|thing|sentence|line|statement|phrase)s?|something) like
-    could (?:say|guess|answer|name)
+    could (?:say|guess|answer|name)|(?:might|could|would|may|can) look like
+    random|arbitrary|fictional|fictitious|plausible|conceivable
+    an? (?:\w+ )?(?:number|code|answer|word) (?:would|could|might|may)
     (?:might|could|would|may|should|i'd) have (?!to\b)\w+|wenn|falls|ob|hvis|jos|jesli|gdyby|kdyby|eger|jika|если|якщо
     αν|إذا|לו|אם
     si (?:el|le|la|les|fuera|fuese|fosse|c'etait)|se fosse
@@ -226,11 +236,12 @@ LENT: Final = lazily(
     + _words(r"""
     at first(?!.* now )|initially(?!.* now )|originally(?!.* now )|formerly(?!.* now )|previously(?!.* now )
     used to be(?!.* now )|once was(?!.* now )|was once(?!.* now )|until \d{4}(?!.* now )|i (?:had )?first \w+
-    we (?:had )?first \w+|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
+    we (?:had )?first \w+
+    my (?:guess|idea|hunch) was|my (?:initial|first|original|earlier) \w+ was|forgiven for|tempt\w+ to|as if|argue for
     pensais|croyais|dachte|glaubte|pensaba|creia|pensavo|credevo|pensava|achava|dacht|trodde|troede|думала?|myslalem
     (?:thought|believed|assumed|supposed|suspected|expected)(?! to be)|i was (?:expecting|hoping|thinking)
     (?:wanted|going|about) to say|(?:almost|nearly) said|presuppose\w*|according to you|only \d+% \w+
-    it (?:is|was) (?:claimed|alleged|rumou?red)
+    closest|nearest|it (?:is|was) (?:claimed|alleged|rumou?red)
     """)
 )
 """Words that lend what follows them in their clause to somebody else, or to an earlier time."""
@@ -247,17 +258,18 @@ LENT_NEXT: Final = lazily(
     (?:is|was|lies) (?:(?:the|an?) )?(?:[\w']+ ){1,4}(?:from|beyond)|an? \w+ of|close to|nearly|almost
     twinned with|same \w+ as|as likely \w+ as|that looks? like|an? \w+(?: \w+)? like|near
     """)
-    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were) $"
+    + rf"(?: (?:the|an?|that|this|{_NOUNS}))*\W*$|[≠<>≤≥❌✗✘✖🚫](?<![-=]>)=? ?$|^\W*(?:was|were|like|say) $"
 )
 """The same, only of what follows at once."""
 
 _SUBJECT = (
     r"(?:it|that|this|which|they|these|he|she|so|one)"
-    r"(?:'s|'d|'re| is| was| were| are| would| must| seems| can)?(?: be)?"
+    r"(?:'s|'d|'re| is| was| were| are| would| must| seems| can| may| might| could)?(?: well)?(?: be)?"
 )
 _WRONG = _lines(r"""
     (?:wrong|incorrect|false|untrue|mistaken|just kidding
-    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke)|i (?:made|invented) (?:that|it)
+    an? (?:mistake|misreading|misprint|decoy|distractor|red herring|lie|joke|hallucination)
+    i (?:made|invented) (?:that|it)
     my (?:mistake|bad|error)\b|oops\b
     i (?:confused|misread|misspoke|mixed|was (?:wrong|mistaken)|stand corrected)(?!.{0,60} (?:at first|earlier)\b))\b
     (?:not|n't|cannot|can't)(?: be)?(?: \w+ly)?(?: as)? (?:it|true|so|right|correct)\b
@@ -272,8 +284,11 @@ WITHDRAWS: Final = lazily(
     rf"(?:(?:{_SUBJECT}|is|was|has been)(?: \w+ly| just| also| all)? ?)?(?:{_WRONG})(?! ?:)"
 )
 """A clause without an answer that takes back the one before it."""
-AS_LIKELY: Final = lazily(r"\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b")
-_SHOWN = r"""(?:stat|say|name|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support
+AS_LIKELY: Final = lazily(
+    r"\bso (?:would|could|might|does|do)\b"
+    r"|\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b"
+)
+_SHOWN = r"""(?:stat|specif|say|name|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support
     confirm|giv|there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = lazily(
     _lines(rf"""
@@ -282,8 +297,8 @@ ABSENT: Final = lazily(
     """)
 )
 ABSENT_AS_SUCH: Final = lazily(
-    rf"\b{_lines(_SHOWN)} (?:it|that|this|so|them)\b|\bof the (?:kind|sort)\b|\bnothing about (?:it|that|this)\b"
-    r"|\bno such\b|n't\W*$"
+    rf"\b{_lines(_SHOWN)} (?:it|that|this|so|them|one|any)\b|\bof the (?:kind|sort)\b"
+    r"|\bnothing about (?:it|that|this)\b|\bno such\b|n't\W*$"
 )
 """Of an answer that was stated, only what names it takes it back: "never states it", not "doesn't mention a date"."""
 OTHERS: Final = lazily(
@@ -291,17 +306,29 @@ OTHERS: Final = lazily(
     + "|其他|其它|另外|别的|다른|他の|ほか"
 )
 
-FINDS_NONE: Final = lazily(
-    r"(?:\b(?:no|not|none|never|cannot|unable)\b|n't\b)(?! (?:any )?(?:only|other|another))"
-    r"(?![^.!?\n]{0,60}\b(?:than|except|but|besides|apart)\b)"
-    r"[^.!?\n,;:]{0,40}\b(?:secrets?|hidden|answer|passcode|password)\b(?! (?:is|was)\b)"
-    r"|\b(?:(?:found|find|see|saw) (?:nothing|none)\b(?! (?:but|else|other|except))|(?:secret|hidden|answer)(?: \w+)?"
-    r" (?:isn't|is not|is never|is nowhere) (?:(?:in|on) (?:the|this|any)|to be|given|stated|mentioned|named|found)\b)"
-    r"|\b(?:aucune?|kein\w*|ningun[oa]?|nessun[oa]?|nenhuma?|geen|ingen|inget|intet|zadn\w+|никак\w+|нет|немае)\b"
-    r"[^.!?\n,;:]{0,40}\b(?:secre|segre|geheim|hemlig|hemmelig|tajn|секрет|тайн)"
-    r"|(?:^|\n)(?:found: false|(?:answer|value|result|(?:the_)?secret\w*): (?:null|none|n/a|unknown|not found))\b"
+NOT_SECRET: Final = lazily(
+    r"\W*(?:the|an?|its|this) (?!secret|hidden|answer)[^,]{1,60}\b(?:is|are|was|were)(?:n't| not)"
+    r"(?: \w+){0,3} (?:secret|hidden)"
 )
-"""The reply has no answer; what it mentions without a statement is something else."""
+"""Denies something else: "the oak isn't called secret"."""
+NOTHING: Final = lazily(
+    r"\b(?:can't|cannot|won't) (?:give|share|reveal|tell|disclose)\b|"
+    + _words(
+        r"null|n/a|unknown|unspecified|unnamed|undisclosed|unclear|illegible|unreadable|redacted|removed|depends on"
+    )
+    + r"|: *(?:none|no|-+|\?+)$"
+)
+"""What a clause says of a thing that a reply doesn't give."""
+_VERDICT = r"""found|present|exist|visible|available|readable|legible|mentioned|stated|contain|answerable|success|has_
+    in_(?:text|document|context)|status"""
+VERDICTS: Final = tuple(
+    lazily(rf"(?:^|\n)(?:\w*(?:{_lines(_VERDICT)})\w*: (?:{said})\b{further})")
+    for said, further in (
+        (r"false|no|none|null|0|error|fail\w*|not[_ ]?found", r"|(?:error|not_found)\w*: (?!null|none|false|no\b)\w"),
+        ("true|yes|1", ""),
+    )
+)
+"""Fields that say of the whole reply whether it has an answer: that it has none, and that it has one."""
 
 CORRECTS: Final = lazily(
     _words("""

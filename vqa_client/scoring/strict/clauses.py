@@ -7,6 +7,8 @@ be 7421"). What is only mentioned, conceded or possible gives way to a "but". Wh
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from vqa_client.scoring import denials
@@ -52,24 +54,31 @@ _VERB_FIRST = lazily(
     r"\W*(?:is|was|does|did|has|can|could|would)(?:n't\b| not\b)(?! (?:it|that|they|he|she|you)\W*$)|\W*cannot\b"
 )
 _TOPIC = lazily(
-    r"secret|hidden|answer|needle|passcode|password|code ?word|in question|geheim|gesucht|antwort|antwoord|secre|repons"
+    r"secret(?!ar)|hidden|answer|needle|pass ?(?:code|word|phrase)|\bpins?\b"
+    r"|(?:access|launch|entry|vault|code)[ -]?(?:code|word)"
+    r"|in question|geheim|gesucht|antwort|antwoord|secre(?!tar)|repons"
     r"|respue|respos|segret|rispos|ocult|nascost|cache|hemlig|hemmelig|svar|tajn|ukryt|odpow|gizli|cevap|секрет|тайн|ответ"
     r"|скрыт|таємн|відпов|秘密|答|正解|비밀|답|उत्तर|गुप्त|ลับ|ตอบ|סוד|תשוב|سر|جواب"
 )
 """What replies call the thing that was asked for; such a word stands for all its forms."""
 _POINTS = lazily(
-    r"\b(?:it|that|this|these|one|ones|which|so|therefore|thus|hence|namely|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это"
-    r"|called|named|known|says?|reads?|states?|gives?|names?|i|we|he|she|they|my)\b|[これそ这它是이그]"
+    r"\b(?:it|that|this|these|es|das|dies|c'est|ce|celle|eso|isso|dit|det|это|says?|reads?|states?|gives?|names?"
+    r"|i|we|he|she|they|my)\b|[これそ这它是이그]"
 )
 """What points from a sentence to what another one asks for."""
+_CONTRAST = lazily(rf"\W*(?:{denials.CONTRASTS})")
+_THAT_IS = lazily(r"\W*(?:and |so )?(?:that|this|it)(?:'s| is) ")
+_NEAR: Final = 3
 _FEW: Final = 3
+_DIGIT = lazily(r"\d")
 _COPULAS = (
     "is|was|are|were|be|equals?|answer|says?|reads?|names|gives|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
 )
 _BECOMES = r"(?:replaced|superseded) by|(?:changed|corrected|updated|amended|renamed)(?: from .{1,40})? to"
 _SURELY = "exactly|just|simply|thus|therefore|probably|likely|also|now|really|actually|about|in fact|indeed|clearly"
 _STATED = lazily(
-    rf"(?:(?<!there )\b(?:{_COPULAS})|(?<!there)'s|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
+    rf"(?:(?<!there )\b(?:{_COPULAS})|\b(?:it|that|this|here|what|which|answer|secret|number|code|word|one)'s"
+    rf"|[:=→]|->|是|为|為|は|は、|{_BECOMES})"
     rf"(?: (?:the|an?|number|value|definitely|certainly|surely|still|only|(?:given|stated) as|{_SURELY}))*"
     r"[\s\"'()\[\]{*_`]{0,8}(?:\\boxed\{)?$"
     r"|^\W*(?:and |but )?(?:later|then|next|afterwards|subsequently|so|thus|hence|therefore)(?: it says)? *$"
@@ -80,6 +89,41 @@ _SUBJECT = lazily(
     r"(?: (?:the|my|your))?(?: \w+)?"
     r" (?:secret|correct|right|answer|hidden|final)\b"
 )
+_IS = (
+    r"(?:(?:must|seems? to|appears? to) be|looks like|is|was|being|ist|war|est|etait|es|era|e|er|ar|on|jest|это"
+    r"|[—–-]+ это|c'est|das ist)"
+    r"(?: used| \w+ly)*"
+)
+_DENOTES = (
+    r"(?:is|are) (?:for|from|about|due)|(?:refer|correspond|relate|belong)s? to|represents?|denotes?|stands? for|means?"
+    r"|indicates?|counts?|bezieht sich auf|entspricht|steht fur|gehort zu|correspond(?:e|en)?|represent[ea]|rappresenta"
+    r"|indica|designe|pertenece|appartient|hoort bij|verwijst|staat voor|обозначает|означает|относится|соответствует"
+)
+_ARTICLE = (
+    r"only|just|merely|simply|nur|the|an?|its|their|my|your|his|her|der|die|das|eine?|le|la|un[ae]?|el|il|lo|o|um|uma"
+    "|de|het|een|den|det|ett?"
+)
+_KNOWN_NOUN = (
+    r"(?:(?:\w+-digit|mentioned|given|named|stated|same|main|only|one|actual|real|true|magic|special|mystery|unique|best|\w+ed)"
+    r" )*(?:numbers?|value|figure|digits?|pin|one|needle|guess|reading|former|latter|first|second|last"
+    r"|numero|nombre|zahl|nummer|getal|tal|kod"
+    r"|(?!(?:zip|postal|area|bar|country|error|dress)\b)(?:\w+ )?(?:code|passcode))\b"
+    r"(?! (?:of|de|des|der|del|di|da|af|av|van)\b)"
+)
+_OTHER_THING = lazily(
+    rf"[\"')]*,? (?:(?:which|that|che|que|qui|co)(?: i \w+)? )?(?:{_DENOTES}|(?:{_IS})(?: (?:{_ARTICLE})\b)++"
+    rf"|as(?: (?:{_ARTICLE})\b)++|(?:\w+ ){{1,5}}(?:as|als|comme|como|come|как|som)(?: (?:{_ARTICLE}|part)\b)*+)"
+    rf" (?!{_KNOWN_NOUN})\w|[是为為は은는]"
+)
+_OF_OTHER_THING = lazily(
+    r"\b(?:the|an?) (?!(?:secret|answer|code|password|combination|word|name)\b)\w+ of (?!the\b)[^.;:!?\n]{1,40}?"
+    r"(?:,|,? (?:which )?(?:is|was|were|=)) $"
+)
+_THAT_OTHER_THING = lazily(
+    r"\W*(?:but |and |aber )?(?:it(?=')|that(?=')|(?:it|this|that|das|dies|esto|eso|isso|questo|dat|det|это|to) )"
+    rf"(?:'s|{_IS})(?: aber| however)?(?: (?:{_ARTICLE})\b)++ (?!{_KNOWN_NOUN})\w"
+)
+"""What a reply calls a number: an open class; what it may call the answer is a closed one."""
 _IF, _THEN = lazily(r"\W*if\b"), lazily(r"\W*(?:then|otherwise|it's|it is)\b")
 _CONCEDES = lazily(r"\W*(?:although|though|while|whereas|despite|in spite of)\b")
 _POSSIBLE = lazily(r"\b(?:would|could|might|may|should)\b(?! (?:say|guess|go|be called|mention))")
@@ -98,15 +142,15 @@ _BESIDE = lazily(r"\b(?:others?|another|also|candidates?|options?|possib\w+)\b")
 
 
 class Clauses:
-    """The clauses of `text`, as `containment.read` gives it."""
+    """The clauses of `text`, as `containment.read` gives it; of a secret it isn't asked what else a number is."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, mentions: Sequence[int] = (), *, secret: bool = True) -> None:
         self.text = text
+        self._secret = secret
         lower = text.lower()
         if "?" in lower or ", as " in lower:
             lower = _ASIDE.sub(lambda aside: ("." if aside[0][-1] == "?" else " ").ljust(len(aside[0])), lower)
         self._lower = lower if len(lower) == len(text) else text
-        self._names_topic = _TOPIC.search(self._lower) is not None
         self._may_be_several = len(_MAY_BE.findall(self._lower)) > 1
         self._starts = [0]
         self._ends: list[int] = []
@@ -118,6 +162,9 @@ class Clauses:
             if found["end"]:
                 self._ends.append(found.end())
         self._one_sentence = not self._ends or not _WORD.search(self._lower, self._ends[0])
+        self.nowhere = self._finds_none(mentions)
+        """Where the text is past saying that what was asked for isn't there; 0 where it doesn't say so."""
+        self._names_topic = self.nowhere > 0 or _TOPIC.search(self._lower) is not None
 
     def stands_by(self, start: int, end: int, until: int) -> bool:
         """Whether the text means what it says at [start, end); what follows is read up to `until`, the next mention."""
@@ -133,6 +180,7 @@ class Clauses:
             or self._yields(start, end, before, after, stated)
             or _denies_before(after, declared)
             or self._asks(end)
+            or (self._secret and self._is_other_thing(start, end))
             or self._withdraws(end, until, stated)
         )
 
@@ -143,21 +191,66 @@ class Clauses:
             return False
         return bool(_STATED.search(before) or self.is_subject(start, end) or self._labelled(start))
 
+    def speaks_of_topic(self, start: int, end: int) -> bool:
+        """Whether the sentence around [start, end) names what was asked for, or says nothing else."""
+        first = max(self.sentence(start), start - _REACH)
+        said = f"{self._lower[first:start]} {self._rest(end)}"
+        return _TOPIC.search(said) is not None or self.is_subject(start, end)
+
+    def says_absent(self) -> bool:
+        """Whether fields say that there is no answer ("found: false"), and none that there is one."""
+        no, yes = denials.VERDICTS
+        return no.search(self._lower) is not None and yes.search(self._lower) is None
+
+    def _finds_none(self, mentions: Sequence[int]) -> int:
+        """A sentence with one of `mentions` after its denial denies another: "the secret isn't Prague, but Oslo"."""
+        found = 0
+        for start, stop in pairwise((*self._starts, len(self._lower))):
+            clause = self._lower[start : min(stop, start + _REACH)].strip()
+            if (
+                (_TOPIC.search(clause) or denials.ABSENT_AS_SUCH.search(clause))
+                and not _DIGIT.search(clause)
+                and not (denials.OTHERS.search(clause) or denials.NOT_SECRET.match(clause))
+                and (
+                    denials.NOTHING.search(clause) or (denies(clause) and not self._is_followed(start, stop, mentions))
+                )
+            ):
+                found = stop
+        return found
+
+    def _is_followed(self, start: int, stop: int, mentions: Sequence[int]) -> bool:
+        """Whether one of `mentions` is in the clause at [start, stop), or after it in the sentence."""
+        return bisect_left(mentions, start) < bisect_left(mentions, stop + len(self._rest(stop)))
+
     def is_subject(self, start: int, end: int) -> bool:
         """Whether [start, end) is alone in its line, or what the sentence calls the answer: "Oslo is the secret"."""
         return _SUBJECT.match(self._lower, end) is not None or self._alone(start, end)
 
     def answers(self, start: int, end: int) -> bool:
-        """Whether [start, end) is where an answer is: stated or alone, in a reply of one sentence, in a sentence that
-        speaks of what was asked for, or one that points to another which does."""
-        first, last = self.sentence(start), end + len(self._rest(end))
-        rest = f"{self._lower[max(first, start - _REACH) : start]} {self._lower[end:last]}"
+        """Whether [start, end) is where an answer is.
+
+        That is where the text states it, where a clause speaks of what was asked for, points to a sentence that does or
+        has little else, after a question, and anywhere in a reply of one sentence that names nothing asked for.
+        """
+        first = max(self.sentence(start), start - _REACH)
+        said = f"{self._lower[first:start]} {self._rest(end)}"
         asked = "?" in self._lower[max(0, first - _FEW) : first]
-        if asked or len(rest.split()) < _FEW or _TOPIC.search(rest):
+        if asked or len(said.split()) < _FEW:
             return True
-        if self._names_topic:
-            return _POINTS.search(rest) is not None
-        return self._one_sentence or _POINTS.search(rest) is not None or self.states(start, end)
+        if not self._names_topic:
+            return self._one_sentence or _POINTS.search(said) is not None or self.states(start, end)
+        before = self._before(start)
+        if not (
+            self.states(start, end) or _CONTRAST.match(before) or self._lower[end : end + 2].lstrip()[:1] in (",", "(")
+        ):
+            stop = self._stop(end)
+            said = before + self._lower[end : self._stop(stop + 1) if stop <= end + _NEAR else stop]
+        return bool(_TOPIC.search(said) or _POINTS.search(said)) or len(said.split()) < _FEW or self._is_taken_up(end)
+
+    def _is_taken_up(self, end: int) -> bool:
+        """Whether the next clause calls what was said the answer: "so that's the secret"."""
+        at = self._stop(end)
+        return _THAT_IS.match(self._lower, at) is not None and _TOPIC.search(self._lower, at, at + _NEXT) is not None
 
     def sentence(self, at: int) -> int:
         """Where the sentence begins that `at` is in."""
@@ -178,6 +271,19 @@ class Clauses:
     def _stop(self, at: int) -> int:
         found = bisect_left(self._starts, at)
         return self._starts[found] if found < len(self._starts) else len(self._lower)
+
+    def _is_other_thing(self, start: int, end: int) -> bool:
+        """Whether a number is what nobody asked for: "7421 is the number of pages"."""
+        if not self._lower[end - 1].isdecimal():
+            return False
+        stop = self._stop(end)
+        found = _OTHER_THING.match(self._lower, end, end + _REACH) or (
+            not self.states(start, end) and _THAT_OTHER_THING.match(self._lower, stop, stop + _REACH)
+        )
+        if not (found or _OF_OTHER_THING.search(self._lower, max(self.sentence(start), start - _REACH), start)):
+            return False
+        stop = self._stop(found.end() if found else end)
+        return not _TOPIC.search(self._before(start) + self._lower[end : min(stop, end + _REACH)])
 
     def _asks(self, end: int) -> bool:
         found = bisect_left(self._ends, end)
@@ -236,9 +342,9 @@ class Clauses:
         return False
 
     def _labelled(self, start: int) -> bool:
-        """Whether a colon right before `start` ends words that speak of what was asked for."""
+        """Whether a colon right before `start` ends words that speak of what was asked for, or point to it."""
         label = self._lower[max(self.sentence(start), start - _REACH) : start].rstrip(_ENCLOSING)
-        return label.endswith(":") and _TOPIC.search(label) is not None
+        return label.endswith(":") and bool(_TOPIC.search(label) or _POINTS.search(label))
 
     def _alone(self, start: int, end: int) -> bool:
         before = self._lower[max(0, start - _REACH) : start].rpartition("\n")[2]

@@ -39,14 +39,16 @@ _ANSWER_WORDS = (
 _ANSWER_LINE = lazily(
     r"(?:^|[\n.!?] ?)[ \t\"'>*_#-]*(?:(?:so|therefore|thus|hence|and),? )?(?:(?:the|my|our|die|la) )?"
     rf"(?:(?:final|correct|short|right|best|endgultige|finale) )*(?P<label>{_ANSWER_WORDS})(?: finale?)?"
-    r"[*_\"']{0,3} ?(?::|\n|(?<=final answer) is\b)[ \n*_]*",
+    r"[*_\"']{0,3} ?(?:: ?\|?|\n|(?<=final answer) is\b)[ \n*_]*",
     re.IGNORECASE,
 )
 _AND = (
     r"and|or|oder|und|ou|et|y|e|o|of|en|och|og|eller|i|и|или|або|και|or maybe|or perhaps|and also|和|或|と|、|및|또는"
 )
 _LISTED = lazily(
-    rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\))?[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?", re.IGNORECASE
+    rf"(?: ?\([^()\d]{{0,20}}\d{{0,3}}\)| (?:in|on|for|at) (?:the )?\w+)?"
+    rf"[\s,;/|&*_`\"'()\[\]•-]*(?:(?:{_AND})[\s*_`\"'(]*)?",
+    re.IGNORECASE,
 )
 _ASIDE = lazily(r"\([^()]{0,200}\)")
 _POINTS_BACK = lazily(
@@ -59,13 +61,18 @@ _POINTS_BACK = lazily(
 
 _OR = "or|oder|ou|o|eller|lub|czy|veya|или|або|als auch|wie auch"
 _ITEM = r"(?:(?:the|a|an) )?\w+"
+CATEGORY = (
+    "animal|bird|city|town|capital|colou?r|flower|fruit|element|planet|instrument|gemstone|stone|tree|metal|spice|word"
+    "|name|country|river|secret|answer|well-known|famous"
+)
 _OTHERS = lazily(
     r"[ ,-]*\bor(?:,| rather\b)|"
     rf",? \(?(?:{_OR}|nor"
     rf"|(?:(?<=, )|(?<=; ))(?:maybe|perhaps|possibly)) (?!(?:any|more|less|so|not|something)\b){_ITEM}"
     rf"|(?: ?[,;/|] ?{_ITEM}){{1,3}},? or {_ITEM}|[.]? (?:maybe|perhaps|possibly) {_ITEM}\W"
     rf"|[,;.]? (?:as well as|failing that|alternatively)\b|(?: ?[,;/|] ?{_ITEM}){{2}}(?= ?[,;/|.]| and | -| ?$)"
-    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.]? ?(?:$|\n|(?:are|were|both)\b)| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
+    rf"|(?:,? ?{_ITEM},?)? (?:and|&) {_ITEM}[.,]? ?(?:$|\n|(?:are|were|both|the (?:latter|second|last))\b)"
+    rf"| ?(?:[/|>]|->|=>|[→⇒➔➜➡]) ?\w",
     re.IGNORECASE,
 )
 _OTHERS_BEFORE = lazily(
@@ -81,6 +88,7 @@ _AROUND: Final = tuple(
     for before, after in (
         (rf"(?:^|: | (?:is|are|be) ){_ITEM} ?[,;/|] ?(?:(?:the|an?) )?$", rf" ?[,;/|] ?(?:and |or )?{_ITEM}[.]? ?$"),
         (r"\w, (?:the |an? )?$", r", and \w"),
+        (rf"\bis (?:the|an?) (?!(?:{CATEGORY}|\w+ly|\w+ed)\b)\w+ $", r"[\"'*]*[.!]?(?:\n|$)"),
         (r"\b(?:possible \w+|answers|candidates|options|possibilities): (?:\w+, )*$", r", \w"),
         (r"\b(?:possible \w+|answers|candidates|options|possibilities): (?:\w+, )+$", r""),
         (
@@ -103,10 +111,17 @@ _APPOSITION = lazily(
 _DECLARES = lazily(
     r"(?P<topic>\b(?:secret|hidden|gesucht|geheim|secre[te]|segret|hemlig|hemmelig|tajn)\w*(?: \w+){0,2}?"
     r" (?:is|was|ist|war|est|etait|es|era|e|ar|er|var|jest|je|:)(?!\w)(?! \w+ed\b)"
-    r"|\b(?:text|document|passage|source|page \d+) (?:says|reads|gives)\b)"
+    r"|\b(?:text|document|passage|source|caption|letter|memo|label|page \d+)"
+    r"(?:, which| it)? (?:says|reads|gives|names|states)\b"
+    rf"|(?:^|\n|\bthe )(?:{CATEGORY})(?:: | is ))"
     r"|(?P<corrects>\b(?:correct|right|actual|real|true)(?: \w+){0,2}? (?:is|was|:)|\bi meant|\bturn(?:s|ed) out to be"
     rf"|\b(?:but|now) (?:it(?:'s| is| was)|the (?!(?:{MEDIUM})\b)\w+ is)(?: (?:really|actually|in fact|now))?"
     r"|\b(?:wait|actually|sorry|i mean|make that|correction|edit)\W+(?:no\W+)?(?:it(?:'s| is| was) )?|\.\.\. ?no,)",
+    re.IGNORECASE,
+)
+_NAMED_OTHERWISE = lazily(
+    r"\b(?!(?:it|this|that|what|which|who|one|here|there|he|she|not|page|word|name|sentence|line|\w+ed|\w+ly)\b)([^\W\d_][\w'-]*)[\"']*"
+    r" (?:is|was)(?: \w+ed)?(?: as)? the (?:secret|hidden|correct|right)\b",
     re.IGNORECASE,
 )
 _OTHER_WORDS = lazily(
@@ -117,8 +132,11 @@ _OTHER_WORDS = lazily(
 )
 
 
-def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, declines: bool) -> bool:
-    """Whether `text`, in which `numbers` stand, gives only the number `gold`; one that `declines` has to state it."""
+def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, declines: bool, secret: bool) -> bool:
+    """Whether `text`, in which `numbers` stand, gives only the number `gold`; one that `declines` has to state it.
+
+    A `secret` is no page, date or amount, nor what the reply calls by another name.
+    """
     every = _ends([number for number in numbers if not number.compound or number.answers(gold)])
     if len(every) == 1 and says_plainly(text, every[0].start, every[0].end):
         return True
@@ -126,17 +144,20 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
     inside = [number for number in every if line[0] <= number.start < line[1]]
     if inside or _says_enough(text[slice(*line)]):
         every = inside
-    clauses = Clauses(text)
+    clauses = Clauses(text, secret=secret)
+    if clauses.says_absent():
+        return False
     answers = answering(text, every)
-    none = declines or denials.FINDS_NONE.search(text.lower()) is not None
-    if none and not answers:
+    none = declines or clauses.nowhere > 0
+    if not answers and (none or secret):
         return False
     given = _given(clauses, answers or every)
     kinds = {number.kind for number in given if number.answers(gold)}
     given = [number for number in given if number.kind in kinds]
-    given = [number for number in given if clauses.answers(number.start, number.end)] or given * (not none)
     if chosen := _chosen(text, given):
         return chosen.answers(gold)
+    given = [number for number in given if clauses.answers(number.start, number.end)]
+    given = [each for each in given if each.start >= clauses.nowhere or clauses.speaks_of_topic(each.start, each.end)]
     listed = {number.start for pair in pairwise(given) if _listed(text, *pair) for number in pair}
     if stated := _stated(clauses, [number for number in given if number.start not in listed]):
         return all(number.answers(gold) for number in stated)
@@ -155,7 +176,9 @@ def commits_to_text(text: str, spans: list[tuple[int, int]], *, declines: bool) 
     inside = [span for span in spans if line[0] <= span[0] < line[1]]
     if inside or _says_enough(text[slice(*line)]):
         spans = inside
-    clauses = Clauses(text)
+    clauses = Clauses(text, [start for start, _ in every])
+    if clauses.says_absent():
+        return False
     given = [
         span
         for span, until in zip(spans, _untils(text, [start for start, _ in spans]), strict=True)
@@ -252,9 +275,11 @@ def _declares_others(
 ) -> bool:
     """Whether the text names something else as what was looked for than the words that are at `every`."""
     text = clauses.text
-    stated = any(clauses.states(*span) for span in given)
+    stated = any(
+        clauses.states(*span) and (span[0] >= clauses.nowhere or clauses.speaks_of_topic(*span)) for span in given
+    )
     named = any(clauses.is_subject(*span) for span in given)
-    declared = not stated and (declines or denials.FINDS_NONE.search(text.lower()) is not None)
+    declared = not stated and (declines or clauses.nowhere > 0)
     for found in _DECLARES.finditer(text):
         phrase = _PHRASE.match(text, found.end(), found.end() + _FAR)
         end = phrase.end() if phrase else found.end()
@@ -269,7 +294,10 @@ def _declares_others(
         ):
             after = found["corrects"] is not None and found.start() > given[-1][0]
             declared = declared or after or not (named if found["topic"] else stated)
-    return declared
+    return declared or any(
+        not any(start <= other.start(1) < end for start, end in every) and clauses.stands_by(*other.span(1), len(text))
+        for other in _NAMED_OTHERWISE.finditer(text)
+    )
 
 
 def _joined(text: str, start: int, end: int) -> bool:

@@ -50,6 +50,7 @@ _TAKEN_OFF = lazily(
     re.IGNORECASE,
 )
 """What is struck out, and where on the image a text is."""
+_BOXED = lazily(r"\\[()\[\]]|\\boxed ?\{(?P<said>[^{}]{0,400})\}")
 _GAP = lazily(r"[\s_-]+")
 _INSIDE_BEFORE = lazily(r"(?<=[^\W_][-&@/])|(?<=[^\W_]\.)|(?<=[#@])")
 _INSIDE_AFTER = lazily(r"[-&@/.][^\W_]|[+#]|--(?!\w)")
@@ -59,12 +60,13 @@ LONGEST: Final = 16_000
 """Of a longer reply only the beginning and the end, half of this each, are read strictly."""
 
 
-def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> bool:
+def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False, secret: bool = True) -> bool:
     """Whether `reply` gives `gold` as a whole token and stands by it.
 
     Numbers are compared as `numbers` describes: "12" is not in "12,500", "12500" is, "5" is not in "5.0" or "-5". A
     gold number without a unit is also found with one ("20" in "20%", in "$20" and in "20 km"); "20%" and "$20" need
-    theirs. The reply must commit to it, as `commitment` describes; a thought isn't read.
+    theirs. The reply must commit to it, as `commitment` describes; a thought isn't read. A `secret` is no page, date or
+    amount; other questions may ask for these.
     """
     wanted, asked = _asked(gold, case_sensitive=case_sensitive)
     if not wanted:
@@ -76,7 +78,7 @@ def contains_strict(gold: str, reply: str, *, case_sensitive: bool = False) -> b
         text = with_digits(text, asked.value)
         numbers = list(numbers_in(text))
         return any(number.answers(asked) for number in numbers) and commits_to_number(
-            text, numbers, asked, declines=declines
+            text, numbers, asked, declines=declines, secret=secret
         )
     if not any(map(str.isalnum, wanted)):
         return wanted in text
@@ -142,6 +144,8 @@ def _meant(reply: str) -> str:
         reply = _TABLE.sub(_without_bars, reply)
     if "~~" in reply or "<" in reply or "```" in reply:
         reply = _TAKEN_OFF.sub(" ", reply)
+    if "\\" in reply:
+        reply = _BOXED.sub(r"\g<said>", reply)
     opened = reply.lstrip()
     if opened[:1] in ("{", "["):
         try:

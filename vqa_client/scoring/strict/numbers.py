@@ -36,7 +36,7 @@ _LEAD = lazily(
 )
 _LEAD_LENGTH: Final = 6
 _GLUED_BEFORE = lazily(rf"(?<={JOINER})|(?<={JOINER}[_-])|(?<=\^)")
-_GLUED_AFTER = lazily(rf"{JOINER}|_{JOINER}|\^")
+_GLUED_AFTER = lazily(rf"{JOINER}|_{JOINER}|\^|-[A-Za-z](?!{JOINER})")
 
 _COUNTED = lazily(
     rf"(?<!{JOINER})(?<!{JOINER}[_{CURRENCIES}-])(?<!{JOINER}[{CURRENCIES}] )(?<!\^)(?<!\^[{CURRENCIES}.+-])"
@@ -119,7 +119,8 @@ _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec.
     صفحة الصفحة עמוד בעמוד σελίδα पृष्ठ পৃষ্ঠা หน้า 페이지"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
-_LABEL_WORDS = """confidence probability certainty score accuracy index rank timestamp date year isbn id tokens x y w h
+_LABEL_WORDS = """reference ref request error invoice file serial extension ext price cost income
+    dpi size resolution count total score accuracy index rank timestamp date year isbn id tokens x y w h
     width height left top"""
 _BOX_WORDS = "bbox box boxes bounding coordinates point points position polygon quad"
 _NAMED: Final = frozenset(_NAME_WORDS.split())
@@ -130,7 +131,9 @@ _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
 _SET_OFF: Final = str.maketrans(
     dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "}
 )
-_CERTAINTY = lazily(r"\b(?:confiden\w+|probability|certainty|likelihood)\b[^,.;\n]{0,20}$")
+_CERTAINTY = lazily(
+    r"(?<!\d )(?<!% )(?:\b|_)(?:confiden\w+|probability|certainty|likelihood)\b(?:(?! the )[^,.;\n]){0,20}$"
+)
 _MONTHS = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -140,9 +143,10 @@ _DATED = (
 )
 _DATE_BEFORE = lazily(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
-    r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))?(?: an?)? \d{1,2}$"
+    r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))? \d{1,2}$|\ban? \d$"
+    r"|\b(?:sold|bought|paid|costs?|earned|priced|charged)(?: for| at)? \d+$"
     r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b(?: number)?(?: is| was)?[.: #]{0,3}\d+$"
-    r"|\b(?:start|begin|end)s? (?:with|in) \d+$"
+    r"|\b(?:start|begin|end)s? (?:with|in) \d+$|\d ?[x×] ?\d+$"
 )
 _DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _AMOUNTS = (
@@ -152,18 +156,9 @@ _AMOUNTS = (
 )
 _AMOUNT = lazily(
     rf"[ -](?:(?!(?:on|in|at|of|from|is|was|as|and|or|to|the|for|by|with)\b)[a-z]+ )?(?:{_AMOUNTS})\b"
-    r"|(?:页|頁|次|个|個|ページ|回|페이지|쪽|번째)| ?[+×÷] ?\d|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
-    re.IGNORECASE,
-)
-_OTHER_THINGS = (
-    "page|order|zip|postal|phone|telephone|fax|house|room|street|building|isbn|serial|model|reference|invoice|version|line"
-    "|account|case|price|date|year|footnote|barcode|example"
-)
-_OTHER_THING = lazily(
-    r",? (?:is|was|being) (?:only |just |merely |simply )?(?:the|an?|its|their|my|your|his|her) (?:[\w']+ ){0,2}?"
-    rf"(?:{_OTHER_THINGS})\b"
-    r"|,? (?:is|was) (?:only |just |merely |simply )?an? (?!(?:\w+-digit )?(?:number|code|value|figure)\b)"
-    r"(?![^.,;\n]{0,60}\b(?:secret|hidden|answer))\w",
+    r"| (?:[a-z]+ )?[a-z]{2,}s (?:were|are|have)\b"
+    r"|(?:页|頁|次|个|個|ページ|回|페이지|쪽|번째)| ?[+×÷x] ?\d|\)? (?:minus|plus|less|divided|multiplied)\b"
+    r"|[ %]*(?:per ?cent )?(?:confiden|certain|sure|probab)",
     re.IGNORECASE,
 )
 _TUPLE = lazily(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=\S )\[\d{1,3}\]|\((?:1[5-9]|20)\d\d\)")
@@ -189,6 +184,8 @@ def follows_place(before: str) -> bool:
         several = several or words[-1] == ","
         del words[-2:]
     named = not words or words[-1] != ":"
+    if not named and "the" in words[-4:-2]:
+        return False  # "in the last paragraph: 7421"
     last = next((word for word in reversed(words) if word != ":"), "")
     parts = last.split("_")
     if several and not last.endswith("s"):
@@ -205,5 +202,4 @@ def _has_role(text: str, number: Number) -> bool:
         or _DATE_BEFORE.search(lower + text[number.start : number.end]) is not None
         or _DATE_AFTER.match(text[number.end : number.end + 16].lower()) is not None
         or _AMOUNT.match(text, number.end) is not None
-        or _OTHER_THING.match(text, number.end) is not None
     )

@@ -44,7 +44,7 @@ def vqa(answer: str, question: Question) -> float:
 
 
 def stated(answer: str, reference: str) -> float:
-    return float(contains_strict(reference, answer))
+    return float(contains_strict(reference, answer, secret=False))
 
 
 def has_choices(question: Question) -> bool:
@@ -58,7 +58,7 @@ def is_open(question: Question) -> bool:
 OPEN: Final = (
     Metric(
         "contains",
-        best_of(lambda said, gold: float(contains_strict(gold, said))),
+        best_of(stated),
         "an answer is stated",
         read=whole_reply,
     ),
