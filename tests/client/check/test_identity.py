@@ -31,6 +31,11 @@ def test_a_server_without_marks_is_known_by_its_model_card(owner: str, kind: str
     assert kind_of(said("B"), Evidence(cards=({"id": "m", "owned_by": owner},)))[0] == kind
 
 
+@pytest.mark.parametrize(("loaded", "level"), [("b", "warning"), ("", "ok"), (7, "ok"), (["b"], "ok")])
+def test_the_health_of_a_server_may_name_the_loaded_model(loaded: object, level: str) -> None:
+    assert found("models", cards=({"id": "m"},), health={"loaded_model": loaded}).level == level
+
+
 def test_a_model_that_is_not_listed_is_a_warning() -> None:
     listed = found("models", model="x", cards=({"id": "y"},))
     assert listed.level == "warning"

@@ -1,5 +1,8 @@
 """Whole checks against a real socket server of each kind, good ones and bad ones."""
 
+import asyncio
+import re
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -9,6 +12,7 @@ from tests.client.check.playing import EVERYTHING, colour_of, endpoint_playing, 
 from tests.fakes.acts import Neighbour
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
+from tests.fakes.server import FaultServer
 from tests.fakes.words import (
     answer,
     at,
@@ -37,11 +41,35 @@ async def test_a_good_server_of_each_kind_is_usable(
     checked = await examined(server.base_url)
     assert checked.worst == ()
     assert {received.json["model"] for received in server.chats} == {"tiny-vlm"}
+    assert any(not image.url for received in server.chats for image in received.images), "the uuid alone"
     kept = fingerprint(checked)
     assert (kept.kind, kept.version, kept.sight, kept.uuid) == (named_kind, version, "colours", True)
     assert (kept.context_length, kept.answers_under_load, kept.picture_tokens) == (2048, "same", 84)
     assert kept.parameters["stop"] == kept.parameters["n"] == kept.parameters["top_logprobs"] == "honoured"
     assert kept.parameters["guided_choice"] == kept.parameters["an unknown field"] == "ignored"
+
+
+SHOWN = {
+    "everything": ("vllm", EVERYTHING),
+    "nothing": ("plain", frozenset[str]()),
+    "some": ("mlx-vlm", frozenset({"n", "stop"})),
+}
+FINDINGS = Path(__file__).with_name("findings.txt")
+"""What is said of them, as it was; `python -m tests.client.check.test_whole_checks` writes it again."""
+
+
+async def lines_on(name: str) -> list[str]:
+    kind, honoured = SHOWN[name]
+    with FaultServer(seeing(honoured), kind=kind) as server:
+        found = (await examined(server.base_url)).findings
+    lines = (f"{name}: {each.level} {each.name}: {each.text} | {each.hint}" for each in found)
+    return [re.sub(r"127.0.0.1:\d+|\d+ ms", "...", line) for line in lines]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+async def test_each_finding_is_said_as_before(name: str) -> None:
+    kept = [line for line in FINDINGS.read_text(encoding="utf-8").splitlines() if line.startswith(f"{name}: ")]
+    assert await lines_on(name) == kept
 
 
 async def test_two_checks_of_one_server_have_one_fingerprint(fault_server: StartsServers) -> None:
@@ -188,3 +216,8 @@ async def test_a_server_without_probes_is_checked_all_the_same(fault_server: Sta
     checked = await examined(fault_server(gates, kind="plain").base_url)
     assert checked.worst == ()
     assert fingerprint(checked).kind == "unknown"
+
+
+if __name__ == "__main__":
+    every = [line for name in SHOWN for line in asyncio.run(lines_on(name))]
+    FINDINGS.write_text("".join(f"{line}\n" for line in every), encoding="utf-8")
