@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.settings.score import AnswersSettings
 from vqa_client.tasks import registry
@@ -42,6 +44,7 @@ def found_in(case: "Case") -> dict[str, Any]:
         "benchmark": case.name,
         "ids": ids(case),
         "questions": [_said(question, case) for question in case.questions],
+        "description": msgspec.to_builtins(benchmark.description()),
         "prompts": {name: _prompt(form.task(), first) for name, form in ({"": benchmark} | forms).items()},
         "report": _reported(case),
     }

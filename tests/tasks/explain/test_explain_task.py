@@ -1,3 +1,4 @@
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from vqa_client.errors import UsageError
 from vqa_client.scoring.reply import READING_VERSION
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.tasks import explain
+from vqa_client.tasks.explain import prompts
 from vqa_client.tasks.explain.vcr import VCR_TASKS
 from vqa_client.types import Question
 
@@ -121,6 +123,26 @@ def test_the_prompt_comes_before_the_image_and_names_the_form(tmp_path: Path) ->
 def test_a_prompt_mode_shows_that_many_examples(tmp_path: Path, name: str, mode: str, examples: int) -> None:
     text = task_of(name, prompt_mode=mode).prompt(question(tmp_path))
     assert text.count("\nAnswer: ") == examples
+
+
+WORDINGS = {
+    "VQAX": "a2d262ec7c03",
+    "ACTX": "6657984e8a9c",
+    "ESNLIVE": "90fdf5706d0f",
+    "FREE": "a600ff7586e4",
+    "Q2A": "2746b44552dc",
+    "QA2R": "08a462d20f61",
+    "Q2AR": "53c19485b04e",
+}
+"""The beginning of each whole prompt's SHA-256: runs with another are not the same."""
+
+
+@pytest.mark.parametrize("name", WORDINGS)
+def test_prompts_stay_letter_by_letter(name: str) -> None:
+    extra = {"reasons": {"C": "c", "D": "d"}, "given_answer": "a"}
+    asked = Question(id="1", text="Why?", choices={"A": "a", "B": "b"}, references=("A",), extra=extra)
+    whole = prompts.prompt(asked, getattr(prompts, name), "3shot")
+    assert sha256(whole.encode()).hexdigest()[:12] == WORDINGS[name], whole
 
 
 def test_only_visual_entailment_has_examples_by_default() -> None:
