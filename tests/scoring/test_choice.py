@@ -216,4 +216,15 @@ def test_every_phrase_belongs_to_one_row() -> None:
 
 
 def test_only_declarations_hold_for_a_reply_that_was_cut_off() -> None:
-    assert [rule.name for rule in RULES if rule.explicit] == ["declaration"]
+    undeclared = [
+        "tram",
+        "C. tram",
+        "Look: **C** fits.",
+        "The sign says 1995 (C).",
+        "It runs on rails. C.",
+        "It is a tram.",
+    ]
+    assert {read(reply).text for reply in undeclared} == {"C"}
+    assert {read(reply, finish_reason="length").status for reply in undeclared} == {"truncated"}
+    assert read("The answer is C. It", finish_reason="length").text == "C"
+    assert RULES[0].name == "declaration"

@@ -5,10 +5,9 @@ A refusal and a reply about a missing image say nothing of the question.
 
 from typing import Final
 
-from vqa_client.scoring.choices.by_text import SHORT, unseeing
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found
-from vqa_client.scoring.choices.options import folded
-from vqa_client.scoring.choices.refuted import sentence_before
+from vqa_client.scoring.choices.declared import sentence_before
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.undeclared import SHORT, unseeing
 from vqa_client.scoring.patterns import lazily
 
 LONGEST: Final = 80
@@ -21,7 +20,7 @@ def undetermined(reply: ChoiceReply) -> Found | None:
     labels = tuple(label for label, own in owned.items() if len(own) <= LONGEST and _NOBODY_KNOWS.search(own))
     if len(labels) != 1:
         return None
-    text = folded(reply.text)
+    text = reply.folded
     said = _NOBODY_KNOWS.search(text if len(text) <= SHORT else sentence_before(text, len(text) - 1))
     found = said and not _BUT.search(text) and not unseeing(text)
     return Found(labels=labels, rule="undetermined") if found else None
@@ -29,7 +28,7 @@ def undetermined(reply: ChoiceReply) -> Found | None:
 
 def yes_or_no(reply: ChoiceReply) -> Found | None:
     """Of choices that open with yes and with no, the one that opens as the reply does; its own words tell several."""
-    text = folded(reply.text)
+    text = reply.folded
     said = _YES_NO.match(text)
     if not said or not _ANSWERS.match(text, said.end(1)) or _NO_ANSWER.search(text) or unseeing(text):
         return None
@@ -68,3 +67,5 @@ _ANSWERS = lazily(
 )
 _WORD = lazily(r"[^\W_]+")
 _SENTENCE_END = lazily(r"[.!?;](?=\s|$)")
+
+RULES: Final = (Rule("yes or no", yes_or_no), Rule("undetermined", undetermined))

@@ -4,22 +4,18 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found
-from vqa_client.scoring.choices.options import excluded, folded, spaced, telling
-from vqa_client.scoring.choices.refuted import SENTENCE_READ, attributed, negated, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import PLACES_READ, mentioned
-from vqa_client.scoring.missing_image import misses_image
+from vqa_client.scoring.choices.declared import refuted
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.labels import EXCLUDED
+from vqa_client.scoring.choices.options import HYPHEN
+from vqa_client.scoring.choices.refuted import ATTRIBUTED, NEGATED, SENTENCE, SENTENCE_READ, mentioned
+from vqa_client.scoring.choices.undeclared import PLACES_READ, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
-from vqa_client.scoring.plain import plain
-from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.strict.number_words import SMALL
 
 LABEL_READ: Final = 12
-LINES_READ: Final = 20
 LOOP: Final = 30
 """Characters at the end of a reply that occur again and again where it went round in circles."""
-SHORT: Final = 700
-"""Characters up to which a choice's text is looked for in the whole reply; in a longer one, in its last sentence."""
 FRAME: Final = 5
 """Words of choices that differ in one of them."""
 TELLING: Final = 3
@@ -28,55 +24,18 @@ RIVALLING: Final = 0.75
 """The share of another choice's words in one sentence from which on the reply may mean that choice."""
 
 
-def exact_text(reply: ChoiceReply) -> Found | None:
-    """The reply is the text of one choice."""
-    text = folded(reply.text)
-    labels, end = reply.texts.at_start(text)
-    if not labels or _WORD.search(text, end):
-        labels = reply.texts.of_value(text)
-    return Found(labels=labels, rule="exact text") if labels else None
-
-
-def leading_text(reply: ChoiceReply) -> Found | None:
-    """The reply opens with the text of a choice: "No, the car is red." """
-    text = folded(reply.text)
-    labels, end = reply.texts.at_start(text)
-    says = labels and not telling(reply.texts.own[labels[0]])
-    if not labels or not (_CLAUSE_END.match(text, end) or (text[end] == "," and says)):
-        return None
-    if says and unseeing(text):
-        return None  # "No, I can't see the photo."
-    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
-
-
-def unseeing(text: str) -> bool:
-    """Whether the model declines, or has no image to look at."""
-    return (may_refuse(text) and refuses(text)) or misses_image(text)
-
-
-def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
-    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
-    if rest[:1] not in (":", "\n"):
-        return False
-    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
-    found = [reply.texts.at_start(line) for line in lines]
-    return any(
-        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
-    )
-
-
 def contained_text(reply: ChoiceReply) -> Found | None:
     """The text of one choice, unless another or a denial stands beside it, or the reply doesn't state it."""
     if short := abbreviated(reply):
         return short
-    whole = text = spaced(_after_code(folded(reply.text)))
+    whole = text = HYPHEN.sub(" ", _after_code(reply.folded))
     if reply.texts.counts:
         text = _COUNT.sub(lambda word: str(SMALL[word[0]]), text)
     if reply.texts.letters:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
-        text = sentence_before(text, len(text) - 1)
-    found = reply.texts.anywhere(text)
+        text = _before(text, len(text) - 1)
+    found = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
     if not found and (value := _LAST_VALUE.search(text)):
         labels = {*reply.texts.of_value(value[1])}
         return Found(labels=tuple(labels), rule="text") if len(labels) == 1 and _concludes(whole) else None
@@ -89,8 +48,8 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     labels = {
         label
         for place, (start, end, owners) in zip(places, found, strict=True)
-        if not (negated(before := sentence_before(text, place.start() if place else start)) or attributed(before))
-        and (not excluded(text, end) or _UNTRUE.match(text, end))
+        if not _denied(_before(text, place.start() if place else start))
+        and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and start not in denied
         for label in owners
     }
@@ -99,10 +58,25 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
+def _before(text: str, at: int) -> str:
+    """The part of the sentence that lies before `at`."""
+    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+    return before
+
+
+def _negated(before: str) -> bool:
+    return any(words.search(before) for words in NEGATED)
+
+
+def _denied(before: str) -> bool:
+    """Whether the words `before` a choice's text exclude it, or lend it to others or to an earlier thought."""
+    return _negated(before) or ATTRIBUTED.search(before) is not None
+
+
 def said_otherwise(reply: ChoiceReply) -> Found | None:
     """The choice that the reply says in its own words, where no choice's text stands in it."""
     found = _paraphrased(reply)
-    return found if found and _concludes(folded(reply.text)) else None
+    return found if found and _concludes(reply.folded) else None
 
 
 def _after_code(text: str) -> str:
@@ -157,11 +131,11 @@ def _paraphrased(reply: ChoiceReply) -> Found | None:
     """The choice whose words one sentence has, all of them; a denial must be in both or in neither."""
     if not any(_may_be_said(choice, reply.lower) for choice in reply.texts.choices.values()):
         return None
-    owned = {label: spaced(reply.texts.own[label]) for label in reply.texts.labels}
+    owned = {label: HYPHEN.sub(" ", reply.texts.own[label]) for label in reply.texts.labels}
     telling = {label: {word for word in _WORD_IN.findall(own) if _tells(word)} for label, own in owned.items()}
     if max(map(len, telling.values()), default=0) < TELLING:
         return None
-    text = spaced(folded(reply.text)).rstrip(". \n")
+    text = HYPHEN.sub(" ", reply.folded).rstrip(". \n")
     sentences = _PAUSE.split(text) if len(text) <= SHORT else [_last_sentence(text)]
     shares = dict.fromkeys(owned, 0.0)
     for sentence in sentences:
@@ -204,7 +178,7 @@ def _main_clause(text: str, found: list[tuple[int, int, tuple[str, ...]]]) -> tu
 
 def opening(reply: ChoiceReply) -> Found | None:
     """The choice to which the first sentence leads up, or its head: "X" of the choice "X because Y"."""
-    text = spaced(folded(reply.text))
+    text = HYPHEN.sub(" ", reply.folded)
     pause = _SENTENCE_END.search(text)
     first, rest = (text[: pause.start()], text[pause.end() :]) if pause else (text, "")
     if pause and pause[0] == "?":
@@ -212,6 +186,8 @@ def opening(reply: ChoiceReply) -> Found | None:
     if len(first) > SHORT or not _concludes(text) or _TURNS.search(rest):
         return None
     for texts in filter(None, (reply.texts, reply.texts.heads)):
+        if not any(map(first.__contains__, texts.telling)):
+            continue
         found = texts.anywhere(first)
         labels = _main_clause(f"{first}.", found) or (found[0][2] if len(found) == 1 else ())
         at, end = next(((start, end) for start, end, owners in found if owners == labels), (0, 0))
@@ -223,10 +199,9 @@ def opening(reply: ChoiceReply) -> Found | None:
 
 def abbreviated(reply: ChoiceReply) -> Found | None:
     """The one abbreviation among choices that are nothing else, written or spelled out: "the odds ratio (OR)"."""
-    names = {plain(choice): label for label, choice in reply.texts.choices.items()}
-    if not all(map(_ABBREVIATION.fullmatch, names)) or reply.texts.letters:
+    names, text = reply.texts.abbreviations, reply.text
+    if not names:
         return None
-    text = reply.text
     for spelled in _SPELLED.findall(text):
         words, name = spelled[0].split()[-len(spelled[1]) :], spelled[1]
         if name in names and "".join(word[0] for word in words).upper() == name:
@@ -234,7 +209,7 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = _last_sentence(text)
     said = [each for each in _WORD_OF.finditer(text) if each[0] in names]
-    labels = {names[each[0]] for each in said if not negated(sentence_before(text, each.start()))}
+    labels = {names[each[0]] for each in said if not _negated(_before(text, each.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
@@ -243,7 +218,7 @@ def parts(reply: ChoiceReply) -> Found | None:
     split = {label: _PARTS.split(own) for label, own in _owned(reply).items()}
     if not all(len(values) > 1 and all(map(_NUMBER.fullmatch, values)) for values in split.values()):
         return None
-    text = _UNIT_APART.sub(r"\1", folded(reply.text))
+    text = _UNIT_APART.sub(r"\1", reply.folded)
 
     def stated(value: str) -> bool:
         places = find_whole(text, _UNIT_APART.sub(r"\1", value))
@@ -255,7 +230,7 @@ def parts(reply: ChoiceReply) -> Found | None:
 
 def difference(reply: ChoiceReply) -> Found | None:
     """The choice whose one word that the others lack is stated: "the one on the top" for "the top one"."""
-    words = {label: plain(choice).rstrip(".").split() for label, choice in reply.texts.choices.items()}
+    words = reply.texts.words
     lengths = {len(each) for each in words.values()}
     if len(words) < 2 or len(lengths) > 1 or not 1 < max(lengths) <= FRAME:
         return None
@@ -273,8 +248,8 @@ def difference(reply: ChoiceReply) -> Found | None:
         text = _last_sentence(text)
     said = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
     distinct = {labels[each[0]] for each in said}
-    led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, said[-1].start()))
-    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in said)
+    led_up = len(distinct) == 1 and _LEADS_ON.search(_before(text, said[-1].start()))
+    committed = led_up and not any(refuted(_before(text, each.start())) for each in said)
     return Found(labels=tuple(distinct), rule="difference") if committed else None
 
 
@@ -283,7 +258,7 @@ def truth(reply: ChoiceReply) -> Found | None:
     labels = {own: label for label, own in _owned(reply).items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
     said = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
-    if not said or refuted(sentence_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
+    if not said or refuted(_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
         return None
     true = {bool(each["true"]) != bool(each["not"]) for each in said}
     return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None
@@ -355,7 +330,6 @@ _TURNS = lazily(
 )
 """Words that may lead from an opening sentence to another answer."""
 _POSSIBLE = lazily(r"\b(?:might|may|could|possibly|perhaps|would)\b")
-_ABBREVIATION = lazily(r"[A-Z]{2,6}")
 _SPELLED = lazily(r"((?:[A-Za-z]{1,20}[ -]){2,6})\(([A-Z]{2,6})\)")
 _WORD_OF = lazily(r"[^\W_]+")
 _PARTS = lazily(r" ?(?:,(?!\d{3}(?!\d))|;|&|\band\b) ?")
@@ -373,3 +347,12 @@ _COMMON_WORDS = """this that with from have been were which their there would wi
     because over more most some such also"""
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
 _PAUSE = lazily(r"[.!?;\n](?=\s|$)")
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("text", contained_text, before="shown"),
+    Rule("opening", opening),
+    Rule("parts", parts),
+    Rule("difference", difference),
+    Rule("truth", truth),
+    Rule("paraphrase", said_otherwise, before="shown"),
+)

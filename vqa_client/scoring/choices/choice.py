@@ -1,44 +1,25 @@
-"""Read the chosen label out of a reply to a multiple-choice question, or say why there is none; never guess.
+"""Read the chosen label out of a reply to a multiple-choice question, or say why there is none; never guess."""
 
-A reply is read in four steps, and each file of this room is one of them:
-
-1. `peel`: thoughts, tokens and wrappers are off already (`scoring.reply`). Places become letters ("the second option"),
-   and a further question that a model invents is cut off with all that follows.
-2. `options` and `grammar`: labels and texts of the question are compiled once for all replies to it. A letter is a
-   label only where it stands by itself: not in a formula ("c_1"), a word ("I think") or a name ("vitamin C").
-3. `declared`: a phrase of one of the kinds in `grammar.CUES` ("The answer is B", "B is correct"), an answer that markup
-   sets apart (\\boxed{B}), a line that is nothing but the letter, a table of verdicts, the value in which the working
-   ends. The last declaration decides; a weak one ("points to option B") only where nothing else is declared and all
-   weak ones agree. `refuted` takes away what its sentence denies, doubts, supposes or lends to others.
-4. Where nothing is declared: `undeclared` reads the one letter that is set apart, or that is left when all others are
-   excluded; `by_text` reads the text of a choice, another form of it, or the word that only it has; `by_sense` reads
-   a yes or no, and that nobody can tell.
-
-`RULES` is the order of reading: the first rule that finds something decides. One label is the answer, several are an
-ambiguity, none is a declared non-answer. Of a reply that was cut off, only declarations count. `trace` shows what each
-rule would have said. The other files of this room read what is not free text, or add up what was read.
-"""
-
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from vqa_client.scoring.choices import by_sense, by_text, undeclared
 from vqa_client.scoring.choices.declared import declared
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found, reply_of
-from vqa_client.scoring.choices.peel import own_reply, text_read
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule, reply_of
+from vqa_client.scoring.choices.refuted import mentioned
+from vqa_client.scoring.patterns import lazily
+from vqa_client.scoring.refusal import may_refuse, refuses
 from vqa_client.scoring.reply import Reply, reply_from
 from vqa_client.types import Answer, Completion, Status
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A way to read plain text; `explicit` rules also hold for a reply that was cut off after them."""
-
-    name: str
-    find: Callable[[ChoiceReply], Found | None]
-    explicit: bool = False
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("declaration", declared, before="answer"),
+    *undeclared.RULES,
+    *by_text.RULES,
+    *by_sense.RULES,
+)
 
 
 def read_choice(completion: Completion, choices: dict[str, str]) -> Answer:
@@ -52,66 +33,135 @@ def choice_in(reply: Reply, choices: dict[str, str]) -> Answer:
     In a reply that was cut, and in what a model put into the field of its reasoning, only an explicit declaration
     counts.
     """
-    text = text_read(reply, choices)
-    if reply.status or not text:
+    peeled = "" if reply.status else reply.peeled
+    text = text_read(peeled, choices, cut=reply.cut)
+    if not text:
         return reply.without_answer()
     if reply.source == "reasoning":
         found = declared(reply_of(text, choices))
         if found is None or len(found.labels) != 1:
             return Answer(status="empty", rule="no_text")
         return Answer(text=found.labels[0], rule=found.rule, rivals=found.rivals, source="reasoning")
-    own, cut, found = _read(text, tuple(choices.items()), cut=reply.cut)
-    return _answer(found, choices, cut=cut) if found else _unread(reply, own, cut=cut)
+    own, cut, found = read(text, tuple(choices.items()), cut=reply.cut)
+    named = {*found.labels, *found.rivals} if found else set() if cut else mentioned(own)
+    rivals = tuple(filter(named.__contains__, choices))
+    if found and len(found.labels) == 1:
+        rivals = tuple(filter({*found.rivals}.__contains__, choices))
+        return Answer(text=found.labels[0], rule=found.rule, rivals=rivals)
+    if not (found or cut) and may_refuse(reply.visible) and refuses(peeled):
+        return Answer(status="refused", rule="refusal")
+    ambiguous = len(rivals) > 1 if found is None else found.labels != ()
+    status: Status = "ambiguous" if ambiguous else "truncated" if cut else "unparsed"
+    return Answer(status=status, rule=found.rule if found else "", rivals=rivals)
 
 
 @lru_cache(maxsize=8)
-def _read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple[ChoiceReply, bool, Found | None]:
-    """The reply's own part, whether that is cut off, and what the first rule finds; kept for the next metric."""
-    own = own_reply(text, dict(choices))
-    cut = cut and len(own.text) == len(text)  # what comes before an invented turn is whole
-    return own, cut, next(filter(None, (rule.find(own) for rule in RULES if rule.explicit or not cut)), None)
+def read(text: str, choices: tuple[tuple[str, str], ...], *, cut: bool) -> tuple[ChoiceReply, bool, Found | None]:
+    """The reply's own part, whether that is cut off, and what the first rule finds; kept for the next metric.
+
+    Its own part ends at the first further question that it invents after an answer.
+    """
+    whole = reply_of(text, dict(choices))
+    for at in (*_breaks(whole), len(text)) if "\n" in text else (len(text),):
+        own = whole if at == len(text) else reply_of(text[:at].rstrip(), dict(choices))
+        for rule in RULES[:1] if cut and own is whole else RULES:
+            if found := rule.find(own):
+                break
+        else:
+            continue
+        if own is whole:
+            return whole, cut, found
+        if len(found.labels) == 1 and rule.before and (rule.before == "answer" or not _restates(whole, at)):
+            return own, False, found
+    return whole, cut, None
 
 
-def _answer(found: Found, choices: dict[str, str], *, cut: bool) -> Answer:
-    if len(found.labels) == 1:
-        return Answer(text=found.labels[0], rule=found.rule, rivals=_ordered(found.rivals, choices))
-    status: Status = "ambiguous" if found.labels else "truncated" if cut else "unparsed"
-    return Answer(status=status, rule=found.rule, rivals=_ordered((*found.labels, *found.rivals), choices))
+_ARTICLE: Final = lazily(r"(?<=\w) ([aeiouy])\Z")
+"""The last word of a reply that was cut off: its noun is missing, and it is no label but where labels are small."""
 
-
-def _unread(reply: Reply, words: ChoiceReply, *, cut: bool) -> Answer:
-    """The status of a reply that no rule could read."""
-    if cut:
-        return Answer(status="truncated")
-    if reply.declines:
-        return Answer(status="refused", rule="refusal")
-    rivals = _ordered(undeclared.mentioned(words), words.texts.labels)
-    return Answer(status="ambiguous" if len(rivals) > 1 else "unparsed", rivals=rivals)
-
-
-def _ordered(labels: Iterable[str], choices: Iterable[str]) -> tuple[str, ...]:
-    wanted = set(labels)
-    return tuple(label for label in choices if label in wanted)
-
-
-RULES: Final[tuple[Rule, ...]] = (
-    Rule(name="declaration", find=declared, explicit=True),
-    Rule(name="exact text", find=by_text.exact_text),
-    Rule(name="tick", find=undeclared.ticked),
-    Rule(name="leading label", find=undeclared.leading_label),
-    Rule(name="leading text", find=by_text.leading_text),
-    Rule(name="emphasis", find=undeclared.emphasised),
-    Rule(name="brackets", find=undeclared.bracketed),
-    Rule(name="predicate", find=undeclared.predicate),
-    Rule(name="last word", find=undeclared.last_word),
-    Rule(name="exclusion", find=undeclared.left_over),
-    Rule(name="list", find=undeclared.not_denied),
-    Rule(name="text", find=by_text.contained_text),
-    Rule(name="opening", find=by_text.opening),
-    Rule(name="parts", find=by_text.parts),
-    Rule(name="difference", find=by_text.difference),
-    Rule(name="truth", find=by_text.truth),
-    Rule(name="paraphrase", find=by_text.said_otherwise),
-    Rule(name="yes or no", find=by_sense.yes_or_no),
-    Rule(name="undetermined", find=by_sense.undetermined),
+BREAKS_TRIED: Final = 4
+"""Further questions that are looked at: the first may be the reply's own, restated."""
+LINES_READ: Final = 200
+_HEADS: Final = (
+    r"question|problem|exercise|example|instruction|input|prompt|query|context|passage|user|human|student|system|hint"
+    r"|frage|pregunta|pergunta|domanda|вопрос|问题|問題|题目|題目|用户|質問|질문|문제|सवाल|प्रश्न|سؤال"
 )
+_BREAK = lazily(
+    rf"^[^\w\n]{{0,8}}(?:(?:next|new|another|second|follow-up|the next) )?"
+    rf"(?:(?:{_HEADS}) ?#?\d{{0,3}}[^\w\n]{{0,2}}(?:[:：.]|$)|q ?\d{{0,3}}[\x03]? ?[:.])"
+    r"|(?<=[.!?)] )q(?:uestion)? ?\d{0,3}:"
+    r"|^\W{0,8}(?:(?:now|next|then|moving)\b[, ]{1,2})?(?:for|on to|to) (?:the )?"
+    r"(?:(?:next|second|following) (?:question|problem)|(?:question|problem) ?#?\d{1,3})\b"
+    r"|(?<=\n)(?:\d{1,3}[\x03]?[.)] |(?:what|which|who|where|when|how)\b)[^\n]{4,300}\?(?=[^\w\n]*$)",
+    re.MULTILINE,
+)
+_ITEM = lazily(r"^[^\w\n]{0,4}([A-J])[ \x03]?[).:][ \x02]{1,2}(\w[^\n]{0,60})$", re.MULTILINE)
+_JUDGED = lazily(r"\b(?:is|are|was|not|no|does|can|correct|incorrect|wrong|right|true|false|because|since|too)\b|[=?]")
+_WORD = lazily(r"\w+")
+
+
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_BY_PLACE = lazily(
+    rf"(?:(?:\A|\b[Tt]he )(?P<ordinal>(?i:{'|'.join(_ORDINALS)})|last|\d{{1,2}}(?:st|nd|rd|th)) "
+    r"(?P<noun>option|choice|alternative|image|picture|figure)|\b(?:[Oo]ption|[Cc]hoice) (?P<number>\d{1,2}|"
+    rf"{'|'.join(_NUMBERS)}))\b"
+    r"(?! (?:of|that|to)\b|[.,]\d)"
+)
+_IMAGE = lazily(r"<?image (\d{1,2})>?", re.IGNORECASE)
+
+
+def _by_letter(text: str, choices: dict[str, str]) -> str:
+    """The text with names for places: "option B" for "the second option", "image 2" for "the second image"."""
+    if not _BY_PLACE.search(text):
+        return text
+    labels = tuple(choices)
+    images = {label: found[1] for label, own in choices.items() if (found := _IMAGE.fullmatch(own.strip()))}
+    numbered = any(label.isdecimal() for label in labels) or any(map(_BY_PLACE.search, choices.values()))
+
+    def named(place: re.Match[str]) -> str:
+        said = (place["number"] or place["ordinal"]).lower()
+        number = len(labels) if said == "last" else _number(said)
+        if place["noun"] in ("image", "picture", "figure"):
+            return f"image {number}" if len(images) == len(labels) else place[0]
+        return f"option {labels[number - 1]}" if 0 < number <= len(labels) and not numbered else place[0]
+
+    return _BY_PLACE.sub(named, text)
+
+
+def _number(said: str) -> int:
+    words = next((words for words in (_ORDINALS, _NUMBERS) if said in words), None)
+    return words.index(said) + 1 if words else int(said.rstrip("stndrh"))
+
+
+def _restates(reply: ChoiceReply, at: int) -> bool:
+    """Whether the question at `at` has choices of this one: the reply's own, restated."""
+    rest, owned = reply.lower[at:], [reply.texts.own[label] for label in reply.texts.labels]
+    return sum(len(own) > 1 and own in rest for own in owned) > 1
+
+
+def _breaks(reply: ChoiceReply) -> list[int]:
+    """Where another question may begin: at its heading, or at a list of other choices than this one's."""
+    found = [each.start() for each in islice(_BREAK.finditer(reply.lower), BREAKS_TRIED)]
+    places = sorted({*found, *filter(None, [_foreign_list(reply)])})
+    return [at for at in places if at][:BREAKS_TRIED]
+
+
+def _foreign_list(reply: ChoiceReply) -> int:
+    """Where a list of other choices than the question's begins; 0 where there is none."""
+    items = [item for item in islice(_ITEM.finditer(reply.text), LINES_READ) if _foreign(reply, item)]
+    return items[0].start() if len({item[1] for item in items}) > 1 else 0
+
+
+def _foreign(reply: ChoiceReply, item: re.Match[str]) -> bool:
+    said = item[2].lower()
+    own = reply.texts.own[item[1]] if item[1] in reply.texts.labels else ""
+    return not _JUDGED.search(said) and not {*_WORD.findall(said)} & {*_WORD.findall(own)}
+
+
+def text_read(text: str, choices: dict[str, str], *, cut: bool) -> str:
+    """The plain text in which a choice is looked for."""
+    text = _by_letter(text, choices)
+    if cut and (article := _ARTICLE.search(text)) and article[1] not in choices:
+        return text[: article.start()]
+    return text

@@ -3,8 +3,9 @@
 import re
 from collections import deque
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -19,11 +20,19 @@ from vqa_client.scoring.choices.grammar import (
     Cue,
     Found,
 )
-from vqa_client.scoring.choices.options import excluded, folded, telling
-from vqa_client.scoring.choices.refuted import affirmed, refuted, sentence_before
-from vqa_client.scoring.choices.undeclared import mentioned
+from vqa_client.scoring.choices.labels import EXCLUDED
+from vqa_client.scoring.choices.options import Start
+from vqa_client.scoring.choices.refuted import (
+    DISQUALIFIED,
+    REFUTED,
+    SENTENCE,
+    SENTENCE_READ,
+    affirmed,
+    judged_right,
+    mentioned,
+)
 from vqa_client.scoring.denials import NOT
-from vqa_client.scoring.patterns import JOINER, joins, lazily
+from vqa_client.scoring.patterns import JOINER, lazily
 from vqa_client.scoring.plain import MARKED
 
 CUES_READ: Final = 100
@@ -35,9 +44,14 @@ _CONCLUDED: Final = lazily(
     r"\b(?:therefore|thus|hence|so|consequently)\b[^\n]*[=≈][ \x02(]*(?P<value>[^\n=≈\x02\x03]{1,30}?)[ \x03).]*\Z"
 )
 _CONNECTION: Final = lazily(CONNECTION)
+_RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
+_JUDGES = lazily(
+    rf"{RIGHT_SIGNS}|[☐❌✗✘✖]|\(\s?\)|\b(?:{SAYS_RIGHT}|yes|no|false|wrong|incorrect|not)\b", re.IGNORECASE
+)
+"""All that judges a choice, right or wrong; a search for two of them is cheaper than one for judged choices."""
 _SENTENCE_END: Final = lazily(r"[.!?;\n]")
-_CLAUSE_END: Final = lazily(r"[.!?;](?=\s|$)|\n")
 _CLOSES: Final = lazily(r"[\"')]*[.!]?(?:\n|$)| (?:fits|is (?:correct|right|the|best))\b")
+_JOINS = lazily(JOINER)
 _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
@@ -92,6 +106,19 @@ class Declaration(Struct, frozen=True, kw_only=True):
     weak: bool = False
 
 
+def sentence_before(text: str, at: int) -> str:
+    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
+    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+    return before
+
+
+@lru_cache(maxsize=4096)
+def refuted(before: str, word: str = "") -> bool:
+    """As `REFUTED` says of the words `before` one that starts with `word`; kept, since replies begin alike."""
+    said = before + word
+    return before != "" and (DISQUALIFIED.search(before) is not None or any(words.search(said) for words in REFUTED))
+
+
 def declarations(reply: ChoiceReply) -> list[Declaration]:
     """All declarations in the reply, in the order of their places."""
     if len(reply.text) == 1:
@@ -99,7 +126,7 @@ def declarations(reply: ChoiceReply) -> list[Declaration]:
     found = sorted(
         (
             *_lines(reply),
-            *reversed(list(_cued(reply))),
+            *reversed(_cued(reply)),
             *_marked(reply),
             *_verdicts(reply),
             *_fitting(reply),
@@ -117,6 +144,8 @@ def declarations(reply: ChoiceReply) -> list[Declaration]:
 
 
 def _verdicts(reply: ChoiceReply) -> Iterator[Declaration]:
+    if not _RIGHT.search(reply.text) or len(list(islice(_JUDGES.finditer(reply.text), 2))) < 2:
+        return
     if judged := judged_right(reply):
         label, end = judged
         yield Declaration(at=end, end=end, labels=(label,), rule="verdicts")
@@ -130,7 +159,9 @@ def _fitting(reply: ChoiceReply) -> Iterator[Declaration]:
     for found in deque(reply.patterns.fitting.finditer(text), maxlen=DECLARATIONS_READ):
         if not refuted(sentence_before(text, found.start()), found[0]):
             rule = "fit" if found["only"] or reply.text.startswith(" best", found.end()) else "hedge"
-            yield Declaration(at=found.start(), end=found.end(), labels=(reply.label(found),), rule=rule, weak=True)
+            yield Declaration(
+                at=found.start(), end=found.end(), labels=(reply.written[found["label"]],), rule=rule, weak=True
+            )
 
 
 def _concluded(reply: ChoiceReply) -> Iterator[Declaration]:
@@ -144,9 +175,9 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
     for mark in deque(_MARKED.finditer(reply.text), maxlen=DECLARATIONS_READ):
         start, end = mark.span(1)
         label = reply.patterns.bare.match(reply.text, start, end)
-        if label and reply.means(label):
+        if label and _means(reply, label):
             yield _run(reply, label, "marked")
-        elif texts := reply.texts.at_start(folded(mark[1]))[0]:
+        elif texts := reply.texts.starts([mark[1].lower()])[0].labels:
             yield Declaration(at=start, end=end, labels=texts, rule="marked text")
         elif values := reply.texts.of_value(mark[1].lower()):
             yield Declaration(at=start, end=end, labels=values, rule="marked text")
@@ -154,41 +185,56 @@ def _marked(reply: ChoiceReply) -> Iterator[Declaration]:
             yield Declaration(at=start, end=end, labels=(), rule="marked")
 
 
-def _cued(reply: ChoiceReply) -> Iterator[Declaration]:
-    found = (_cue(reply, start) for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)))
-    yield from islice(filter(None, found), DECLARATIONS_READ)
+class _Place(NamedTuple):
+    """A cue in the reply, where its word ends, the label that it leads to, and where else an answer may begin."""
+
+    start: re.Match[str]
+    cue: Cue
+    end: int
+    linked: Declaration | None
+    links: list[int]
 
 
-def _cue(reply: ChoiceReply, start: re.Match[str]) -> Declaration | None:
-    cue, at = ROWS[start[0]], start.start()
-    end = _cue_end(reply.lower, start, cue)
-    if not end:
-        return None
-    found = _linked(reply, end, cue) or _unlinked(reply, at, end, cue)
-    if found and reply.texts.cover(reply.lower, at, found.at + 1, start[0]):
+def _cued(reply: ChoiceReply) -> list[Declaration]:
+    """What cues declare, the last first: a label or the text of a choice behind them, or a label before them."""
+    places: list[_Place] = []
+    for start in reversed(deque(STARTS.finditer(reply.lower), maxlen=CUES_READ)):
+        cue = ROWS[start[0]]
+        if end := _cue_end(reply.lower, start, cue):
+            linked = _linked(reply, end, cue) or (_bare(reply, end, cue) if cue.bare else None)
+            links = _links(reply.lower, end, cue) if cue.text and not linked else []
+            places.append(_Place(start, cue, end, linked, links))
+    starts = [reply.lower[link : link + reply.texts.longest + 40] for place in places for link in place.links]
+    texts = iter(reply.texts.starts(starts) if starts else ())
+    found: list[Declaration] = []
+    sentences: list[int] = []
+    for place in places:
+        behind = place.linked or _unlinked(reply, place, list(islice(texts, len(place.links))))
+        if declaration := _cue(reply, place, behind):
+            found.append(declaration)
+        elif not behind and place.cue.anywhere:
+            sentences.append(place.start.start())
+    for label, at in affirmed(reply, sentences) if sentences else ():
+        found.append(Declaration(at=at, end=at, labels=(label,), rule="sentence", weak=True))
+    return found[:DECLARATIONS_READ]
+
+
+def _cue(reply: ChoiceReply, place: _Place, behind: Declaration | None) -> Declaration | None:
+    """What a cue declares behind or before it, unless its sentence denies that."""
+    word, at = place.start[0], place.start.start()
+    if not behind:
+        return _subject(reply, at, place.end) if place.cue.subject else None
+    if word in reply.texts.spelled and reply.texts.cover(reply.lower, at, behind.at + 1, word):
         return None
     before = sentence_before(reply.text, at)
-    if found and (cue.denies or not (refuted(before, start[0]) or _supposed(reply, before, end, found))):
-        return found
-    subject = _subject(reply, at, end) if cue.subject and not found else None
-    return subject or (_anywhere(reply, at) if cue.anywhere and not found else None)
-
-
-def _anywhere(reply: ChoiceReply, at: int) -> Declaration | None:
-    if not (found := affirmed(reply, at)):
-        return None
-    return Declaration(at=found[1], end=found[1], labels=(found[0],), rule="sentence", weak=True)
-
-
-def _supposed(reply: ChoiceReply, before: str, end: int, found: Declaration) -> bool:
-    """Whether it is what the answer would be "if ..."."""
-    return _WOULD.search(reply.text, end, found.at) is not None and _IF.search(before) is not None
+    supposed = _WOULD.search(reply.text, place.end, behind.at) and _IF.search(before)
+    return behind if place.cue.denies or not (supposed or refuted(before, word)) else None
 
 
 def _cue_end(lower: str, start: re.Match[str], cue: Cue) -> int:
     """Where the word that holds the cue ends; 0 where the cue is only a part of another word."""
     end = start.end()
-    stem = _STEM.match(lower, end) if joins(lower[end - 1]) else None
+    stem = _STEM.match(lower, end) if _JOINS.match(lower, end - 1) else None
     if not stem or stem.end() == end:
         return end
     return stem.end() if cue.stem and (stem[0] != "s" or cue.bare) else 0  # "options:" opens a list
@@ -204,33 +250,37 @@ def _linked(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
         spoken = (
             cue.alone and not cue.subject and found["label"].islower() and reply.text[found.start("label") - 1] != "("
         )
-        if not spoken and reply.means(found, alone=cue.alone):
+        if not spoken and _means(reply, found, alone=cue.alone):
             hedged = _HEDGE.search(reply.text, end, found.start("label")) is not None
             return _run(reply, found, "hedge" if hedged else cue.name, weak=cue.weak or hedged)
         start = found.end()
     return None
 
 
-def _unlinked(reply: ChoiceReply, at: int, end: int, cue: Cue) -> Declaration | None:
-    found = reply.patterns.bare.match(reply.text, end) if cue.bare else None
+def _bare(reply: ChoiceReply, end: int, cue: Cue) -> Declaration | None:
+    """A label that follows at once."""
+    found = reply.patterns.bare.match(reply.text, end)
     spoken = found and found["label"].islower() and reply.text[found.start("label") - 1] != "("
-    if found and not spoken and reply.means(found, alone=True):
-        return _run(reply, found, cue.name)
-    for link in _links(reply.lower, end, cue) if cue.text else ():
-        said = folded(reply.lower[link : link + reply.texts.longest + 40])
-        labels, length = reply.texts.at_start(said)
+    return _run(reply, found, cue.name) if found and not spoken and _means(reply, found, alone=True) else None
+
+
+def _unlinked(reply: ChoiceReply, place: _Place, texts: list[Start]) -> Declaration | None:
+    """The text of a choice behind a cue, or what says that none is right."""
+    _, cue, end, _, links = place
+    at = place.start.start()
+    for link, (said, labels, length, values) in zip(links, texts, strict=True):
         if cue.alone:
-            pauses = said.startswith(",", length) and labels and not telling(reply.texts.own[labels[0]])
+            pauses = said.startswith(",", length) and labels and labels[0] in reply.texts.silent
             labels = labels if pauses or _CLOSES.match(said, length) else ()
-        elif not labels and any(map(str.isdecimal, said[:8])):
-            labels = reply.texts.of_value(_CLAUSE_END.split(said, maxsplit=1)[0])
+        elif not labels:
+            labels = values
         if labels and not _denied(reply, end, link):
             return Declaration(at=at, end=link + length, labels=labels, rule=f"{cue.name} text", weak=cue.alone)
     colon = _COLON.match(reply.text, end) if cue.bare else None
     if colon and _UNKNOWN.match(reply.text, colon.end()):
         return Declaration(at=at, end=colon.end(), labels=(), rule=cue.name)
     other = _OTHER_LETTER.match(reply.text, end) if cue.text else None
-    if other and other[1] not in reply.patterns.labels.written:
+    if other and other[1] not in reply.written:
         return Declaration(at=at, end=other.end(), labels=(), rule=cue.name, weak=True)
     return None
 
@@ -246,17 +296,20 @@ def _links(lower: str, end: int, cue: Cue) -> list[int]:
 def _subject(reply: ChoiceReply, at: int, end: int) -> Declaration | None:
     """ "B is the correct answer": the label stands before the words."""
     patterns, before = reply.patterns, sentence_before(reply.text, at)
-    subjects = patterns.subjects if joins(reply.lower[at]) else (patterns.unspaced_subject,)
+    subjects = patterns.subjects if _JOINS.match(reply.lower, at) else (patterns.unspaced_subject,)
     found = next(filter(None, (subject.match(before) for subject in subjects)), None)
     if not found or _HYPOTHETICAL.match(reply.lower, end) or _BAD_FILL.search(found["tail"]):
         return None
     offset = at - len(before)
-    if refuted(found["head"]) or not reply.means(found, offset=offset):
+    if refuted(found["head"]) or not _means(reply, found, offset=offset):
         return None
-    if reply.texts.cover(reply.lower, offset + found.start("label"), end, reply.lower[at:end]):
+    word = reply.lower[at:end]
+    if word in reply.texts.spelled and reply.texts.cover(reply.lower, offset + found.start("label"), end, word):
         return None
     other = patterns.joined.search(found["head"]) or patterns.counted.search(found["head"])
-    labels = dict.fromkeys((reply.label(other), reply.label(found)) if other else (reply.label(found),))
+    labels = dict.fromkeys(
+        (reply.written[other["label"]], reply.written[found["label"]]) if other else (reply.written[found["label"]],)
+    )
     return Declaration(at=at, end=end, labels=tuple(labels), rule="subject")
 
 
@@ -275,24 +328,36 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
         lines = [(lone, after_first), (line.match(text, last + 1), before_last)]
     for found, beside in lines:
         if found:
-            labels = dict.fromkeys(map(reply.label, filter(None, (found, beside))))
+            labels = dict.fromkeys(reply.written[each["label"]] for each in (found, beside) if each)
             yield Declaration(at=found.start("label"), end=found.end(), labels=tuple(labels), rule="own line")
 
 
 def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
-    labels, at = [reply.label(found)], found.start("label")
-    end = reply.after_own_text(found.end("label"), labels[0])
+    labels, at = [reply.written[found["label"]]], found.start("label")
+    end = _own_end(reply, found.end("label"))
     while more := reply.patterns.further.match(reply.text, end):
-        label = reply.patterns.labels.of(more["label"] or more["spaced"])
-        after = reply.after_own_text(more.end(), label)
+        label = reply.written[more["label"] or more["spaced"]]
+        after = _own_end(reply, more.end())
         if not more["spaced"] and not _ENDS.match(reply.text, after):
             break
         labels.append(label)
         end = after
-    if len(labels) > 1 and excluded(reply.text, end):
+    if len(labels) > 1 and EXCLUDED.match(reply.text, end):
         labels, weak = [], True
     return Declaration(at=at, end=end, labels=tuple(dict.fromkeys(labels)), rule=rule, weak=weak)
+
+
+def _means(reply: ChoiceReply, found: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
+    """Whether the matched letter is a label."""
+    token = reply.tokens.get(offset + found.end("label"))
+    return token is not None and (token.means_alone if alone else token.means)
+
+
+def _own_end(reply: ChoiceReply, end: int) -> int:
+    """Where the label that ends at `end`, with the text of its choice behind it, ends."""
+    token = reply.tokens.get(end)
+    return token.own_end if token else end
 
 
 def _denied(reply: ChoiceReply, start: int, end: int) -> bool:
@@ -330,59 +395,3 @@ def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:
     if any(each.rule == "hedge" for each in weak):
         labels |= dict.fromkeys(mentioned(reply))
     return Found(labels=tuple(labels), rule=weak[-1].rule) if weak else None
-
-
-PLACES_READ: Final = 200
-"""Judgements that are looked at, a bound on the time that a runaway reply can take."""
-_RIGHT = lazily(rf"{RIGHT_SIGNS}|\b(?:{SAYS_RIGHT}|yes)\b", re.IGNORECASE)
-_JUDGES = lazily(
-    rf"{RIGHT_SIGNS}|[☐❌✗✘✖]|\(\s?\)|\b(?:{SAYS_RIGHT}|yes|no|false|wrong|incorrect|not)\b", re.IGNORECASE
-)
-"""All that judges a choice, right or wrong; a search for two of them is cheaper than one for judged choices."""
-_SENTENCE = lazily(r"(?<=[.!;]) ")
-_JUDGED = lazily(
-    rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?(-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
-    r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?(-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
-)
-
-
-def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
-    """The one label that is called right among several that are judged, and where the line of the last one ends."""
-    if not _RIGHT.search(reply.text) or len(list(islice(_JUDGES.finditer(reply.text), 2))) < 2:
-        return None
-    for pattern in reply.patterns.verdicts:
-        found = list(islice(pattern.finditer(reply.text), PLACES_READ))
-        judged = {reply.label(each): each["right"] for each in found}
-        if len(judged) < 2 or not _opens_its_line(reply.text, found[0].start()):
-            continue
-        right = [label for label, sign in judged.items() if sign is not None]
-        if len(right) != 1 or any(_echoed(reply, each) for each in found):
-            return None
-        end = reply.text.find("\n", found[-1].end())
-        return right[0], end if end >= 0 else len(reply.text)
-    return _judged_texts(reply)
-
-
-def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
-    """The same of choices that are judged by their texts: "Paris: no. Lyon: yes." """
-    items = reply.text.split("\n", PLACES_READ) if "\n" in reply.text else _SENTENCE.split(reply.text, PLACES_READ)
-    judged: dict[str, bool] = {}
-    for item in items:
-        said = folded(item)
-        labels, end = reply.texts.at_start(said)
-        judgement = _JUDGED.search(said, end) if len(labels) == 1 else None
-        if judgement:
-            judged[labels[0]] = judgement["right"] is not None
-    right = [label for label, is_right in judged.items() if is_right]
-    return (right[0], len(reply.text)) if len(judged) > 1 and len(right) == 1 else None
-
-
-def _opens_its_line(text: str, at: int) -> bool:
-    """Whether only signs stand before it: in "A ❌ B ✅" the signs are of the labels before them."""
-    return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
-
-
-def _echoed(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
-    """Whether "True" is no judgement but the text of the choice."""
-    said = judgement["right"] or judgement["wrong"]
-    return said.lower() == reply.texts.own[reply.label(judgement)]

@@ -6,13 +6,15 @@
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.options import Labels, Texts, ends, in_formula, labels_of, stands, texts_of
+from vqa_client.scoring.choices.labels import Labels, Token, labels_of, tokens_of
+from vqa_client.scoring.choices.options import IMAGE, MARK, NO_MARKS, Texts, texts_of
 from vqa_client.scoring.patterns import JOINER, joins, lazily
 
 _ANSWERS = "answer|ans|ans.|solution|verdict|conclusion|my guess|best guess"
@@ -348,42 +350,33 @@ def _verdicts(written: str) -> tuple[re.Pattern[str], ...]:
     return tuple(lazily(source, re.MULTILINE) for source in sources)
 
 
-_CLOSERS = lazily(r"[ \"').:)\x03\x05]*")
-
-
 class ChoiceReply(Struct, frozen=True, kw_only=True):
-    """A peeled reply and the question's labels and texts to read it with; `lower` is as long as `text`."""
+    """A peeled reply with all it is read by, made once.
+
+    `lower` is as long as `text`; `folded` is without the marks of the markup, so that emphasis in a phrase does not
+    matter. `tokens` are the letters that may be labels, by their ends, and `written` the label of each writing.
+    """
 
     text: str
     lower: str
+    folded: str
+    tokens: dict[int, Token]
+    written: Mapping[str, str]
     patterns: Patterns
     texts: Texts
-
-    def label(self, found: re.Match[str]) -> str:
-        """The label that a match of one of the patterns stands for."""
-        return self.patterns.labels.of(found["label"])
-
-    def means(self, found: re.Match[str], *, offset: int = 0, alone: bool = False) -> bool:
-        """Whether the matched label stands by itself, or another label is joined to it."""
-        end = offset + found.end("label")
-        if ends(self.text, end):
-            return True
-        if further := self.patterns.further.match(self.text, end):
-            return not in_formula(self.text, further.end())
-        return stands(self.text, end, found["label"], self.texts.own[self.label(found)], alone=alone)
-
-    def after_own_text(self, end: int, label: str) -> int:
-        """Where the text of the choice ends that may follow its label at `end`: "(B) blue car"."""
-        closers = _CLOSERS.match(self.text, end)
-        start = closers.end() if closers else end
-        own = self.texts.own[label] if start < len(self.text) else ""
-        return start + len(own) if own and self.lower.startswith(own, start) else end
 
 
 def reply_of(text: str, choices: dict[str, str]) -> ChoiceReply:
     """A peeled text, ready to be read against `choices`."""
+    lower, patterns, texts = text.lower(), patterns_of(tuple(choices)), texts_of(tuple(choices.items()))
     return ChoiceReply(
-        text=text, lower=text.lower(), patterns=patterns_of(tuple(choices)), texts=texts_of(tuple(choices.items()))
+        text=text,
+        lower=lower,
+        folded=IMAGE.sub(r"\1", lower.translate(NO_MARKS)) if "<image" in lower or MARK.search(lower) else lower,
+        tokens=tokens_of(text, lower, patterns.labels, texts.own, patterns.further),
+        written=patterns.labels.written,
+        patterns=patterns,
+        texts=texts,
     )
 
 
@@ -393,3 +386,14 @@ class Found(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     rule: str
     rivals: tuple[str, ...] = ()
+
+
+class Rule(NamedTuple):
+    """A way to read a reply.
+
+    `before` says what it finds before a further question: the answer, or what may also lead up to that question.
+    """
+
+    name: str
+    find: Callable[[ChoiceReply], Found | None]
+    before: Literal["answer", "shown", ""] = ""

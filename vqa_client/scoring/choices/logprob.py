@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.options import labels_of
+from vqa_client.scoring.choices.labels import labels_of
 from vqa_client.types import Answer, Completion
 
 RULE: Final = "first token"

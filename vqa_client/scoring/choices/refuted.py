@@ -1,23 +1,25 @@
 """What takes the meaning of an answer from a letter: denied, doubted, supposed, lent to others, or called wrong."""
 
 import re
-from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import ChoiceReply
-from vqa_client.scoring.choices.options import WORDS, stands
+from vqa_client.scoring.choices.grammar import RIGHT_SIGNS, SAYS_RIGHT, ChoiceReply
+from vqa_client.scoring.choices.labels import WORDS
 from vqa_client.scoring.denials import NOT, NOT_SIGNS, NOT_THAT, NOT_WORDS, WRONG
 from vqa_client.scoring.patterns import any_word, lazily
 
 SENTENCE_READ: Final = 120
 """Characters before a phrase that are looked at; a bound on the time that one sentence without an end can take."""
-_END = lazily(
+_END: Final = (
     r"[!?;\n।]|[.](?=\s)(?:(?<!\b[^\W\d_][.])|(?<=[=+*/^<>×·] \w[.])|(?<=[=+*/^<>×·]\w[.])|(?<=[a-z][.])(?= [A-Z])"
     r"|(?= (?:The|This|So|Thus|Therefore|Hence|It|That|We|In|Since|Then|Looking|However|Actually|Now)\b)"
     r"|(?= (?:Option|Answer|Final|Correct)\b))"
 )
 """A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
 
+SENTENCE: Final = lazily(rf"(?s:(?:.*(?:{_END}))?(.*)\Z)")
+"""`SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]` is the part of the sentence that lies before `at`."""
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
 _DENYING = r"""
@@ -50,7 +52,7 @@ _SUPPOSED = lazily(
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
-_ATTRIBUTED = lazily(
+ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
     r" (?:think|say|believe|assume|choose|pick|select|conclude|answer|guess|argue|claim|consider|go)\w*"
@@ -59,47 +61,38 @@ _ATTRIBUTED = lazily(
     r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
-_DISQUALIFIED = lazily(
+DISQUALIFIED = lazily(
     r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
     r"|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
     re.IGNORECASE,
 )
 
 
-def sentence_before(text: str, at: int) -> str:
-    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
-    before = text[max(0, at - SENTENCE_READ) : at]
-    ends = [end.end() for end in _END.finditer(before)]
-    return before[ends[-1] :] if ends else before
+NEGATED: Final = (_NEGATED, _DOUBTED)
+"""Words up to a letter or a text that exclude it."""
+REFUTED: Final = (*NEGATED, _SUPPOSED, ATTRIBUTED)
+"""Words before a declaration that deny it, suppose it or lend it to others; `DISQUALIFIED` is right before it."""
 
 
-@lru_cache(maxsize=4096)
-def refuted(before: str, word: str = "") -> bool:
-    """Whether the words `before` a declaration that starts with `word` deny it, suppose it or lend it to others.
-
-    Replies begin alike, so it is kept for the next ones.
-    """
-    if not before:
-        return False
-    said = before + word
-    return _DISQUALIFIED.search(before) is not None or any(
-        words.search(said) for words in (_NEGATED, _DOUBTED, _SUPPOSED, _ATTRIBUTED)
-    )
+MENTIONS_READ: Final = 4000
+"""Characters at the end of a reply in which undeclared labels are counted."""
+PLACES_READ: Final = 100
 
 
-def supposed(before: str) -> bool:
-    """Whether the words `before` a letter only suppose it: "whether C is right"."""
-    return _SUPPOSED.search(before) is not None
-
-
-def attributed(before: str) -> bool:
-    """Whether the words `before` lend it to others or to an earlier thought: "At first I thought it was" """
-    return _ATTRIBUTED.search(before) is not None
-
-
-def negated(before: str) -> bool:
-    """Whether the words `before`, up to a letter or a text, exclude it."""
-    return _NEGATED.search(before) is not None or _DOUBTED.search(before) is not None
+def mentioned(reply: ChoiceReply) -> set[str]:
+    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
+    text, start = reply.text, max(0, len(reply.text) - MENTIONS_READ)
+    found: set[str] = set()
+    for mention in islice(reply.patterns.labels.exact.finditer(text, start), PLACES_READ):
+        token = reply.tokens.get(mention.end())
+        spoken = mention[0] in WORDS or mention[0].islower()
+        stands = token and (token.stands_alone if spoken else token.stands)
+        if stands or reply.patterns.further.match(text, mention.end()):
+            at = mention.start()
+            before = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+            if not any(words.search(before) for words in NEGATED):
+                found.add(reply.written[mention[0]])
+    return found
 
 
 _STOP: Final = lazily(r"[.!?;\n।]")
@@ -111,9 +104,14 @@ _REACH: Final = 24
 """Characters behind a denial in which the letter that it denies is looked for."""
 
 
-def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
+def affirmed(reply: ChoiceReply, places: list[int]) -> list[tuple[str, int]]:
+    """The only label that the sentence around each place affirms, and where it ends; nothing where there is none."""
+    return [found for at in places if (found := _affirmed(reply, at))]
+
+
+def _affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     """The only label that the sentence around `at` affirms, and where it ends."""
-    start = at - len(sentence_before(reply.text, at))
+    start = at - len(SENTENCE.findall(reply.text, max(0, at - SENTENCE_READ), at)[0])
     ends = _STOP.search(reply.text, at, at + SENTENCE_READ)
     stop = ends.start() if ends else min(len(reply.text), at + SENTENCE_READ)
     if reply.text[stop : stop + 1] == "?":
@@ -131,17 +129,17 @@ def affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
 
 def _labels(reply: ChoiceReply, start: int, stop: int) -> list[tuple[str, int]]:
     """The labels between two places that are no words and no part of a choice's text, each with its end."""
-    patterns, texts = reply.patterns.labels, reply.texts.own
-    found = [each for each in patterns.exact.finditer(reply.text, start, stop) if each[0].isupper()]
+    texts = reply.texts.own
+    found = [each for each in reply.patterns.labels.exact.finditer(reply.text, start, stop) if each[0].isupper()]
     if not found:
         return []
     said = reply.lower[start:stop]
     quoted = [text for text in map(texts.__getitem__, reply.texts.labels) if len(text) > 1 and text in said]
     return [
-        (patterns.of(each[0]), each.end())
+        (reply.written[each[0]], each.end())
         for each in found
-        if each[0] not in WORDS or stands(reply.text, each.end(), each[0], "")
-        if not supposed(reply.text[start : each.start()])
+        if each[0] not in WORDS or ((token := reply.tokens.get(each.end())) and token.stands)
+        if not _SUPPOSED.search(reply.text[start : each.start()])
         if not any(re.search(rf"\b{re.escape(each[0].lower())}\b", text) for text in quoted)
     ]
 
@@ -155,3 +153,54 @@ def _denied(text: str, clause: re.Match[str], labels: list[tuple[str, int]]) -> 
         behind = [each for each in labels if denial.end() < each[1] <= denial.end() + _REACH]
         return behind or labels
     return labels if _WRONG.search(text, start, stop) else []
+
+
+JUDGEMENTS_READ: Final = 200
+"""Judgements that are looked at, a bound on the time that a runaway reply can take."""
+_SENTENCE = lazily(r"(?<=[.!;]) ")
+_JUDGED = lazily(
+    rf"(?:(?P<right>{RIGHT_SIGNS}|(?:[:?(-] ?|is )(?:{SAYS_RIGHT}|yes)\b)"
+    r"|(?P<wrong>[☐❌✗✘✖]|(?:[:?(-] ?|is )(?:no|false|wrong|incorrect|not (?:correct|true|right))\b))[^\w]*$"
+)
+
+
+def judged_right(reply: ChoiceReply) -> tuple[str, int] | None:
+    """The one label that is called right among several that are judged, and where the line of the last one ends."""
+    for pattern in reply.patterns.verdicts:
+        found = list(islice(pattern.finditer(reply.text), JUDGEMENTS_READ))
+        judged = {reply.written[each["label"]]: each["right"] for each in found}
+        if len(judged) < 2 or not _opens_its_line(reply.text, found[0].start()):
+            continue
+        right = [label for label, sign in judged.items() if sign is not None]
+        if len(right) != 1 or any(_echoed(reply, each) for each in found):
+            return None
+        end = reply.text.find("\n", found[-1].end())
+        return right[0], end if end >= 0 else len(reply.text)
+    return _judged_texts(reply)
+
+
+def _judged_texts(reply: ChoiceReply) -> tuple[str, int] | None:
+    """The same of choices that are judged by their texts: "Paris: no. Lyon: yes." """
+    items = (
+        reply.lower.split("\n", JUDGEMENTS_READ)
+        if "\n" in reply.text
+        else _SENTENCE.split(reply.lower, JUDGEMENTS_READ)
+    )
+    judged: dict[str, bool] = {}
+    for said, labels, end, _ in reply.texts.starts(items):
+        judgement = _JUDGED.search(said, end) if len(labels) == 1 else None
+        if judgement:
+            judged[labels[0]] = judgement["right"] is not None
+    right = [label for label, is_right in judged.items() if is_right]
+    return (right[0], len(reply.text)) if len(judged) > 1 and len(right) == 1 else None
+
+
+def _opens_its_line(text: str, at: int) -> bool:
+    """Whether only signs stand before it: in "A ❌ B ✅" the signs are of the labels before them."""
+    return not any(character.isalnum() for character in text[text.rfind("\n", 0, at) + 1 : at])
+
+
+def _echoed(reply: ChoiceReply, judgement: re.Match[str]) -> bool:
+    """Whether "True" is no judgement but the text of the choice."""
+    said = judgement["right"] or judgement["wrong"]
+    return said.lower() == reply.texts.own[reply.written[judgement["label"]]]

@@ -2,12 +2,11 @@
 
 from msgspec import Struct
 
-from vqa_client.scoring.choices.choice import RULES, choice_in
-from vqa_client.scoring.choices.declared import declarations
+from vqa_client.scoring.choices.choice import RULES, choice_in, read, text_read
+from vqa_client.scoring.choices.declared import declarations, declared
 from vqa_client.scoring.choices.grammar import ChoiceReply, reply_of
-from vqa_client.scoring.choices.peel import own_reply, text_read
 from vqa_client.scoring.choices.published import READINGS
-from vqa_client.scoring.choices.undeclared import mentioned
+from vqa_client.scoring.choices.refuted import mentioned
 from vqa_client.scoring.finish import is_cut
 from vqa_client.scoring.plain import EMPHASIS, MARKED
 from vqa_client.scoring.reply import reply_from, said_in
@@ -57,8 +56,8 @@ def explain_choice(completion: Completion, choices: dict[str, str]) -> ChoiceVie
     taken = reply_from(completion)
     answer = choice_in(taken, choices)
     from_reasoning = taken.source == "reasoning"
-    text = text_read(taken, choices) or taken.peeled
-    reply = (reply_of if from_reasoning else own_reply)(text, choices)
+    text = text_read(taken.peeled, choices, cut=taken.cut) or taken.peeled
+    reply = reply_of(text, choices) if from_reasoning else read(text, tuple(choices.items()), cut=taken.cut)[0]
     cut = is_cut(completion.finish_reason) and len(reply.text) == len(text)
     return ChoiceView(
         answer=answer,
@@ -84,7 +83,7 @@ def _views(reply: ChoiceReply, *, only_explicit: bool, unread: bool) -> tuple[Ru
     fired = unread
     for rule in RULES if reply.text else ():
         found = rule.find(reply)
-        passed_over = only_explicit and not rule.explicit
+        passed_over = only_explicit and rule.find is not declared
         first = found is not None and not passed_over and not fired
         fired = fired or first
         views.append(

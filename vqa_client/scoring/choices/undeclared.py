@@ -1,20 +1,25 @@
 """Read a reply that declares nothing by its labels: a list's one label, or a label that is set apart."""
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.grammar import ChoiceReply, Found
-from vqa_client.scoring.choices.options import WORDS, excluded, folded, stands
-from vqa_client.scoring.choices.refuted import SENTENCE_READ, negated, refuted, sentence_before
+from vqa_client.scoring.choices.declared import refuted
+from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.labels import EXCLUDED
+from vqa_client.scoring.choices.options import NO_MARKS, Texts
+from vqa_client.scoring.choices.refuted import NEGATED, SENTENCE, SENTENCE_READ
 from vqa_client.scoring.denials import NOT
+from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import lazily
 from vqa_client.scoring.plain import EMPHASIS
+from vqa_client.scoring.refusal import may_refuse, refuses
 
+LINES_READ: Final = 20
+VALUE_READ: Final = 60
 LINE_READ: Final = 2000
 """Characters of a line in which further choices are looked for."""
-MENTIONS_READ: Final = 4000
-"""Characters at the end of a reply in which undeclared labels are counted."""
 SHORT: Final = 700
 """Characters of a reply in which letters are choices; a longer one has things with letters for names."""
 FEWEST: Final = 3
@@ -23,12 +28,55 @@ PLACES_READ: Final = 200
 """Places of one kind in a reply that are looked at, a bound on the time that a runaway reply can take."""
 
 
+@lru_cache(maxsize=4)
+def _opening(texts: Texts, text: str) -> tuple[tuple[str, ...], int]:
+    """The labels whose text the reply begins with, and where that ends."""
+    return texts.at_start(text)
+
+
+def exact_text(reply: ChoiceReply) -> Found | None:
+    """The reply is the text of one choice."""
+    text = reply.folded
+    labels, end = _opening(reply.texts, text)
+    if not labels or _WORD.search(text, end):
+        labels = reply.texts.of_value(text) if len(text) <= VALUE_READ else ()
+    return Found(labels=labels, rule="exact text") if labels else None
+
+
+def leading_text(reply: ChoiceReply) -> Found | None:
+    """The reply opens with the text of a choice: "No, the car is red." """
+    text = reply.folded
+    labels, end = _opening(reply.texts, text)
+    says = labels and labels[0] in reply.texts.silent
+    if not labels or not (_CLAUSE_END.match(text, end) or (text[end] == "," and says)):
+        return None
+    if says and unseeing(text):
+        return None  # "No, I can't see the photo."
+    return None if _lists_texts(reply, labels, text[end:]) else Found(labels=labels, rule="leading text")
+
+
+def unseeing(text: str) -> bool:
+    """Whether the model declines, or has no image to look at."""
+    return (may_refuse(text) and refuses(text)) or misses_image(text)
+
+
+def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool:
+    """Whether a further line opens with another choice's text and the sign that opens `rest`: a list of choices."""
+    if rest[:1] not in (":", "\n"):
+        return False
+    lines = [f"{line}\n" for line in rest.split("\n")[1 : LINES_READ + 1]]
+    found = [reply.texts.at_start(line) for line in lines]
+    return any(
+        other and other != labels and line[end] == rest[0] for line, (other, end) in zip(lines, found, strict=True)
+    )
+
+
 def leading_label(reply: ChoiceReply) -> Found | None:
     """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
-    if not lines or _lists(reply, reply.after_own_text(lines[0].end(), reply.label(lines[0]))):
+    if not lines or _lists(reply, _own_end(reply, lines[0].end())):
         return None
-    labels = [reply.label(line) for line in lines]
+    labels = [reply.written[line["label"]] for line in lines]
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
     if len(distinct) == 1 and (concluding or lines[0].start() == 0):
         return Found(labels=(labels[0],), rule="leading label")
@@ -43,21 +91,25 @@ def _lists(reply: ChoiceReply, start: int) -> bool:
     """Whether further labels follow on the line, at once or with the texts of their choices."""
     line = reply.text[start : start + LINE_READ].split("\n", 1)[0]
     return any(
-        (_joins(line[: found.start()]) and _offered(reply, line, found))
+        (_joins(line[: found.start()]) and _offered(reply, start + found.end()))
         or _KEY.match(line, found.end())
         or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
-        or reply.after_own_text(start + found.end(), reply.patterns.labels.of(found[0])) > start + found.end()
+        or _own_end(reply, start + found.end()) > start + found.end()
         for found in reply.patterns.labels.exact.finditer(line)
     )
 
 
-def _offered(reply: ChoiceReply, line: str, found: re.Match[str]) -> bool:
+def _offered(reply: ChoiceReply, end: int) -> bool:
     """Whether a further label is offered or excluded like the first one, or another one follows it."""
-    return (
-        stands(line, found.end(), found[0], "", alone=True)
-        or excluded(line, found.end())
-        or reply.patterns.further.match(line, found.end()) is not None
-    )
+    token = reply.tokens.get(end)
+    stands = token is not None and token.stands_alone
+    return stands or EXCLUDED.match(reply.text, end) is not None or bool(reply.patterns.further.match(reply.text, end))
+
+
+def _own_end(reply: ChoiceReply, end: int) -> int:
+    """Where the label that ends at `end`, with the text of its choice behind it, ends."""
+    token = reply.tokens.get(end)
+    return token.own_end if token else end
 
 
 def _joins(between: str) -> bool:
@@ -73,18 +125,25 @@ def _precedes(reply: ChoiceReply, label: str, other: str) -> bool:
 
 def _is_choice(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether the last line is a label with the text of its choice and nothing else."""
-    rest = folded(reply.text[line.end() :])
-    return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.label(line)]
+    rest = reply.lower[line.end() :].translate(NO_MARKS)
+    return "\n" not in rest and rest.strip(" ).:-\"'").rstrip(".") == reply.texts.own[reply.written[line["label"]]]
 
 
 def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     """Whether a sign, a reason or the choice's own text follows the label that opens a line."""
-    end, own = line.end("label"), reply.texts.own[reply.label(line)]
+    end, own = line.end("label"), reply.texts.own[reply.written[line["label"]]]
     rest = reply.lower[end : end + 40 + len(own)]
-    if not reply.means(line):
+    token = reply.tokens.get(end)
+    if token is None or not token.means:
         return False
     because = _REASON.match(rest) is not None and line["label"] != "I"
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
+
+
+def _before(text: str, at: int) -> str:
+    """The part of the sentence that lies before `at`."""
+    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+    return before
 
 
 def emphasised(reply: ChoiceReply) -> Found | None:
@@ -101,26 +160,26 @@ def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | Non
     """The one label that is set apart in this way and not excluded by its sentence."""
     text, exact = reply.text, reply.patterns.labels.exact
     labels = {
-        reply.patterns.labels.of(found[1])
+        reply.written[found[1]]
         for found in islice(around.finditer(text), PLACES_READ)
         if exact.fullmatch(found[1])
-        if _alone(text, found) and stands(text, found.end(1), found[1], "")
+        if (token := reply.tokens.get(found.end(1))) and token.stands and _alone(text, found)
     }
     return Found(labels=tuple(labels), rule=rule) if len(labels) == 1 else None
 
 
 def _alone(text: str, found: re.Match[str]) -> bool:
     """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
-    before = sentence_before(text, found.start())
+    before = _before(text, found.start())
     after = _SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
 
 def predicate(reply: ChoiceReply) -> Found | None:
     """ "The tallest one is (B) the tower": the one label in brackets that a sentence leads up to."""
-    text, labels = reply.text, reply.patterns.labels
-    found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in labels.written]
-    distinct = {labels.of(each[1]) for each in found}
+    text = reply.text
+    found = [each for each in islice(_PREDICATES.finditer(text), PLACES_READ) if each[1] in reply.written]
+    distinct = {reply.written[each[1]] for each in found}
     committed = len(distinct) == 1 and all(_alone(text, each) for each in found)
     return Found(labels=tuple(distinct), rule="predicate") if committed else None
 
@@ -128,18 +187,18 @@ def predicate(reply: ChoiceReply) -> Found | None:
 def ticked(reply: ChoiceReply) -> Found | None:
     """The one label with a tick or a cross in its box."""
     ticks = reply.patterns.ticked.finditer(reply.text) if _TICK.search(reply.text) else ()
-    labels = dict.fromkeys(reply.patterns.labels.of(tick["label"] or tick["before"]) for tick in ticks)
+    labels = dict.fromkeys(reply.written[tick["label"] or tick["before"]] for tick in ticks)
     return Found(labels=tuple(labels), rule="tick") if labels else None
 
 
 def last_word(reply: ChoiceReply) -> Found | None:
     """The label that is the last sentence: "It shifts to the right. B.", "This decides it: B.", "C it is." """
     last = _LAST_WORD.search(reply.text)
-    before = sentence_before(reply.text, last.start(1)) if last else ""
+    before = _before(reply.text, last.start(1)) if last else ""
     if not last or refuted(before) or _DENIES.search(before.lower()):
         return None
     label = reply.patterns.labels.exact.fullmatch(last[1])
-    return Found(labels=(reply.patterns.labels.of(label[0]),), rule="last word") if label else None
+    return Found(labels=(reply.written[label[0]],), rule="last word") if label else None
 
 
 def left_over(reply: ChoiceReply) -> Found | None:
@@ -148,7 +207,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         return None
     if found := reply.patterns.excepted.search(text):
-        return Found(labels=(reply.label(found),), rule="exception")
+        return Found(labels=(reply.written[found["label"]],), rule="exception")
     named: set[str] = set()
     out: set[str] = set()
     run: list[re.Match[str]] = []
@@ -156,8 +215,9 @@ def left_over(reply: ChoiceReply) -> Found | None:
         run.append(mention)
         if reply.patterns.further.match(text, mention.end()):
             continue
-        denied = negated(sentence_before(text, run[0].start())) or excluded(text, mention.end())
-        (out if denied else named).update(labels.of(each[0]) for each in run)
+        before = _before(text, run[0].start())
+        denied = any(words.search(before) for words in NEGATED) or EXCLUDED.match(text, mention.end())
+        (out if denied else named).update(reply.written[each[0]] for each in run)
         run = []
     left = [label for label in reply.texts.labels if label not in out]
     if len(left) != 1 or len(out) < 2 or not (left[0] in named or _EXCLUDES.search(text)):
@@ -168,28 +228,15 @@ def left_over(reply: ChoiceReply) -> Found | None:
 def not_denied(reply: ChoiceReply) -> Found | None:
     """The one item without a denial in a list of all choices: "A: there is no bus. B: it is blue. ..." by lines."""
     items = list(islice(reply.patterns.leading.finditer(reply.text), len(reply.texts.labels) + 1))
-    if len(items) < FEWEST or {reply.label(item) for item in items} != {*reply.texts.labels}:
+    if len(items) < FEWEST or {reply.written[item["label"]] for item in items} != {*reply.texts.labels}:
         return None
     rests = {}
     for item in items:
-        label = reply.label(item)
-        end = reply.after_own_text(item.end(), label)
+        label, end = reply.written[item["label"]], _own_end(reply, item.end())
         rests[label] = reply.lower[end : (reply.lower.find("\n", end) + 1 or len(reply.lower) + 1) - 1]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
     judged = len(items) == len(rests) and all(map(_WORD.search, rests.values()))
     return Found(labels=tuple(left), rule="list") if judged and len(left) == 1 else None
-
-
-def mentioned(reply: ChoiceReply) -> set[str]:
-    """Labels that stand at the end of the text as labels, not as words and not excluded by their sentence."""
-    text = reply.text[-MENTIONS_READ:]
-    return {
-        reply.patterns.labels.of(mention[0])
-        for mention in islice(reply.patterns.labels.exact.finditer(text), PLACES_READ // 2)
-        if reply.patterns.further.match(text, mention.end())
-        or stands(text, mention.end(), mention[0], "", alone=mention[0] in WORDS or mention[0].islower())
-        if not negated(sentence_before(text, mention.start()))
-    }
 
 
 _WORD = lazily(r"\w")
@@ -217,3 +264,17 @@ _LAST_WORD = lazily(
     re.IGNORECASE,
 )
 _EXCLUDES = lazily(r"\b(?:exclu|elimin|rul(?:ed?s?|ing) out|false|wrong|incorrect)")
+_CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("exact text", exact_text, before="answer"),
+    Rule("tick", ticked, before="answer"),
+    Rule("leading label", leading_label, before="answer"),
+    Rule("leading text", leading_text, before="answer"),
+    Rule("emphasis", emphasised, before="shown"),
+    Rule("brackets", bracketed, before="shown"),
+    Rule("predicate", predicate, before="shown"),
+    Rule("last word", last_word, before="shown"),
+    Rule("exclusion", left_over, before="shown"),
+    Rule("list", not_denied, before="shown"),
+)

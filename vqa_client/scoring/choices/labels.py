@@ -1,0 +1,176 @@
+"""The labels of one question: how they may be written, and when a letter of a reply is a label."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from vqa_client.scoring.denials import NOT, NOT_THAT, WRONG
+from vqa_client.scoring.patterns import JOINER, lazily
+from vqa_client.scoring.plain import plain
+
+LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
+"""Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""
+TOKENS_READ: Final = 500
+WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
+"""Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
+
+_REASONS = """because since as due based given which whereas while but not rather according is are was over
+    instead though weil da denn und sondern nicht ist car parce puisque et mais pas est porque ya pues pero es sino no
+    потому так поскольку а и не perché perche mas jest este är er adalah là είναι है является هي هو היא הוא"""
+_GOING_ON = """and with where for so by from in on at if per the this that these it we my here would can has shows
+    correct explanation reason or to than when seems appears fits matches best describes remains must should
+    il elle la le les der die das el los en por pour par"""
+REASONS: Final = frozenset(_REASONS.split())
+"""Words that go on after a finished answer: "A because ..." is an answer, "A bus" is not."""
+GOING_ON: Final = REASONS | frozenset(_GOING_ON.split())
+"""The same for letters that are no words: "B the car is blue"."""
+_JOINS = lazily(JOINER)
+_WORD = lazily(r"[^\W_](?:[^\W_]|[\u0900-\u0dff])*")
+_SUFFIX: Final = r"'(?:[dt][ıiuü]r|n?[ıiuü]n|[yn]?[ıiuüea]|[dt][ea]n?)\b"
+"""A case ending or the copula behind a letter in Turkish: "C'dir"."""
+_CLOSERS = lazily(rf"(?:{_SUFFIX})?[ \"')>*_\x03\x05]*")
+_TO_OWN = lazily(r"[ \"').:)\x03\x05]*")
+_INTO_OWN = lazily(r"[ \"')>*_\x03\x05]*(?:[:.,=-]+[ \"'(\x02]*)?")
+_NO_WORD: Final = rf"(?! (?!(?:{'|'.join(sorted(REASONS))}|and|or|und|oder|et|ou|y|o|e)\b)[a-z])"
+"""After a letter that the question writes otherwise: what goes on makes it a word."""
+IN_FORMULA: Final = lazily(
+    rf"[+#%^@°<\\]|[-/&=]{JOINER}|(?!{_SUFFIX})'{JOINER}|\.[A-Za-z]\.|[.,:]\d"
+    r"|_(?=[\w(\\])|\((?:\w{1,2}|\w(?:, ?\w){1,3}|[-\w]{1,4} ?[-+*/] ?\w{1,4})\)"
+    r"| ?[=^*·×≈≤≥<∩∪⊂⊆∈∥⊥∧∨≅≡] ?[-+]?[\w(\\|√]| [+/] ?[a-z\d(\\]| > ?\w"
+)
+"""What makes a letter a name in a formula: "D(x)", "c_1", "B = 3 T", "a + bt", "C++", "A's"."""
+_BEING: Final = frozenset(("is", "are", "was", "were", "has", "have"))
+_VERDICT = lazily(
+    r"[^.;\n]{0,50}\b(?:correct|right|true|answer|best|better|most|only|closest|nearest|option|choice|statement|valid"
+    r"|supported|supports?|consistent|likely|selected|chosen|false|incorrect|wrong|one|match\w*)\b",
+    re.IGNORECASE,
+)
+_VERBS: Final = r"(?:ist|est|es|é|è|is|jest|je|este|är|er|on|là|είναι|هي|هو|היא|הוא|está)"
+EXCLUDED: Final = lazily(
+    r"[ \"')>\x02-\x05]*(?:[:-] ?)?(?:(?:is|are|was|were|seems|looks|does|do|would|can|could|should)[ \x02]+"
+    r"(?:(?:also|clearly|therefore|definitely|simply|obviously|be) )*"
+    r"(?:not|wrong|incorrect|false|ruled|eliminated|excluded|implausible|absent|missing|nowhere|unlikely|out)"
+    r"|(?:isn|aren|can|couldn|doesn|wasn|won|wouldn)'t|cannot|wrong|incorrect|false|ruled out|eliminated"
+    rf"|{_VERBS} {NOT}|{NOT}(?! (?:doubt|question|\(?[A-Z]\b)))\b"
+    r"|[ )\x03]*(?:选项|項|项)?(?:是|は|が|는|은|가|이|도)? ?(?:错|錯|不正确|不正確|不对|不是|間違|誤り|아니|아닙"
+    r"|아닌|틀|吗|(?:では|じゃ)(?:ない|なく|ありません)|(?:是|が|は)?正解では(?:ない|なく|ありません)"
+    r"|정답(?:이|은)? ?(?:아니|아닙|아닌))"
+    r"|\? (?:no|nope|nein|non)\b"
+    rf"|[ )\x03]*(?:(?:{_VERBS}|-) |[はが는은가이도][^.,\nA-Z]{{0,12}}?)?(?:{WRONG}|{NOT_THAT})",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """The labels of one question.
+
+    `written` maps each accepted writing to its label. `source` is a regex source for any writing, `exact` one for a
+    label as the question writes it, `spoken` one that also takes small letters which are no words; `tokens` finds all
+    that may be labels.
+    """
+
+    written: Mapping[str, str]
+    source: str
+    spoken: str
+    exact: re.Pattern[str]
+    tokens: re.Pattern[str]
+
+
+@lru_cache(maxsize=256)
+def labels_of(labels: tuple[str, ...]) -> Labels:
+    """Writings of each label, without those that two labels would share."""
+    written = {plain(label): label for label in labels if plain(label)}
+    names = tuple(written)
+    for fold in (str.lower, str.upper):
+        for name in names:
+            if sum(fold(other) == fold(name) for other in names) == 1:
+                written.setdefault(fold(name), written[name])
+    for lookalike, latin in LOOKALIKES.items():
+        if chr(latin) in names and not any(ord(name[0]) in LOOKALIKES for name in names):
+            written.setdefault(chr(lookalike), written[chr(latin)])
+    spoken = [name for name in written if name in names or (name.islower() and name.upper() not in WORDS)]
+    return Labels(
+        written=written,
+        spoken=_any_of(spoken),
+        source=f"(?:{_alternatives(written)})(?!{JOINER})",
+        exact=lazily(_any_of(names)),
+        tokens=lazily(
+            rf"(?<!{JOINER})(?:{_alternatives(names)}|(?:{_alternatives(written.keys() - {*names})}){_NO_WORD})"
+            rf"(?!{JOINER})"
+        ),
+    )
+
+
+def _any_of(names: Iterable[str]) -> str:
+    return rf"(?<!{JOINER})(?<!{JOINER}['_-])(?:{_alternatives(names)})(?!{JOINER})(?!(?!{_SUFFIX})['_-]{JOINER})"
+
+
+def _alternatives(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)) or r"(?!)"
+
+
+class Token(NamedTuple):
+    """A letter of a reply that may be a label, by what follows it.
+
+    `means`: it stands by itself, another label is joined to it, or its choice's text follows; `stands`: the first of
+    these. `means_alone` and `stands_alone` allow nothing but the end of a clause. `own_end` is where its choice's text
+    ends that follows it, as in "(B) blue car", or where the label ends.
+    """
+
+    means: bool
+    means_alone: bool
+    stands: bool
+    stands_alone: bool
+    own_end: int
+
+
+def tokens_of(
+    text: str, lower: str, labels: Labels, own: Mapping[str, str], further: re.Pattern[str]
+) -> dict[int, Token]:
+    """All that may be labels in a reply, by their ends; of a runaway reply those at its ends."""
+    found = list(labels.tokens.finditer(text))
+    if len(found) > 2 * TOKENS_READ:
+        found = [*found[:TOKENS_READ], *found[-TOKENS_READ:]]
+    return {token.end(): _token(text, lower, token, own[labels.written[token[0]]], further) for token in found}
+
+
+def _token(text: str, lower: str, token: re.Match[str], own: str, further: re.Pattern[str]) -> Token:
+    end = token.end()
+    if end + 2 >= len(text) and text[end:] in ("", ".", ")", ")."):
+        return Token(means=True, means_alone=True, stands=True, stands_alone=True, own_end=end)
+    own_end, excluded = end, EXCLUDED.match(text, end) is not None
+    if own and (start := _TO_OWN.match(text, end)) and lower.startswith(own, start.end()):
+        own_end = start.end() + len(own)
+    stands, alone, word = (
+        (False, False, "") if IN_FORMULA.match(text, end) or excluded else _stands(text, end, token[0])
+    )
+    if joined := further.match(text, end):
+        means = means_alone = not IN_FORMULA.match(text, joined.end())
+    elif own and (into := _INTO_OWN.match(text, end)) and lower.startswith(own, into.end()):
+        after = into.end() + len(own)
+        means = means_alone = not EXCLUDED.match(text, after + text.startswith(",", after))
+    else:
+        means, means_alone = stands or (word != "" and word in own.split()), alone
+    return Token(means=means, means_alone=means_alone, stands=stands, stands_alone=alone, own_end=own_end)
+
+
+def _stands(text: str, end: int, token: str) -> tuple[bool, bool, str]:
+    """Whether it stands, whether alone, and the word behind it that its choice's text may begin with."""
+    closers = _CLOSERS.match(text, end)
+    at = closers.end() if closers else end
+    following = text[at : at + 1]
+    if following == "?":
+        return False, False, ""
+    if not following.isalnum() or not _JOINS.match(following):
+        return True, True, ""
+    found = _WORD.match(text, at)
+    word, closed = found[0] if found else "", text[end:at].strip("\"' ") != ""
+    reasons = word.lower() in REASONS
+    alone = _VERDICT.match(text, at) is not None if word.lower() in _BEING else reasons
+    if (token in WORDS or token.islower()) and not closed:
+        return reasons, alone, ""
+    stands = closed or word[0].isupper() or word[0].isdecimal() or word.lower() in GOING_ON
+    return stands, alone, word.lower()
