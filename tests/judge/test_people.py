@@ -111,6 +111,17 @@ def test_grades_by_people_have_weighted_kappa_and_ranks(
     assert "label '6' is unknown" in capsys.readouterr().err
 
 
+def test_a_judge_without_any_verdict_has_no_figures_beside_people(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, ["city 0", "city 1"])
+    assert run.judged(fault_server(on_judgements("Hm.")).base_url) == 0
+    (run.root / "labels.csv").write_text("question_id,label\nq0,correct\nq1,incorrect\n")
+    capsys.readouterr()
+    assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
+    assert "sensitivity, %                 -" in capsys.readouterr().out
+
+
 def test_a_judge_that_tells_nothing_corrects_nothing_and_full_agreement_has_an_interval(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,7 +37,8 @@ CONTROL = "control/"
 PASSES = 0.9
 """The share of each sort of control that a judge has to get right."""
 _UNDECIDED = "undecided"
-_EXAMPLES = 2
+_EXAMPLES, _MOST_WANTED = 2, 3
+_MEASURES = {"grade": "grade by the judge", "pair": "better by the judge"}
 
 
 def kind_of(settings: JudgeSettings) -> JudgeKind:
@@ -131,7 +132,7 @@ def benchmark(settings: JudgeSettings) -> Benchmark:
             Metric("judged", value, "the score of what is decided", read=decided),
             Metric("at_most", partial(bound, 1.0), "undecided as right", read=decided),
         ),
-        measure="right by the judge",
+        measure=_MEASURES.get(kind, "right by the judge"),
         choosing=choosing,
         prompt=lambda question: question.text,
         compares_answers=kind != "extract",
@@ -200,7 +201,8 @@ def _gate(settings: JudgeSettings) -> Any:
             held[1] += 1
             if not passed and len(failed) < _EXAMPLES:
                 said = record.answer or reason(record.rule or record.status)
-                failed.append(f"{record.question_id} ({record.variant}): {said}, not {record.references[0]}")
+                wanted = " or ".join(record.references[-_MOST_WANTED:])
+                failed.append(f"{record.question_id} ({record.variant}): {said}, not {wanted}")
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})
         told = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())

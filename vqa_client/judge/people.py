@@ -315,6 +315,8 @@ def _among_people(run: JudgedRun, labels: dict[Key, Label], *, graded: bool) -> 
 
 
 def _corrected(sums: Sequence[float]) -> float | None:
+    if not sums:
+        return None
     q, n, hits, right, rejects, wrong = sums[:6]
     return rogan_gladen(q / n, hits / right, rejects / wrong) if n and right and wrong else None
 
