@@ -147,10 +147,11 @@ def _sections(found: Beside, report: Path) -> Iterator[Section]:
                 yield _forms(verdicts.forms)
             named = {name.replace("_", " "): _figure(figure) for name, figure in verdicts.totals.items()}
             totals = [f"{name} by the judge: {shown} %" for name, shown in named.items()]
-            rows = zip(("rule right", "rule wrong"), verdicts.table, strict=True)
+            right, wrong = verdicts.table
+            table = {"rule right": right, "rule wrong": wrong, "all": tuple(map(sum, zip(right, wrong, strict=True)))}
             yield Section(
-                columns=["", "judge right", "judge wrong"],
-                rows=[[name, *(f"{number:,}" for number in row)] for name, row in rows],
+                columns=["", "judge right", "judge wrong", "all"],
+                rows=[[name, *(f"{number:,}" for number in (*row, sum(row)))] for name, row in table.items()],
                 notes=[*totals, *agreement(verdicts), *_differing(verdicts)],
             )
     several = [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in found.pairs.items()]
