@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
     if not _PLACES[name].startswith("settings."):
         return found
-    return importlib.import_module(f"{__name__}.settings.readable").readable(found)
+    return importlib.import_module(f"{__name__}.settings.validation").readable(found)
 
 
 def __dir__() -> list[str]:

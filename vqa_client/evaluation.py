@@ -26,12 +26,11 @@ from vqa_client.reports.report import Report
 from vqa_client.runner import Crew
 from vqa_client.runs.adaptive import FIRST
 from vqa_client.runs.budget import Budget, minutes_at_most
-from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Plan
 from vqa_client.runs.plans import finish, make_plans
 from vqa_client.runs.resume import move_aside
 from vqa_client.runs.run_plan import run_plan
-from vqa_client.runs.stage import Stage
+from vqa_client.runs.stage import Stage, prepared_images
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun

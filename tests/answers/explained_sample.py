@@ -9,7 +9,7 @@ from typing import Any
 from tests.tasks.explain.samples import put, vqax
 from vqa_client.answers.explained import ExplanationReport, score_explanation_files
 from vqa_client.records import RecordLog
-from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.types import Record
 
 REFERENCES = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.images import sorted_names
-from vqa_client.images.sorted_names import Row, SortedNames
+from vqa_client.images import find
+from vqa_client.images.find import Row, SortedNames
 
 STEMS = st.text("ab1_-. é", min_size=1, max_size=6)
 NAMES = st.lists(st.builds("{}{}.{}".format, STEMS, st.integers(0, 25) | st.just(""), st.sampled_from(["png", "jp2"])))
@@ -40,7 +40,7 @@ def test_every_name_is_found_by_its_stem(names: list[str]) -> None:
 def test_thousands_of_documents_are_found_and_their_pages_are_one_entry(
     monkeypatch: pytest.MonkeyPatch, chunk_names: int
 ) -> None:
-    monkeypatch.setattr(sorted_names, "_CHUNK_NAMES", chunk_names)
+    monkeypatch.setattr(find, "_CHUNK_NAMES", chunk_names)
     names = [f"{document:04x}_page_{page:03}.png" for document in range(1_000) for page in range(1, 13)]
     random.Random(1).shuffle(names)
     packed = SortedNames(names)

@@ -14,7 +14,7 @@ from vqa_client.answers.rows import Form, Id, decoded, form_of, json_text, key_o
 from vqa_client.benchmark import Metric
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
 from vqa_client.scoring.explained_answer.normalise import majority
-from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.settings.score import ScoreExplanationsSettings
 from vqa_client.tasks.explain import (
     EXPLAIN_TASKS,
     FREE,

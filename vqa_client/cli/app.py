@@ -46,7 +46,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "explain --task vqax --data sets --config llava",
         ),
         "ctl": (
-            "ctl",
+            "runs",
             "Show the progress of a run; change its workers, pause, resume or stop it.",
             "ctl results --max_workers 64",
         ),
@@ -74,7 +74,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "compare results/a results/b --output comparison",
         ),
         "leaderboard": (
-            "leaderboard",
+            "compare",
             "Put finished runs into one table: models by benchmarks, with intervals and ranks.",
             "leaderboard results",
         ),
@@ -105,7 +105,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         ),
         "rescore": ("rescore", "Re-parse and re-score saved replies (no server).", "rescore results --write"),
         "merge": (
-            "merge",
+            "runs",
             "Join the shards of a folder's runs into one log, run file and report per run.",
             "merge results",
         ),

@@ -1,13 +1,21 @@
-"""`vqa-client compare`: is one run better than another, by how much, and on which questions."""
+"""`vqa-client compare` and `leaderboard`: finished runs against each other, and all in one table."""
 
+from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
 
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.cli.tables import as_text
+from vqa_client.cli.text import safe
 from vqa_client.compare.content import content
+from vqa_client.compare.leaderboard import Cell, Leaderboard, write_board_page
+from vqa_client.compare.leaderboard import leaderboard as read_runs
 from vqa_client.compare.sections import sections
 from vqa_client.compare.write import PAGE_NAME, compare_runs, write_comparison
-from vqa_client.settings.reports import CompareSettings
+from vqa_client.files import write_json
+from vqa_client.reports.sections import Section
+from vqa_client.settings.reports import CompareSettings, LeaderboardSettings
 from vqa_client.shipped import install
 
 
@@ -27,3 +35,63 @@ def compare(settings: CompareSettings) -> int:
         emit(as_text(sections(compared, list(map(str, paths)))))
     failed = any(not kept.answered for _, matched in compared for pair in matched.pairs for kept in (pair.a, pair.b))
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
+
+
+NAME = "leaderboard"
+
+
+def leaderboard(settings: LeaderboardSettings) -> None:
+    """Read the runs, print the table and write it where a folder is given."""
+    board = read_runs(settings.runs)
+    if settings.json:
+        emit_json(msgspec.to_builtins(board, enc_hook=str))
+    else:
+        emit(as_table(board))
+    if settings.output:
+        write_board(settings.output, board)
+
+
+def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") -> None:
+    """Write leaderboard.json, and the page where the extra html is installed."""
+    write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str))
+    if find_spec("jinja2") is not None:
+        write_board_page(folder / f"{NAME}.html", board, title)
+        say(f"page: {safe(str(folder / NAME))}.html")
+
+
+def as_table(board: Leaderboard) -> str:
+    """A row per benchmark and a column per model where models are few, the notes below."""
+    what = "headline in %, 95 % interval, n; questions without a reply count as wrong"
+    same = "models share a rank unless a test over the same questions separates them (Holm-adjusted p below 0.05)"
+    rows = []
+    for column in board.columns:
+        cells = [column.cells.get(model) for model in board.models]
+        rows += [[column.title, *map(_figure, cells)], [f"  {column.measure}", *map(_aside, cells)]]
+    if board.means:
+        means = (f"{100 * board.means[model]:.1f}" for model in board.models)
+        rows.append([f"mean of the {board.in_mean} that all have", *means])
+    notes = [f"{column.title}: {note}" for column in board.columns for note in column.notes]
+    return as_text([Section(notes=[what, same]), Section(columns=["benchmark", *board.models], rows=rows, notes=notes)])
+
+
+def _figure(cell: Cell | None) -> str:
+    if cell is None or cell.value is None:
+        return "-"
+    scale = 100.0 if cell.most == 1 else 1.0
+    bounds = (
+        f" ({scale * cell.low:.1f}-{scale * cell.high:.1f})" if cell.low is not None and cell.high is not None else ""
+    )
+    return f"{scale * cell.value:,.1f}{bounds}"
+
+
+def _aside(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    rank = ""
+    if cell.best is not None:
+        rank = f", rank {cell.best}" + (f"-{cell.worst}" if cell.worst != cell.best else "")
+    elif cell.apart:
+        rank = ", not comparable"
+    failed = f", {cell.failed:,} failed" if cell.failed else ""
+    left = f", {(cell.expected or 0) - cell.n:,} not asked" if cell.incomplete else ""
+    return f"n {cell.n:,}{failed}{left}{rank}"

@@ -9,7 +9,7 @@ from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_js
 from vqa_client.cli.tables import as_text
 from vqa_client.reports.names import count
 from vqa_client.reports.sections import Section
-from vqa_client.settings.score_explanations import ScoreExplanationsSettings
+from vqa_client.settings.score import ScoreExplanationsSettings
 
 
 def score_explanations(settings: ScoreExplanationsSettings) -> int:

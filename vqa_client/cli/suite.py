@@ -8,8 +8,8 @@ from cyclopts import CycloptsError, Parameter
 
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
+from vqa_client.cli.compare import as_table, write_board
 from vqa_client.cli.evaluate import asked, exit_code, show
-from vqa_client.cli.leaderboard import as_table, write_board
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled

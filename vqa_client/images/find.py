@@ -1,10 +1,13 @@
 """Page images on disk: which folders hold some, and which files are the pages of a document, in reading order."""
 
+import heapq
+import mmap
 import os
 import re
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import pairwise
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
 from pathlib import Path
 from unicodedata import normalize
 
@@ -12,9 +15,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.files import natural_key
-from vqa_client.images.sorted_names import Row, SortedNames
 from vqa_client.tables.objects import Entry, objects_in
-from vqa_client.tables.pdf_pages import page_count
 from vqa_client.tables.pictures import is_address, url_of
 
 IMAGE_SUFFIXES = (
@@ -27,6 +28,39 @@ _DIGITS = re.compile("([0-9]+)")
 _NUMBERED = re.compile(r"[_-](?:(?:page|pg|p)[_-]?([0-9]+(?:[_-][0-9]+)*)|([0-9]+))", re.IGNORECASE)
 Page = tuple[tuple[int, ...], str]
 """The numbers and the name of a page."""
+_CHUNK_NAMES = 8192
+_BLOCK_ENTRIES = 16
+_RELEASE_BYTES = 64 << 10
+_END, _TIMES = b"\0", b"/"
+"""Neither can stand in a file name."""
+
+
+class Row(Struct, frozen=True):
+    """A name, and `count` - 1 that follow it, where only the number before the suffix grows, each time by one."""
+
+    first: str
+    count: int = 1
+
+    def names(self) -> list[str]:
+        if self.count == 1:
+            return [self.first]
+        head, number, suffix = self._parts()
+        return [f"{head}{page:0{len(number)}}{suffix}" for page in range(int(number), int(number) + self.count)]
+
+    def named(self, stem: str) -> str | None:
+        """The one that is `stem` and a suffix, however many there are."""
+        head, number, suffix = self._parts()
+        if stem == head + number:
+            return self.first
+        own = stem.removeprefix(head)
+        follows = len(own) == len(number) and own.isascii() and own.isdigit() and head + own == stem
+        return stem + suffix if follows and 0 < int(own) - int(number) < self.count else None
+
+    def _parts(self) -> tuple[str, str, str]:
+        """What stands before the number, the number, and the suffix; without a number it is empty."""
+        stem, dot, suffix = self.first.rpartition(".")
+        head = stem.rstrip("0123456789")
+        return head, stem[len(head) :], dot + suffix
 
 
 class PageFolder(Struct, frozen=True, kw_only=True):
@@ -43,7 +77,7 @@ def page_folders(root: Path) -> list[PageFolder]:
     `root` comes first, then its folders in natural order; hidden ones (".x", "~x") are left out. Raises `DataError`
     where `root` is no folder, a folder can't be listed, or none holds an image.
     """
-    folders = sorted((entry.path for entry in _entries(root) if _is_folder(entry)), key=natural_key)
+    folders = sorted((entry.path for entry in entries(root) if _is_folder(entry)), key=natural_key)
     found: dict[str, PageFolder] = {}
     for path in (root, *(_with_pages(Path(folder)) for folder in folders)):
         if _holds_images(path):
@@ -81,7 +115,7 @@ class PageIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = url_of(folder)
         self._apart: dict[str, list[str]] = {}
-        self._names = SortedNames(self._composed(entry.name) for entry in _entries(folder) if _is_named_as_image(entry))
+        self._names = SortedNames(self._composed(entry.name) for entry in entries(folder) if is_named_as_image(entry))
         self.missing: dict[str, tuple[int, ...]] = {}
 
     @property
@@ -134,54 +168,6 @@ class PageIndex:
         return spelt
 
 
-def pages_of(document: str, dpi: int = 144) -> tuple[str, ...]:
-    """The pages of a document that is named by its path, such as documents/report.pdf, in reading order.
-
-    They are the images in the folder documents/report, else report_page_001.png and so on, as `PageIndex` finds them,
-    in documents or its `images`, or in the folder above; else the pages of the PDF itself, as they are drawn at `dpi`.
-    Without pages it is the path itself.
-    """
-    return _drawn_before(document) or _in_document(document, dpi)
-
-
-def picture_of(text: str, apart: str) -> tuple[str, str]:
-    """The image of the same name as a text file, and the name of the folder that both are in.
-
-    They are side by side, or the text is in a folder that is called `apart` and the image in `images` beside that.
-    """
-    folder, name = Path(text).parent, Path(text).stem
-    pictures = folder.parent / "images" if folder.name == apart else folder
-    paths = (pictures / f"{name}{suffix}" for suffix in IMAGE_SUFFIXES)
-    image = next((path for path in paths if path.is_file()), pictures / f"{name}.jpg")
-    return str(image), (folder.parent if folder.name == apart else folder).name
-
-
-def _in_document(document: str, dpi: int) -> tuple[str, ...]:
-    try:
-        count = page_count(document)
-    except (ValueError, OSError):
-        return (document,)  # the question fails by its image, which says why
-    return tuple(f"{document}#{number}@{dpi}" for number in range(1, count + 1))
-
-
-def _drawn_before(document: str) -> tuple[str, ...]:
-    folder, name = os.path.split(document.removesuffix(".pdf"))
-    for place in (folder, os.path.dirname(folder)):
-        inside = os.path.join(place, name)
-        if os.path.isdir(inside):
-            names = [entry.name for entry in _entries(Path(inside)) if _is_named_as_image(entry)]
-            return tuple(os.path.join(inside, each) for each in sorted(names, key=natural_key))
-        for where in (place, os.path.join(place, "images")):
-            if os.path.isdir(where) and (pages := _index_of(where).pages(name)):
-                return pages
-    return ()
-
-
-@lru_cache(maxsize=4)
-def _index_of(folder: str) -> PageIndex:
-    return PageIndex(Path(folder))
-
-
 def _numbered(wanted: str, rows: list[Row]) -> list[Page]:
     """Give the numbered pages in order; a row of names is one claim."""
     claims = [(form, numbers, row) for row in rows for form, numbers in _claims(wanted, row.first)]
@@ -218,10 +204,11 @@ def folder_name(path: Path) -> str:
 
 
 def _holds_images(folder: Path) -> bool:
-    return any(_is_named_as_image(entry) and entry.is_file() for entry in _entries(folder))
+    return any(is_named_as_image(entry) and entry.is_file() for entry in entries(folder))
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
+def entries(folder: Path) -> Iterator[os.DirEntry[str] | Entry]:
+    """What is in a folder but for hidden files; raises DataError where it can't be listed."""
     if is_address(folder):
         yield from (entry for entry in objects_in(url_of(folder)) if not entry.name.startswith(_HIDDEN))
         return
@@ -240,7 +227,8 @@ def _is_folder(entry: os.DirEntry[str] | Entry) -> bool:
         return False
 
 
-def _is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
+def is_named_as_image(entry: os.DirEntry[str] | Entry) -> bool:
+    """Whether a name ends as those of images do."""
     return entry.name.lower().endswith(IMAGE_SUFFIXES)
 
 
@@ -249,3 +237,124 @@ def _claims(owner: str, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
     stem, _, _ = name.rpartition(".")
     if found := _NUMBERED.fullmatch(stem, len(owner)):
         yield 1 if found[1] else 2, tuple(map(int, _DIGITS.findall(found[1] or found[2])))
+
+
+class SortedNames:
+    """Names that are found again by how they begin; one that is given twice is kept twice.
+
+    Sorted and packed: 40 bytes a name, or 40 for all the numbered pages of a document.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        chunks = list(_chunks(names))
+        self._count = 0
+        self._firsts: list[bytes] = []
+        self._starts = array("Q")
+        self._packed = mmap.mmap(-1, 1 + sum(map(len, chunks)))
+        self._packed.write(_END)
+        for number, (first, count) in enumerate(_rows(heapq.merge(*map(_each, chunks)))):
+            if number % _BLOCK_ENTRIES == 0:
+                self._firsts.append(first)
+                self._starts.append(self._packed.tell() - 1)
+            self._packed.write(first + (_TIMES + b"%d" % count if count > 1 else b"") + _END)
+            self._count += count
+        self._starts.append(self._packed.tell() - 1)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def after(self, start: str) -> Iterator[Row]:
+        """The rows whose first name goes on behind `start` with "-", "." or "_", in order."""
+        wanted = _END + _encoded(start)
+        at = self._find(wanted, b"-", 0)
+        passed = False
+        while at >= 0 and self._packed[at : at + len(wanted)] == wanted:
+            end = self._packed.find(_END, at + 1)
+            behind = self._packed[at + len(wanted)]
+            if behind in b"-._":
+                yield _row(self._packed[at + 1 : end])
+            elif behind > ord("_"):
+                return
+            elif behind > ord(".") and not passed:  # up to "_" may lie the names of all other documents
+                passed = True
+                end = self._find(wanted, b"_", end)
+            at = end
+
+    def _find(self, wanted: bytes, behind: bytes, start: int) -> int:
+        """Where a name begins as `wanted` does, from `start` or shortly before `behind` would stand; -1 for none."""
+        block = self._block(wanted[1:] + behind)
+        upto = self._starts[min(block + 2, len(self._starts) - 1)]  # the first may be that of the block behind
+        return self._packed.find(wanted, max(self._starts[block], start), upto)
+
+    def before(self, name: str) -> Row | None:
+        """The last row whose first name is less than `name`."""
+        wanted = _encoded(name)
+        block = self._block(wanted)
+        entries = self._packed[self._starts[block] + 1 : self._starts[min(block + 1, len(self._starts) - 1)]].split(
+            _END
+        )
+        at = bisect_right(entries, wanted)
+        return _row(entries[at - 1]) if at and entries[at - 1] else None
+
+    def _block(self, wanted: bytes) -> int:
+        return max(bisect_right(self._firsts, wanted) - 1, 0)
+
+
+def _chunks(names: Iterable[str]) -> Iterator[mmap.mmap]:
+    """Sort some thousand names at a time: a list of them all would be larger than anything that is kept.
+
+    Mapped memory goes back to the system at once; what a thread frees of the heap stays with the process.
+    """
+    left = map(_encoded, names)
+    while chunk := sorted(islice(left, _CHUNK_NAMES)):
+        text = _END.join(chunk) + _END
+        held = mmap.mmap(-1, len(text), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        held.write(text)
+        yield held
+
+
+def _each(chunk: mmap.mmap) -> Iterator[bytes]:
+    start = read = 0
+    while (end := chunk.find(_END, start)) >= 0:
+        yield chunk[start:end]
+        start = end + 1
+        if start - read > _RELEASE_BYTES:
+            read = start - start % mmap.PAGESIZE
+            chunk.madvise(mmap.MADV_DONTNEED, 0, read)
+    chunk.close()
+
+
+def _rows(names: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    first, count, following = b"", 0, b""
+    for name in names:
+        if count and name == following:
+            count += 1
+        else:
+            if count:
+                yield first, count
+            first, count = name, 1
+        following = _following(name)
+    if count:
+        yield first, count
+
+
+def _following(name: bytes) -> bytes:
+    """The name with the next number in as many digits; none where it has no number or the next one is longer."""
+    stem, _, suffix = name.rpartition(b".")
+    head = stem.rstrip(b"0123456789")
+    digits = len(stem) - len(head)
+    after = b"%0*d" % (digits, int(stem[-digits:]) + 1) if digits else b""
+    return b"%b%b.%b" % (head, after, suffix) if len(after) == digits > 0 else b""
+
+
+def _row(entry: bytes) -> Row:
+    first, _, count = entry.partition(_TIMES)
+    return Row(_decoded(first), int(count or 1))
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")  # whatever a system or a data file calls a name
+
+
+def _decoded(name: bytes) -> str:
+    return name.decode("utf-8", "surrogatepass")

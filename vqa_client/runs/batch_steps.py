@@ -19,9 +19,9 @@ from vqa_client.reports.names import count
 from vqa_client.runner import Line
 from vqa_client.runs.batched import form_alone
 from vqa_client.runs.dry_run import answered_before
-from vqa_client.runs.images import prepared_images
 from vqa_client.runs.plan import Note, Plan, run_file_for
 from vqa_client.runs.plans import make_plans
+from vqa_client.runs.stage import prepared_images
 from vqa_client.settings.robustness import RobustnessRun
 from vqa_client.settings.run import RunSettings
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in

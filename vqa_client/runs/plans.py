@@ -160,6 +160,7 @@ def _declared_plans(
             f"{benchmark.name}: published scores are of a judge ({benchmark.judge.asks}), those below of a rule; "
             "--judge CONFIG asks one after the run: a request for each reply, and up to 60 controls"
         )
+    parts = list(benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images)))
     plans = [
         Plan(
             task=task,
@@ -175,7 +176,7 @@ def _declared_plans(
             identity={**identity, **part.identity},
             gate=(part.gate, benchmark.gate) if part.gate and benchmark.gate else None,
         )
-        for part in benchmark.load(Source(settings=settings, notify=note, finds_images=finds_images))
+        for part in parts
     ]
     if benchmark.pages is not None and isinstance(settings, PageOptions) and finds_images:
         from vqa_client.runs.document_pages import with_pages

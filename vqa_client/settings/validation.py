@@ -1,5 +1,6 @@
-"""What a setting may be, whoever gives it: the command line or code."""
+"""What a setting may be, whoever gives it: the command line or code; and settings as `help()` shows them."""
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -110,3 +111,25 @@ def _check_range(name: str, value: Any, rule: _Rule, bounds: AtLeast) -> None:
     within = "above 0" if least == _TINY else f"of at least {least}" if most == inf else f"from {least} to {most}"
     words = "".join(f", or {word}" for word in rule.words)
     raise UsageError(f"--{name} is {value!r}; it must be {kind} {within}{words}")
+
+
+def readable(settings: type[Any]) -> type[Any]:
+    """The same class, its docstring with the help of each field."""
+    if "__signature__" in vars(settings):
+        return settings
+    plain, marked = get_type_hints(settings), get_type_hints(settings, include_extras=True)
+    signature = inspect.signature(settings)
+    signature = signature.replace(
+        parameters=[each.replace(annotation=plain[name]) for name, each in signature.parameters.items()]
+    )
+    settings.__signature__ = signature
+    vars(settings)["__init__"].__signature__ = signature
+    helps = {field.name: _help(marked[field.name]) for field in fields(settings)}
+    lines = [f"  {name}: {text}" for name, text in helps.items() if text]
+    settings.__doc__ = "\n".join([f"{inspect.getdoc(settings)}\n", *lines])
+    return settings
+
+
+def _help(annotation: Any) -> str:
+    marks = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Parameter)]
+    return str(marks[0].help or "") if marks else ""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Home, Metric, Picture, Place, Prompt, Question
 from vqa_client.benchmark import Pages, best_of, short_answer, tables, verbatim
-from vqa_client.images.find import pages_of
+from vqa_client.images.documents import pages_of
 from vqa_client.scoring.published.slidevqa import em, f1, harness_anls, harness_em
 
 

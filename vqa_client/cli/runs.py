@@ -1,10 +1,11 @@
-"""`vqa-client ctl`: the progress of a run, and changes to it."""
+"""`vqa-client ctl` and `merge`: a run in progress, and the shards of a run."""
 
-from vqa_client.cli.streams import emit
+from vqa_client.cli.streams import emit, say
 from vqa_client.cli.text import safe
 from vqa_client.errors import UsageError
+from vqa_client.reports.report import Report
 from vqa_client.runs.control import Order, Standing, order_all
-from vqa_client.settings.reports import CtlSettings
+from vqa_client.settings.reports import CtlSettings, MergeSettings
 
 
 def ctl(settings: CtlSettings) -> None:
@@ -24,3 +25,18 @@ def _line(found: Standing) -> str:
         f"{found.title}: {state} · {found.done:,} of {found.total:,} done · {found.failed:,} failed · "
         f"{found.in_flight:,} in flight, {found.workers:,} at most · {found.pace:.1f} q/s"
     )
+
+
+def merge(settings: MergeSettings) -> int:
+    """Merge and print as the undivided commands would; their exit code."""
+    from vqa_client.cli.evaluate import exit_code, show  # takes longer than all that ctl does
+    from vqa_client.runs.merge import merge_folder
+
+    reports: list[Report] = []
+    for each in merge_folder(settings.folder, partial=settings.partial, tidy=settings.tidy, note=say):
+        reports += each.reports
+        if not settings.json:
+            show(each.reports, each.settings)
+    if settings.json:
+        show(reports, as_json=True)
+    return exit_code(reports, partial=settings.partial)
