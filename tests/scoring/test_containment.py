@@ -270,6 +270,8 @@ MISREAD = [
     "The answer depends on the edition: 2586 in the first, 2587 in the second.",
     "<answer></answer> The only number I noticed was 2586.",
     "Перевезено 2586 пассажиров.",
+    "Could you tell me what you mean by secret number? The only longish number is 5081.",
+    "Earlier I answered 5081. On reflection that was the case number.",
 ]
 
 

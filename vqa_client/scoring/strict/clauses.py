@@ -111,7 +111,8 @@ _KNOWN_NOUN = (
     r"(?! (?:of|de|des|der|del|di|da|af|av|van)\b)"
 )
 _OTHER_THING = lazily(
-    rf"[\"')]*,? (?:(?:which|that|che|que|qui|co)(?: i \w+)? )?(?:{_DENOTES}|(?:{_IS})(?: (?:{_ARTICLE})\b)++"
+    rf"[\"')]*,? (?:(?:which|that|che|que|qui|co)(?: i \w+)? )?"
+    rf"(?:{_DENOTES}|(?:{_IS}) (?:when|where|how)|(?:{_IS})(?: (?:{_ARTICLE})\b)++"
     rf"|as(?: (?:{_ARTICLE})\b)++|(?:\w+ ){{1,5}}(?:as|als|comme|como|come|как|som)(?: (?:{_ARTICLE}|part)\b)*+)"
     rf" (?!{_KNOWN_NOUN})\w|[是为為は은는]"
 )
@@ -120,7 +121,8 @@ _OF_OTHER_THING = lazily(
     r"(?:,|,? (?:which )?(?:is|was|were|=)) $"
 )
 _THAT_OTHER_THING = lazily(
-    r"\W*(?:but |and |aber )?(?:it(?=')|that(?=')|(?:it|this|that|das|dies|esto|eso|isso|questo|dat|det|это|to) )"
+    r"\W*(?:(?:but|and|aber|actually|however|on reflection),? )*"
+    r"(?:it(?=')|that(?=')|(?:it|this|that|das|dies|esto|eso|isso|questo|dat|det|это|to) )"
     rf"(?:'s|{_IS})(?: aber| however)?(?: (?:{_ARTICLE})\b)++ (?!{_KNOWN_NOUN})\w"
 )
 """What a reply calls a number: an open class; what it may call the answer is a closed one."""
@@ -283,6 +285,9 @@ class Clauses:
         if not (found or _OF_OTHER_THING.search(self._lower, max(self.sentence(start), start - _REACH), start)):
             return False
         stop = self._stop(found.end() if found else end)
+        further = self._stop(stop + _NEAR)
+        if _GIVES_WAY.match(self._lower, stop) and not denies(self._lower[stop:further]):
+            stop = further
         return not _TOPIC.search(self._before(start) + self._lower[end : min(stop, end + _REACH)])
 
     def _asks(self, end: int) -> bool:

@@ -126,7 +126,8 @@ _BOX_WORDS = "bbox box boxes bounding coordinates point points position polygon 
 _NAMED: Final = frozenset(_NAME_WORDS.split())
 """Places too, but "Item: 7421" names an answer."""
 _BOXES: Final = frozenset(_BOX_WORDS.split())
-_KNOWN: Final = _BOXES.union(_PLACE_WORDS.split(), _LABEL_WORDS.split())
+_LABELS: Final = frozenset(_LABEL_WORDS.split())
+_KNOWN: Final = _BOXES.union(_PLACE_WORDS.split(), _LABELS)
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
 _SET_OFF: Final = str.maketrans(
     dict.fromkeys("\"'#([{*\\", " ") | {"第": " 第 ", ":": " : ", ",": " , ", ")": " ) ", "=": " : "}
@@ -146,6 +147,7 @@ _DATE_BEFORE = lazily(
     r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))? \d{1,2}$|\ban? \d$"
     r"|\b(?:sold|bought|paid|costs?|earned|priced|charged)(?: for| at)? \d+$"
     r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b(?: number)?(?: is| was)?[.: #]{0,3}\d+$"
+    r"|\b(?:the|an?|its) (?!secret|hidden|only|correct|right|magic|\w+-digit)\w+ number(?:, | \()\d+$"
     r"|\b(?:start|begin|end)s? (?:with|in) \d+$|\d ?[x×] ?\d+$"
 )
 _DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
@@ -179,6 +181,8 @@ def within(number: Number, spans: list[tuple[int, int]]) -> bool:
 def follows_place(before: str) -> bool:
     """Whether a number that comes after the words `before` is a page, a line, a confidence or the like."""
     words = before.lower().translate(_SET_OFF).split()
+    if len(words) > 1 and words[-1] == "," and words[-2] in _LABELS:
+        return True
     several = False
     while len(words) > 2 and words[-1] in _JOINING and words[-2].replace(".", "").isdigit():
         several = several or words[-1] == ","
