@@ -156,7 +156,9 @@ def check_batch(settings: BatchSettings, others: dict[str, bool]) -> None:
         _check_command(settings)
     if settings.batch_hours and settings.by_batches and (given := [name for name, wanted in others.items() if wanted]):
         option = "--batch" if settings.batch else "--batch_command"
-        raise UsageError(f"{given[0]} can't be combined with {option}", hint=f"--dry_run {option} shows its files")
+        raise UsageError(
+            f"{given[0]} can't be combined with {option}", hint="--dry_run shows the files, and what they cost"
+        )
 
 
 def _check_command(settings: BatchSettings) -> None:
