@@ -246,7 +246,7 @@ def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
 def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(as_csv(tmp_path), "http://127.0.0.1:1", "--dry_run", "--show", "2") == 0
     said = capsys.readouterr().out
-    assert "--- rows#0   (right: A)\n[image 1: 0_0.png]\n[[q0]] Which colour?" in said
+    assert "--- rows#0   (right: A)\n[image 1: 0_0.png 24x16, 0.1 KB]\n[[q0]] Which colour?" in said
     assert "[[q2]]" not in said
 
 

@@ -11,10 +11,12 @@ from cyclopts import Parameter
 from vqa_client.cli.evaluate import evaluate_and_judge
 from vqa_client.cli.streams import EXIT_OK, emit, say
 from vqa_client.cli.text import safe
+from vqa_client.errors import DataError, QuestionFailed
+from vqa_client.images.facts import facts
 from vqa_client.runs.plans import make_plans, with_data
 from vqa_client.settings.ask import AskSettings
-from vqa_client.tables.inside import short_name
-from vqa_client.tables.pictures import url_of
+from vqa_client.tables.inside import open_image, short_name
+from vqa_client.tables.pictures import is_address, url_of
 
 _Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
 _ASK = AskSettings()
@@ -52,4 +54,18 @@ def _first_questions(settings: AskSettings) -> Iterator[str]:
 
 
 def _image(images: tuple[str, ...], number: int) -> str:
-    return f"[image {number}: {short_name(images[number - 1])}]"
+    return f"[image {number}: {short_name(images[number - 1])}{_size(images[number - 1])}]"
+
+
+def _size(name: str) -> str:
+    """An image's pixels and bytes, for people; what is at an address isn't fetched for it."""
+    if is_address(name):
+        return ""
+    try:
+        with open_image(name) as file:
+            data = file.read()
+        found = facts(data)
+    except (OSError, ValueError, DataError, QuestionFailed):
+        return ", which can't be read"
+    pixels = f" {found.width}x{found.height}," if found.width else ","
+    return f"{pixels} {len(data) / 1000:,.1f} KB"
