@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from vqa_client.scoring.choices.circular import CircularFigures, CircularScores
-from vqa_client.scoring.choices.position_bias import PositionBias, Positions
+from vqa_client.scoring.choices.circular import CircularFigures, CircularScores, PositionBias, Positions
 
 LABELS = ("A", "B", "C", "D")
 

@@ -15,7 +15,7 @@ from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import tallies
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.blindness import Pairing
-from vqa_client.scoring.choices.position_bias import PositionBias
+from vqa_client.scoring.choices.circular import PositionBias
 
 
 def of_repeats(report: Report, summary: RepeatSummary) -> Iterator[Section]:

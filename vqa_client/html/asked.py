@@ -16,9 +16,16 @@ from vqa_client.reports.robustness.report import add_to
 from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.blindness import BlindScores, Pairing
 from vqa_client.scoring.calibration import Bin, Calibrating, Calibration
-from vqa_client.scoring.choices.circular import ROTATION, SHUFFLED, CircularScores, choices_in, order_of
+from vqa_client.scoring.choices.circular import (
+    ROTATION,
+    SHUFFLED,
+    CircularScores,
+    PositionBias,
+    Positions,
+    choices_in,
+    order_of,
+)
 from vqa_client.scoring.choices.logprob import weights
-from vqa_client.scoring.choices.position_bias import PositionBias, Positions
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.scoring.paired import Difference, difference
 from vqa_client.scoring.repeats import RepeatScores

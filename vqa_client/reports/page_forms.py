@@ -13,8 +13,14 @@ from vqa_client.reports.common_keys import percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
 from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
-from vqa_client.scoring.choices.circular import CircularFigures, CircularScores, order_of
-from vqa_client.scoring.choices.position_bias import Position, PositionBias, Positions
+from vqa_client.scoring.choices.circular import (
+    CircularFigures,
+    CircularScores,
+    Position,
+    PositionBias,
+    Positions,
+    order_of,
+)
 from vqa_client.scoring.paired import Difference, difference
 from vqa_client.types import Question, Record
 

@@ -1,17 +1,23 @@
-"""Circular evaluation: a question counts as right when it is right with its choices in every rotation.
+"""Choices in other orders: circular evaluation, and whether a model prefers a place among the choices.
 
-Source: Liu et al., MMBench: Is Your Multi-modal Model an All-around Player? (2023), CircularEval.
+A question counts as right when it is right with its choices in every rotation. Source: Liu et al., MMBench: Is Your
+Multi-modal Model an All-around Player? (2023), CircularEval.
+
+`PositionBias.deviation` is the standard deviation of the places' recalls, RStd in Zheng et al., Large Language Models
+Are Not Robust Multiple Choice Selectors (2024): 0 for a model without a preference. Shares of what is chosen are
+compared with those of what is right, because right answers need not be spread evenly.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
+from statistics import pstdev
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.scoring.averages import Averaging, Mean
-from vqa_client.scoring.choices.position_bias import PositionBias
 from vqa_client.scoring.repeats import majority
 from vqa_client.types import Question
 
@@ -90,6 +96,66 @@ def choices_in(prompt: str) -> dict[str, str]:
         if label == chr(ord("A") + len(found)):
             found[label] = text
     return found if len(found) > 1 else {}
+
+
+class Position(Struct, frozen=True, kw_only=True):
+    """One place: how often the right answer stood there and was found, and how often the place was chosen.
+
+    Shares are of all questions, `chosen_share` of those with an answer; None where there are none.
+    """
+
+    recall: Mean
+    right: int
+    right_share: float | None
+    chosen: int
+    chosen_share: float | None
+
+
+class PositionBias(Struct, frozen=True, kw_only=True):
+    """By label; `deviation` is None unless two places held a right answer."""
+
+    positions: dict[str, Position]
+    deviation: float | None
+
+
+class Positions:
+    """Collects which place was right and which was chosen."""
+
+    def __init__(self) -> None:
+        self._recalls: dict[str, Averaging] = {}
+        self._right: Counter[str] = Counter()
+        self._chosen: Counter[str] = Counter()
+
+    def add(self, labels: tuple[str, ...], right: str, chosen: str | None, score: float, cluster: str = "") -> None:
+        """Take one question: its labels, the right and the chosen one, None where no answer was read."""
+        for label in labels:
+            self._recalls.setdefault(label, Averaging())
+        self._right[right] += 1
+        self._recalls.setdefault(right, Averaging()).add(score, cluster)
+        if chosen is not None:
+            self._chosen[chosen] += 1
+
+    def bias(self) -> PositionBias:
+        recalls = {label: averaging.average() for label, averaging in sorted(self._recalls.items())}
+        known = [of.value for of in recalls.values() if of.value is not None]
+        return PositionBias(
+            positions={
+                label: Position(
+                    recall=recall,
+                    right=self._right[label],
+                    right_share=_share(self._right, label),
+                    chosen=self._chosen[label],
+                    chosen_share=_share(self._chosen, label),
+                )
+                for label, recall in recalls.items()
+            },
+            deviation=pstdev(known) if len(known) > 1 else None,
+        )
+
+
+def _share(of: "Counter[str]", label: str) -> float | None:
+    total = of.total()
+    return of[label] / total if total else None
 
 
 class CircularFigures(Struct, frozen=True, kw_only=True):

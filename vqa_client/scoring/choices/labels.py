@@ -12,7 +12,8 @@ from vqa_client.scoring.plain import plain
 
 LOOKALIKES: Final = str.maketrans("АВЕЅІЈКМНОРСТХУΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABESIJKMHOPCTXYABEZHIKMNOPTYX")
 """Cyrillic and Greek capitals that look like Latin ones (Unicode TS 39, confusables)."""
-TOKENS_READ: Final = 500
+TOKENS_READ: Final = 250
+"""Letters at each end of a runaway reply that are looked at."""
 WORDS: Final = frozenset("AIEOUYÀАВСОУИКЯ")
 """Capitals that are also words (article, pronoun, conjunction) in languages that replies come in."""
 
