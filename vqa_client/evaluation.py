@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -208,7 +208,7 @@ def _planned(
     settings: Sequence[RunSettings], corrupted: RobustnessRun | None, note: Callable[[str], None]
 ) -> list[_Job]:
     """What is to be asked of each model; all is checked before any question is asked."""
-    note = _once(note)
+    note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     return [
         _Job(
@@ -234,18 +234,6 @@ def move_all_aside(plans: Sequence[Plan]) -> None:
         for other in plan.paths.otherwise_divided():  # which this run would take answers from
             with suppress(UsageError, OutputError):  # another shard is moving it
                 move_aside(other)
-
-
-def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """Each line once: several models have the same data, and what is said of it would be said for each."""
-    said: set[str] = set()
-
-    def told(line: str) -> None:
-        if line not in said:
-            said.add(line)
-            note(line)
-
-    return told
 
 
 def _addressed(job: _Job) -> RunSettings:

@@ -87,7 +87,7 @@ class RecordLog:
         return sum(number for state, number in enumerate(self._count) if _status(state) in ANSWERED)
 
     @property
-    def failed_for_good(self) -> int:
+    def failed_permanently(self) -> int:
         """How many questions would fail again."""
         return sum(self._count[_LASTS::2])
 

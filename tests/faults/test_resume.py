@@ -326,7 +326,7 @@ FAILING: dict[str, Play] = {
 }
 
 
-async def test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request(
+async def test_what_failed_for_a_while_is_asked_again_and_what_failed_permanently_on_request(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 9)

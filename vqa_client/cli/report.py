@@ -30,7 +30,7 @@ def report(settings: ReportSettings) -> None:
     for log in logs:
         run = read_run(log)
         found = overview(run)
-        emit(_said(run, found))
+        emit("".join(f"{line}\n" for line in _lines(run, found)))
         for ending, write in wanted.items():
             path = run.beside(ending, _folder(settings, log, logs))
             write(path, run, found)
@@ -73,10 +73,6 @@ def _folder(settings: ReportSettings, log: Path, logs: list[Path]) -> Path | Non
     if len(folders) == 1:
         return settings.output
     return settings.output / log.parent.resolve().relative_to(os.path.commonpath(folders))
-
-
-def _said(run: LoggedRun, found: Overview) -> str:
-    return "".join(f"{line}\n" for line in _lines(run, found))
 
 
 def _lines(run: LoggedRun, found: Overview) -> Iterator[str]:

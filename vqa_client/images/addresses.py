@@ -45,32 +45,32 @@ def fetched(address: str) -> bytes:
         )
         with client, client.stream("GET", address) as reply:
             if not reply.is_success:
-                raise _failed(f"{name}: answers with HTTP {reply.status_code}", for_good=reply.status_code in _GONE)
+                raise _failed(f"{name}: answers with HTTP {reply.status_code}", permanent=reply.status_code in _GONE)
             data = bytearray()
             for piece in reply.iter_bytes():
                 data += piece
                 if len(data) > MOST_FETCHED_BYTES:
-                    raise _failed(f"{name}: has more than {MOST_FETCHED_BYTES} bytes", for_good=True)
+                    raise _failed(f"{name}: has more than {MOST_FETCHED_BYTES} bytes", permanent=True)
                 if time.monotonic() - begun_s > FETCH_S:
-                    raise _failed(f"{name}: took more than {FETCH_S:.0f} s", for_good=False)
+                    raise _failed(f"{name}: took more than {FETCH_S:.0f} s", permanent=False)
             return bytes(data)
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
-        raise _failed(f"{name}: is not an address", for_good=True) from None
+        raise _failed(f"{name}: is not an address", permanent=True) from None
     except httpx2.HTTPError as error:
-        raise _failed(f"{name}: can't be fetched ({type(error).__name__})", for_good=False) from None
+        raise _failed(f"{name}: can't be fetched ({type(error).__name__})", permanent=False) from None
 
 
 def _from_store(address: str) -> bytes:
     try:
         return read_object(address, MOST_FETCHED_BYTES)
     except (OSError, ValueError) as error:
-        for_good = isinstance(error, FileNotFoundError | ValueError)
-        raise _failed(f"{address}: {getattr(error, 'strerror', None) or error}", for_good=for_good) from None
+        permanent = isinstance(error, FileNotFoundError | ValueError)
+        raise _failed(f"{address}: {getattr(error, 'strerror', None) or error}", permanent=permanent) from None
 
 
-def _failed(message: str, *, for_good: bool) -> QuestionFailed:
-    hint = "" if for_good else "the same command asks this question again"
-    return QuestionFailed("bad_image", message, hint=hint, transient=not for_good)
+def _failed(message: str, *, permanent: bool) -> QuestionFailed:
+    hint = "" if permanent else "the same command asks this question again"
+    return QuestionFailed("bad_image", message, hint=hint, transient=not permanent)
 
 
 @lru_cache(maxsize=1)

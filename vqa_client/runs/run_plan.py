@@ -159,9 +159,9 @@ class _Start:
         parts = [f"{self.plan.title}: resuming: {self.log.answered} done"]
         if stale:
             parts.append(f"{stale} whose question or images have changed since")
-        if self.log.failed_for_good:
+        if self.log.failed_permanently:
             way_out = "" if self.stage.settings.asked_again >= FAILED else " (--retry failed asks them again)"
-            parts.append(f"{self.log.failed_for_good} failed permanently{way_out}")
+            parts.append(f"{self.log.failed_permanently} failed permanently{way_out}")
         left = "not yet answered" if self.stage.settings.by_batches else "left to ask"  # some may be in batches
         return ", ".join([*parts, f"{waiting} {left} (--fresh starts over)"])
 

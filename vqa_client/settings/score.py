@@ -33,7 +33,7 @@ _OF_EXPLANATIONS = frozenset({"explanation", "explanations", "bleu", "rouge", "c
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScoreSettings:
+class ScoreSettings(CheckedSettings):
     """Settings of `vqa-client score`: predictions in a file against annotations in another, without a server."""
 
     predictions: _Predictions
@@ -64,7 +64,7 @@ class ScoreSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AnswersSettings:
+class AnswersSettings(CheckedSettings):
     """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
 
     predictions: _Predictions
@@ -81,9 +81,6 @@ class AnswersSettings:
     json: Annotated[
         bool, Parameter(group=DATA, negative="", help="Print the summaries as JSON to standard output.")
     ] = False
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]

@@ -262,7 +262,7 @@ COVERED: dict[str, tuple[str, ...]] = {
         f"{_RESUME}::test_a_page_of_the_same_size_with_other_bytes_is_asked_again",
     ),
     "counted as done": (
-        f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_for_good_on_request",
+        f"{_RESUME}::test_what_failed_for_a_while_is_asked_again_and_what_failed_permanently_on_request",
         "faults/test_servers_that_stop.py::test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all",
     ),
     # command line
