@@ -1,6 +1,7 @@
 """Two pieces that are written at once arrive whole and in order, however little the socket takes."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from vqa_client.client.connection import Connection
+from vqa_client.client.direct import _Place
 
 
 @asynccontextmanager
@@ -64,3 +66,24 @@ async def test_nothing_is_written_to_what_has_the_number_of_a_closed_socket() ->
             for pair in others:
                 pair[0].close()
                 pair[1].close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("how", ["unlent", "lent", "broken off"])
+async def test_a_place_among_the_uploads_is_lent_and_given_back_once(how: str) -> None:
+    places = asyncio.Semaphore(1)
+
+    async def drained() -> None:
+        assert not places.locked()
+        if how == "broken off":
+            raise ConnectionResetError
+
+    with contextlib.suppress(ConnectionResetError):
+        async with _Place(places) as place:
+            assert places.locked()
+            if how != "unlent":
+                await place.lend_while(drained())
+            assert places.locked()
+    assert not places.locked()
+    await places.acquire()
+    assert places.locked()
