@@ -145,6 +145,20 @@ def become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
     sys.argv = ["", *order["words"]]
 
 
+def compile_late() -> None:
+    """Do what a run's first page and first reply would: compile templates and patterns."""
+    from vqa_client.html.page import environment
+    from vqa_client.scoring.readings import choice
+    from vqa_client.scoring.reply import reply_from
+    from vqa_client.types import Completion, Question
+
+    for template in environment().list_templates(extensions=["j2"]):
+        environment().get_template(template)
+    asked = Question(id="", text="?", choices={"A": "red", "B": "green"})
+    for text in ("B", "The answer is (B).", "I think that it is green, not red."):
+        choice(reply_from(Completion(text=text)), asked)
+
+
 if __name__ == "__main__":
     import vqa_client
 
@@ -153,6 +167,7 @@ if __name__ == "__main__":
             importlib.import_module(module.name)
     for late in IMPORTED_LATE:
         importlib.import_module(late)
+    compile_late()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         forked(orders)
