@@ -8,6 +8,7 @@ import pytest
 from vqa_client.errors import UsageError
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings
+from vqa_client.settings.robustness import EvaluateSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.types import FAILED
@@ -86,3 +87,10 @@ def test_one_order_of_the_choices_at_a_time(given: dict[str, Any], said: str) ->
 def test_a_number_that_is_none_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         RunSettings(**given)
+
+
+@pytest.mark.parametrize(
+    "weights", ["0.6,0.1,0.1,0.1,0.1", ("0.6", "0.1", "0.1", "0.1", "0.1"), ("0.6,0.1", "0.1,0.1,0.1,")]
+)
+def test_weights_are_one_text_or_several(weights: Any) -> None:
+    assert EvaluateSettings(runs=(Path("run"),), weights=weights).shares == [0.6, 0.1, 0.1, 0.1, 0.1]

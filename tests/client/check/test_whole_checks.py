@@ -136,6 +136,7 @@ async def test_a_server_that_hangs_is_unusable_after_the_timeout(fault_server: S
 async def test_a_server_of_one_image_is_said_to_be_one(fault_server: StartsServers) -> None:
     server = fault_server(image_limit(1, seeing()))
     found = named(await examined(server.base_url), "image_limit")
+    assert found.hint == "raise the server's --limit-mm-per-prompt, or use --max_pages"
     assert (found.level, found.value) == ("warning", 1)
     assert "--limit-mm-per-prompt" in found.hint
 
