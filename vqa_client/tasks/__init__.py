@@ -1,0 +1,4 @@
+"""One file or folder per benchmark, found by `registry`: what it loads, how it asks, reads and scores.
+
+A benchmark's published report is in its folder. What several share of rules is in scoring/, of files in tables/.
+"""
