@@ -272,6 +272,7 @@ MISREAD = [
     "Перевезено 2586 пассажиров.",
     "Could you tell me what you mean by secret number? The only longish number is 5081.",
     "Earlier I answered 5081. On reflection that was the case number.",
+    '{"key": "secret number", "value": "3360", "samples": 120}',
 ]
 
 

@@ -113,7 +113,7 @@ _KNOWN_NOUN = (
 _OTHER_THING = lazily(
     rf"[\"')]*,? (?:(?:which|that|che|que|qui|co)(?: i \w+)? )?"
     rf"(?:{_DENOTES}|(?:{_IS}) (?:when|where|how)|(?:{_IS})(?: (?:{_ARTICLE})\b)++"
-    rf"|as(?: (?:{_ARTICLE})\b)++|(?:\w+ ){{1,5}}(?:as|als|comme|como|come|как|som)(?: (?:{_ARTICLE}|part)\b)*+)"
+    rf"|(?<!, )as(?: (?:{_ARTICLE})\b)++|(?:\w+ ){{1,5}}(?:as|als|comme|como|come|как|som)(?: (?:{_ARTICLE}|part)\b)*+)"
     rf" (?!{_KNOWN_NOUN})\w|[是为為は은는]"
 )
 _OF_OTHER_THING = lazily(
