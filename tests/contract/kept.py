@@ -41,7 +41,7 @@ def found_in(case: "Case") -> dict[str, Any]:
     first = case.questions[0]
     forms = {name: benchmark.formed(name) for name in benchmark.prompt_forms}
     found = {
-        "benchmark": case.name,
+        "benchmark": benchmark.name,
         "ids": ids(case),
         "questions": [_said(question, case) for question in case.questions],
         "description": msgspec.to_builtins(benchmark.description()),

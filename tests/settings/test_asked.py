@@ -9,13 +9,17 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.explain import ExplainSettings
 from vqa_client.settings.longbench import McSettings
 from vqa_client.settings.robustness import EvaluateSettings
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.types import FAILED
 
 
 def mc(**given: Any) -> McSettings:
     return McSettings(data_json=Path("data.json"), output=Path("out"), **given)
+
+
+def test_the_server_that_is_asked_unless_one_is_named_is_vllms() -> None:
+    assert DEFAULT_BASE_URL == "http://localhost:8000/v1"
 
 
 def test_what_is_asked_again_is_named_by_status_or_all_failures_at_once() -> None:
