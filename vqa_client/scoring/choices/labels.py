@@ -142,12 +142,12 @@ def _token(text: str, lower: str, token: re.Match[str], own: str, further: re.Pa
     end = token.end()
     if end + 2 >= len(text) and text[end:] in ("", ".", ")", ")."):
         return Token(means=True, means_alone=True, stands=True, stands_alone=True, own_end=end)
-    own_end, excluded = end, EXCLUDED.match(text, end) is not None
+    own_end = end
     if own and (start := _TO_OWN.match(text, end)) and lower.startswith(own, start.end()):
         own_end = start.end() + len(own)
-    stands, alone, word = (
-        (False, False, "") if IN_FORMULA.match(text, end) or excluded else _stands(text, end, token[0])
-    )
+    stands, alone, word = (False, False, "") if IN_FORMULA.match(text, end) else _stands(text, end, token[0])
+    if (stands or alone or word) and EXCLUDED.match(text, end):
+        stands, alone, word = False, False, ""
     if joined := further.match(text, end):
         means = means_alone = not IN_FORMULA.match(text, joined.end())
     elif own and (into := _INTO_OWN.match(text, end)) and lower.startswith(own, into.end()):
