@@ -63,6 +63,18 @@ def test_another_answer_key_is_refused_even_where_no_file_is_known(tmp_path: Pat
         match(one, other)
 
 
+def test_a_plain_run_and_one_with_shuffled_choices_are_compared_by_right_and_wrong(tmp_path: Path) -> None:
+    a = [record("1", references=("B",), variant="clean")]
+    b = [record("1", references=("D",), variant="shuffled/0", score=0.0)]
+    identity = {"task": "vqa2", "asked": "shuffled/0", "model": {"model_name": "org/one"}}
+    found, said = matched(tmp_path, a, b, identity=identity)
+    assert [pair.gap for pair in found.pairs] == [-1.0]
+    assert "the choices are in other orders, so a letter is another choice: only right and wrong are compared" in said
+    for changes in ({"described": {"data_sha256": "cd" * 32}}, {"identity": identity | {"asked": "blind"}}):
+        with pytest.raises(IdentityError, match=r"right answer of 1 .*: 'B' and 'D'"):
+            match(*sides(tmp_path, a, b, **({"identity": identity} | changes)))
+
+
 def test_another_benchmark_is_refused(tmp_path: Path) -> None:
     one, other = sides(tmp_path, [record("1")], [record("1")], task="mc")
     with pytest.raises(IdentityError, match="task: 'vqa2' and 'mc'"):

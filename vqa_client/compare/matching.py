@@ -93,9 +93,11 @@ def _check_facts(a: Side, b: Side) -> None:
 
 
 def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
-    """A fact that one side doesn't know is no difference; an answer key that differs always is one."""
+    """A fact that one side doesn't know is no difference; an answer key that differs is one, unless letters moved."""
     other_data = bool(a.digests and b.digests) and a.digests != b.digests
     other_key = [pair for pair in pairs if pair.a.references != pair.b.references]
+    if other_key and not other_data and _other_orders(a, b):
+        return
     if not other_data and not other_key:
         if not any(pair.a.references for pair in pairs):
             raise DataError(f"{a.path} and {b.path}: no question has a right answer, so there are no scores to compare")
@@ -108,6 +110,12 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
         f"  {prompts:,} another prompt; {len(a.kept) - len(pairs):,} and {len(b.kept) - len(pairs):,} no match"
     )
     raise IdentityError(f"{a.path} and {b.path} are of other data:\n" + "\n".join(lines), hint=_SAME_DATA)
+
+
+def _other_orders(a: Side, b: Side) -> bool:
+    """Whether both asked one data file, one of them with its choices shuffled."""
+    orders = [_facts(side, "identity").get("asked", set()) for side in (a, b)]
+    return bool(a.digests) and a.digests == b.digests and orders[0] != orders[1] and "'shuffled" in str(orders)
 
 
 def _digests(side: Side) -> str:
@@ -144,6 +152,8 @@ def warnings(a: Side, b: Side, matched: Matched) -> list[str]:
         said.append(f"matched only by question id: {a.label} is {_variant(a)}, {b.label} is {_variant(b)}")
     if prompts := sum(pair.other_prompt for pair in matched.pairs):
         said.append(f"warning: the prompts of {prompts:,} of {len(matched.pairs):,} questions differ")
+    if _other_orders(a, b):
+        said.append("the choices are in other orders, so a letter is another choice: only right and wrong are compared")
     if differing := _differing(_facts(a, "scoring"), _facts(b, "scoring")):
         said.append(f"warning: replies are read or scored otherwise, so scores may differ for that: {differing}")
     unknown = [side.label for side in (a, b) if not all(side.facts("identity"))]
