@@ -4,13 +4,14 @@ import time
 from collections.abc import Awaitable, Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image as Pillow
 
 from tests.images.pictures import encoded, spotted, turned, veiled
 from vqa_client.errors import QuestionFailed
-from vqa_client.images.decide import MAX_FILE_BYTES
+from vqa_client.images.decide import MAX_FILE_BYTES, read_and_decide
 from vqa_client.images.prepare import ImagePreparer, made_images
 from vqa_client.images.steps import Recipe
 
@@ -196,6 +197,23 @@ async def test_other_tasks_get_a_turn_after_so_many_bytes(small: list[str], monk
 async def test_questions_with_small_files_do_not_queue(small: list[str]) -> None:
     preparer = ImagePreparer()
     assert await turns_while(preparer.prepare(path) for path in small) < 10
+
+
+async def test_a_small_file_of_many_questions_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [
+        written(tmp_path, f"{at}.png", encoded(Pillow.new("RGBA", (20, 20), (at, 0, 0, 9)), "PNG")) for at in (1, 2)
+    ]
+    read: list[str] = []
+
+    def reading(path: str, *args: Any, **options: Any) -> Any:
+        read.append(path)
+        return read_and_decide(path, *args, **options)
+
+    monkeypatch.setattr("vqa_client.images.prepare.read_and_decide", reading)
+    monkeypatch.setattr("vqa_client.images.prepare.BREATH_BYTES", 1)  # others have a turn between a question's files
+    preparer = ImagePreparer()
+    await asyncio.gather(*(preparer.prepare_all(paths if at % 2 else paths[::-1]) for at in range(20)))
+    assert sorted(read) == sorted([*paths, *paths])  # its head, and then its pixels
 
 
 async def test_twelve_megapixels_cost_the_loop_next_to_nothing(tmp_path: Path) -> None:

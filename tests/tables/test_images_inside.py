@@ -4,6 +4,8 @@ import base64
 import hashlib
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +184,27 @@ def test_an_image_that_is_next_is_near_once_its_batch_was_read_ahead(
     assert not table.is_near("2:image")
     table.image("2:image")
     assert wait_until(lambda: table.is_near("4:image"))
+
+
+FORKED = """
+import os, sys
+from pathlib import Path
+from vqa_client.tables.inside import open_table
+
+def read():
+    table = open_table(Path(sys.argv[1]))
+    return [table.image(f"{row}:image") for row in range(3000)]
+
+read()
+child = os.fork()
+if not child:
+    os._exit(len(read()) != 3000)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_process_reads_ahead_with_a_thread_of_its_own(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"image": [b"1"] * 3000}), tmp_path / "rows.parquet")
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "rows.parquet")]
+    assert subprocess.run(command, timeout=30, check=False).returncode == 0

@@ -113,7 +113,7 @@ def _check_data(a: Side, b: Side, pairs: Sequence[Pair]) -> None:
 
 
 def _other_orders(a: Side, b: Side) -> bool:
-    """Whether both asked one data file, one of them with its choices shuffled."""
+    """Whether both asked one data file with its choices in different orders: then their right letters differ."""
     orders = [_facts(side, "identity").get("asked", set()) for side in (a, b)]
     return bool(a.digests) and a.digests == b.digests and orders[0] != orders[1] and "'shuffled" in str(orders)
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 
 from vqa_client.images.addresses import handed_over
@@ -111,12 +112,10 @@ class ImagePreparer:
         keys = [file_key(path) for path in paths]
         started = [self._found(key) for key in keys]
         if None in started:
-            files = zip(paths, keys, started, strict=True)
-            if sum([key[1] for key in keys if isinstance(key, tuple)]) <= AT_ONCE_BYTES:
-                started = [found or await self._started(path, key) for path, key, found in files]
-            else:
-                async with self._turn:
-                    started = [self._found(key) or await self._started(path, key) for path, key, _ in files]
+            is_small = sum([key[1] for key in keys if isinstance(key, tuple)]) <= AT_ONCE_BYTES
+            async with nullcontext() if is_small else self._turn:
+                files = zip(paths, keys, strict=True)
+                started = [self._found(key) or await self._started(path, key) for path, key in files]
         return tuple([one if isinstance(one, Image) else await _finished(one) for one in started if one is not None])
 
     def close(self) -> None:
@@ -136,9 +135,9 @@ class ImagePreparer:
         if self._elsewhere is None and key[1] <= INLINE_BYTES and not is_address(path):
             actual, found = read_and_decide(path, self._recipe, decode=False, hold=True)
             self._keep(actual, found)
-            await self._breathe(key[1])
-            if found is not None:  # else its pixels have to be looked at
-                return found
+            started = self._in_pool(path, key) if found is None else found  # its pixels have to be looked at
+            await self._breathe(key[1])  # others find what was started
+            return started
         return self._in_pool(path, key)
 
     async def _started_inside(self, path: str, key: FileKey) -> Verdict | _Making:

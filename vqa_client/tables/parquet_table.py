@@ -3,8 +3,10 @@
 pyarrow's defaults keep a whole file in memory: read ahead of time (`pre_buffer`) by threads. Neither is used.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,12 @@ BATCH_BYTES = 2 << 20
 """Images that are read together; a batch is kept whole while one of its images is wanted."""
 BOMB_BYTES, BOMB_RATIO = 1 << 30, 200
 """A column that unfolds to more bytes than both allow is not read."""
-_AHEAD = ThreadPoolExecutor(1, thread_name_prefix="parquet")
+
+
+@cache
+def _reader_of(process: int) -> ThreadPoolExecutor:
+    """The thread that reads ahead in a process: a forked one doesn't have its parent's."""
+    return ThreadPoolExecutor(1, thread_name_prefix="parquet")
 
 
 class ParquetTable:
@@ -158,7 +165,9 @@ class _Cursor:
         cells = _Cells(batch.column(self._column), self._next)
         self._read = [*self._read[-1:], cells]
         self._next = cells.rows.stop
-        self._ahead = _AHEAD.submit(next, self._batches) if is_ahead and self._next < self._end else None
+        self._ahead = (
+            _reader_of(os.getpid()).submit(next, self._batches) if is_ahead and self._next < self._end else None
+        )
 
 
 def _opened(path: Path) -> Any:
