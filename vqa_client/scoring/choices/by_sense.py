@@ -5,8 +5,8 @@ A refusal and a reply about a missing image say nothing of the question.
 
 from typing import Final
 
-from vqa_client.scoring.choices.declared import sentence_before
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
+from vqa_client.scoring.choices.refuted import sentence_before
 from vqa_client.scoring.choices.undeclared import SHORT, unseeing
 from vqa_client.scoring.patterns import lazily
 

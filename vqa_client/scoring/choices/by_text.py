@@ -4,11 +4,10 @@ import re
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.declared import refuted
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import HYPHEN
-from vqa_client.scoring.choices.refuted import ATTRIBUTED, NEGATED, SENTENCE, SENTENCE_READ, mentioned
+from vqa_client.scoring.choices.refuted import ATTRIBUTED, NEGATED, SENTENCE_READ, mentioned, refuted, sentence_before
 from vqa_client.scoring.choices.undeclared import PLACES_READ, SHORT
 from vqa_client.scoring.patterns import find_whole, lazily
 from vqa_client.scoring.strict.number_words import SMALL
@@ -34,7 +33,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if reply.texts.letters:
         return Found(labels=tuple(named), rule="text") if len(named := mentioned(reply)) == 1 else None
     if len(text) > SHORT:
-        text = _before(text, len(text) - 1)
+        text = sentence_before(text, len(text) - 1)
     found = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
     if not found and (value := _LAST_VALUE.search(text)):
         labels = {*reply.texts.of_value(value[1])}
@@ -48,7 +47,7 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     labels = {
         label
         for place, (start, end, owners) in zip(places, found, strict=True)
-        if not _denied(_before(text, place.start() if place else start))
+        if not _denied(sentence_before(text, place.start() if place else start))
         and (not EXCLUDED.match(text, end) or _UNTRUE.match(text, end))
         if _states(text, start, end) and start not in denied
         for label in owners
@@ -56,12 +55,6 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
         labels = {*_main_clause(text, found)} or labels
     return Found(labels=tuple(labels), rule="text") if labels else None
-
-
-def _before(text: str, at: int) -> str:
-    """The part of the sentence that lies before `at`."""
-    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
-    return before
 
 
 def _negated(before: str) -> bool:
@@ -209,7 +202,7 @@ def abbreviated(reply: ChoiceReply) -> Found | None:
     if len(text) > SHORT:
         text = _last_sentence(text)
     said = [each for each in _WORD_OF.finditer(text) if each[0] in names]
-    labels = {names[each[0]] for each in said if not _negated(_before(text, each.start()))}
+    labels = {names[each[0]] for each in said if not _negated(sentence_before(text, each.start()))}
     return Found(labels=tuple(labels), rule="abbreviation") if len(labels) == 1 else None
 
 
@@ -248,8 +241,8 @@ def difference(reply: ChoiceReply) -> Found | None:
         text = _last_sentence(text)
     said = [each for each in _WORD_OF.finditer(text) if each[0] in labels]
     distinct = {labels[each[0]] for each in said}
-    led_up = len(distinct) == 1 and _LEADS_ON.search(_before(text, said[-1].start()))
-    committed = led_up and not any(refuted(_before(text, each.start())) for each in said)
+    led_up = len(distinct) == 1 and _LEADS_ON.search(sentence_before(text, said[-1].start()))
+    committed = led_up and not any(refuted(sentence_before(text, each.start())) for each in said)
     return Found(labels=tuple(distinct), rule="difference") if committed else None
 
 
@@ -258,7 +251,7 @@ def truth(reply: ChoiceReply) -> Found | None:
     labels = {own: label for label, own in _owned(reply).items()}
     yes, no = (labels.get("true", labels.get("yes")), labels.get("false", labels.get("no")))
     said = list(islice(_TRUE.finditer(reply.lower), PLACES_READ)) if len(labels) == 2 and yes and no else []
-    if not said or refuted(_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
+    if not said or refuted(sentence_before(reply.lower, said[-1].start())) or _ASKED.match(reply.lower, said[-1].end()):
         return None
     true = {bool(each["true"]) != bool(each["not"]) for each in said}
     return Found(labels=((yes if true == {True} else no) or "",), rule="truth") if len(true) == 1 else None

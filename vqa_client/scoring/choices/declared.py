@@ -3,8 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -23,13 +22,12 @@ from vqa_client.scoring.choices.grammar import (
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import Start
 from vqa_client.scoring.choices.refuted import (
-    DISQUALIFIED,
-    REFUTED,
-    SENTENCE,
-    SENTENCE_READ,
+    UNREAL,
     affirmed,
     judged_right,
     mentioned,
+    refuted,
+    sentence_before,
 )
 from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.patterns import JOINER, lazily
@@ -38,6 +36,8 @@ from vqa_client.scoring.plain import MARKED
 CUES_READ: Final = 100
 """Only so many cues, from the end, are looked at: a bound on the time that a runaway reply can take."""
 DECLARATIONS_READ: Final = 50
+LOOP: Final = 4
+"""From so many answers in the same words on, a reply goes round and corrects nothing."""
 CONCLUSION_READ: Final = 300
 """Characters at the end of a reply in which a conclusion is looked for."""
 _CONCLUDED: Final = lazily(
@@ -56,6 +56,8 @@ _STEM = lazily(f"{JOINER}*")
 _HYPOTHETICAL = lazily(r"[^.!?\n]{0,60}\?|[ )]*(?:answer |option |choice )?(?:only )?(?:if|unless)\b")
 _WOULD = lazily(r"\b(?:would|were|wäre|serait|sería)\b", re.IGNORECASE)
 _IF = lazily(r"\b(?:if|had|wenn|si)\b", re.IGNORECASE)
+_IS_UNREAL = lazily(r"\bwould\b|'d\b")
+_UNLESS_MET = lazily(rf"[ )]*(?:only )?{UNREAL}")
 _HEDGE = lazily(r"\b(?:could|might|may|possibly|perhaps|könnte|pourrait|podría|может)\b", re.IGNORECASE)
 _CASE = lazily(r"^\W*(?:(?:and|but|or|so) )?(?:if|unless|otherwise|in case)\b", re.IGNORECASE)
 _BAD_FILL = lazily(
@@ -104,19 +106,6 @@ class Declaration(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     rule: str
     weak: bool = False
-
-
-def sentence_before(text: str, at: int) -> str:
-    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
-    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
-    return before
-
-
-@lru_cache(maxsize=4096)
-def refuted(before: str, word: str = "") -> bool:
-    """As `REFUTED` says of the words `before` one that starts with `word`; kept, since replies begin alike."""
-    said = before + word
-    return before != "" and (DISQUALIFIED.search(before) is not None or any(words.search(said) for words in REFUTED))
 
 
 def declarations(reply: ChoiceReply) -> list[Declaration]:
@@ -227,7 +216,9 @@ def _cue(reply: ChoiceReply, place: _Place, behind: Declaration | None) -> Decla
     if word in reply.texts.spelled and reply.texts.cover(reply.lower, at, behind.at + 1, word):
         return None
     before = sentence_before(reply.text, at)
-    supposed = _WOULD.search(reply.text, place.end, behind.at) and _IF.search(before)
+    supposed = (_WOULD.search(reply.text, place.end, behind.at) and _IF.search(before)) or (
+        _UNLESS_MET.match(reply.lower, behind.end) and _IS_UNREAL.search(reply.lower, at, behind.at)
+    )
     return behind if place.cue.denies or not (supposed or refuted(before, word)) else None
 
 
@@ -374,8 +365,10 @@ def declared(reply: ChoiceReply) -> Found | None:
     if not strong:
         return _agreed(reply, found)
     last = strong[-1]
-    if any(each.labels != last.labels for each in strong[:-1]) and (cases := _cases(reply, strong)):
-        return cases
+    if any(each.labels != last.labels for each in strong[:-1]) and (
+        several := _cases(reply, strong) or _loop(reply, strong)
+    ):
+        return several
     earlier = tuple(label for each in strong[:-1] for label in each.labels if label not in last.labels)
     return Found(labels=last.labels, rule=last.rule, rivals=earlier)
 
@@ -388,6 +381,15 @@ def _cases(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
     ):
         return None
     return Found(labels=tuple(dict.fromkeys((*before.labels, *last.labels))), rule="cases")
+
+
+def _loop(reply: ChoiceReply, strong: list[Declaration]) -> Found | None:
+    """Answers that follow each other in the same words, each another one: "Answer: A", "Answer: B", and so on."""
+    tail = strong[-LOOP:]
+    between = {reply.lower[one.end : other.at] for one, other in pairwise(tail)}
+    if len(tail) < LOOP or len(between) > 1 or any(one.labels == other.labels for one, other in pairwise(tail)):
+        return None
+    return Found(labels=tuple(dict.fromkeys(label for each in tail for label in each.labels)), rule="loop")
 
 
 def _agreed(reply: ChoiceReply, weak: list[Declaration]) -> Found | None:

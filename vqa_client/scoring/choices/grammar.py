@@ -128,7 +128,7 @@ _FILLERS = (
     "most likely|probably|likely|clearly|therefore|thus|definitely|simply|just|actually|indeed|either|both|only|hence"
     "|then|now|i think|in fact|still|also|as|under|labell?ed|options?|choices?|letter|answer|number|alternative"
     "|statement|figure|image|picture|panel|the|la|le|der|die|das|el|los|a letra|für|buchstabe|antwort"
-    "|l'option|l'opzione|opzione|lettre|réponse"
+    "|l'option|l'opzione|opzione|lettre|réponse|possibly|maybe|perhaps"
     "|opción|opcion|letra|respuesta|вариант|буква|ответ"
 )
 _ARTICLES = r"(?-i:a|o|az|το|η|за)(?= (?-i:[A-Z])\b)"

@@ -1,6 +1,7 @@
 """What takes the meaning of an answer from a letter: denied, doubted, supposed, lent to others, or called wrong."""
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -18,8 +19,7 @@ _END: Final = (
 )
 """A sentence's end; a letter and a full stop are a label ("B. blue car") unless a formula ends there ("= V. The")."""
 
-SENTENCE: Final = lazily(rf"(?s:(?:.*(?:{_END}))?(.*)\Z)")
-"""`SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]` is the part of the sentence that lies before `at`."""
+_SENTENCE_BEFORE: Final = lazily(rf"(?s:(?:.*(?:{_END}))?(.*)\Z)")
 _GO_ON = r"(?!\b(?:but|so|therefore|thus|hence|sure|certain|only|sondern|mais|sino|mas|ma|question|doubt)\b)"
 """After these words a denial is over, or never was one: "not only", "no doubt"."""
 _DENYING = r"""
@@ -52,6 +52,13 @@ _SUPPOSED = lazily(
     r"[^,:;().]{0,24}$",
     re.IGNORECASE,
 )
+UNREAL: Final = (
+    r"(?:\bif (?:(?!(?:i|we|you|one)\b)[^,.;:]{1,60}?\b(?:were|was|had)\b"
+    r"|(?:i|we) (?:could|(?:was|were) able to) (?:see|view|read|open|access|zoom|look)\b)"
+    r"|^\W*(?:had|were) (?!i (?:to|forced|asked)\b)\w)"
+)
+"""A condition that isn't met; "if I had to guess" is met."""
+_UNREAL = lazily(rf"{UNREAL}[^,.;:]*,[^,.;:]*(?:\bwould|'d)\b[^,.;:]*$", re.IGNORECASE)
 ATTRIBUTED = lazily(
     r"\b(?:one|you|students?|people|someone|somebody|some|many|others?|they|he|she|tempt\w+|user|prompt|hint|caption)\b"
     r"(?: \w+){0,3}"
@@ -61,7 +68,7 @@ ATTRIBUTED = lazily(
     r"(?:(?!\b(?:but|however|yet|now)\b)[^:;]){0,60}$",
     re.IGNORECASE,
 )
-DISQUALIFIED = lazily(
+_DISQUALIFIED = lazily(
     r"\b(?:wrong|incorrect|false|initial|previous|earlier|tempting|naive|other|possible|potential|alternative|second|third|next|each|every|any"
     r"|falsche|mauvaise|неправильный|неверный|错误的?|不正确的?|错的)(?: the)? ?$",
     re.IGNORECASE,
@@ -70,8 +77,21 @@ DISQUALIFIED = lazily(
 
 NEGATED: Final = (_NEGATED, _DOUBTED)
 """Words up to a letter or a text that exclude it."""
-REFUTED: Final = (*NEGATED, _SUPPOSED, ATTRIBUTED)
-"""Words before a declaration that deny it, suppose it or lend it to others; `DISQUALIFIED` is right before it."""
+_REFUTED: Final = (*NEGATED, _SUPPOSED, _UNREAL, ATTRIBUTED)
+"""Words before a declaration that deny it, suppose it or lend it to others; `_DISQUALIFIED` is right before it."""
+
+
+def sentence_before(text: str, at: int) -> str:
+    """The part of the sentence that lies before `at`; a label's own full stop ("B. blue car") ends no sentence."""
+    before: str = _SENTENCE_BEFORE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+    return before
+
+
+@lru_cache(maxsize=4096)
+def refuted(before: str, word: str = "") -> bool:
+    """As `_REFUTED` says of the words `before` one that starts with `word`; kept, since replies begin alike."""
+    said = before + word
+    return before != "" and (_DISQUALIFIED.search(before) is not None or any(words.search(said) for words in _REFUTED))
 
 
 MENTIONS_READ: Final = 4000
@@ -88,8 +108,7 @@ def mentioned(reply: ChoiceReply) -> set[str]:
         spoken = mention[0] in WORDS or mention[0].islower()
         stands = token and (token.stands_alone if spoken else token.stands)
         if stands or reply.patterns.further.match(text, mention.end()):
-            at = mention.start()
-            before = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
+            before = sentence_before(text, mention.start())
             if not any(words.search(before) for words in NEGATED):
                 found.add(reply.written[mention[0]])
     return found
@@ -111,7 +130,7 @@ def affirmed(reply: ChoiceReply, places: list[int]) -> list[tuple[str, int]]:
 
 def _affirmed(reply: ChoiceReply, at: int) -> tuple[str, int] | None:
     """The only label that the sentence around `at` affirms, and where it ends."""
-    start = at - len(SENTENCE.findall(reply.text, max(0, at - SENTENCE_READ), at)[0])
+    start = at - len(sentence_before(reply.text, at))
     ends = _STOP.search(reply.text, at, at + SENTENCE_READ)
     stop = ends.start() if ends else min(len(reply.text), at + SENTENCE_READ)
     if reply.text[stop : stop + 1] == "?":

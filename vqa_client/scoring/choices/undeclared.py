@@ -5,11 +5,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from vqa_client.scoring.choices.declared import refuted
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import NO_MARKS, Texts
-from vqa_client.scoring.choices.refuted import NEGATED, SENTENCE, SENTENCE_READ
+from vqa_client.scoring.choices.refuted import NEGATED, SENTENCE_READ, refuted, sentence_before
 from vqa_client.scoring.denials import NOT
 from vqa_client.scoring.missing_image import misses_image
 from vqa_client.scoring.patterns import lazily
@@ -140,12 +139,6 @@ def _separated(reply: ChoiceReply, line: re.Match[str]) -> bool:
     return because or bool(_SEPARATOR.match(rest)) or bool(own and rest.lstrip().startswith(own))
 
 
-def _before(text: str, at: int) -> str:
-    """The part of the sentence that lies before `at`."""
-    before: str = SENTENCE.findall(text, max(0, at - SENTENCE_READ), at)[0]
-    return before
-
-
 def emphasised(reply: ChoiceReply) -> Found | None:
     """The one label in bold or italic type: "I'd go with **C** here." """
     return _only(reply, _EMPHASISED, "emphasis")
@@ -170,7 +163,7 @@ def _only(reply: ChoiceReply, around: re.Pattern[str], rule: str) -> Found | Non
 
 def _alone(text: str, found: re.Match[str]) -> bool:
     """Whether no other label in brackets stands in the sentence, and nothing takes this one back."""
-    before = _before(text, found.start())
+    before = sentence_before(text, found.start())
     after = _SENTENCE_END.split(text[found.end() : found.end() + SENTENCE_READ], maxsplit=1)[0]
     return not (refuted(before) or _IN_BRACKETS.search(before) or _IN_BRACKETS.search(after))
 
@@ -194,7 +187,7 @@ def ticked(reply: ChoiceReply) -> Found | None:
 def last_word(reply: ChoiceReply) -> Found | None:
     """The label that is the last sentence: "It shifts to the right. B.", "This decides it: B.", "C it is." """
     last = _LAST_WORD.search(reply.text)
-    before = _before(reply.text, last.start(1)) if last else ""
+    before = sentence_before(reply.text, last.start(1)) if last else ""
     if not last or refuted(before) or _DENIES.search(before.lower()):
         return None
     label = reply.patterns.labels.exact.fullmatch(last[1])
@@ -215,7 +208,7 @@ def left_over(reply: ChoiceReply) -> Found | None:
         run.append(mention)
         if reply.patterns.further.match(text, mention.end()):
             continue
-        before = _before(text, run[0].start())
+        before = sentence_before(text, run[0].start())
         denied = any(words.search(before) for words in NEGATED) or EXCLUDED.match(text, mention.end())
         (out if denied else named).update(reply.written[each[0]] for each in run)
         run = []
