@@ -58,8 +58,13 @@ GIVEN = [
     ("naïve", "naive"),
     ("3.5", "3,5"),
     ("3847", "٣٬٨٤٧"),
+    ("a golden key", "It is the golden key."),
+    ("an owl", "Owl"),
 ]
 NOT_GIVEN = [
+    ("The Who", "who"),
+    ("an owl", "a bowl"),
+    ("a b", "b"),
     ("5", "five"),
     ("5", "There are 15."),
     ("5", "5.0 km"),

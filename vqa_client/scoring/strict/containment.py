@@ -6,6 +6,7 @@ Both sides are folded alike, as for plain containment, and:
 * hyphens, spaces and underscores between the words of an answer are the same ("New-York" gives "New York"), but a word
   in a compound is another word ("fox-like", "teal-green", "C++", "Node.js", "R&D"), and so is an inflected form
   ("foxes"); the possessive ("fox's") isn't;
+* an article in small letters that begins the gold answer needn't be there ("the golden key" gives "a golden key");
 * a number may be grouped by commas, spaces, apostrophes or dots ("3 847", "3.847"), have a decimal comma, be written in
   the digits of any script, or be spelled out in English ("thirty-eight hundred and forty-seven", "three eight four
   seven") or have its digits set apart ("3 8 4 7"); "5.0" is another answer than "5".
@@ -35,6 +36,7 @@ _STRICTLY: Final = {
     **str.maketrans({"№": "#", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}),
 }
 """Only the strict reading; of powers because NFKC makes "10²" the number 102."""
+_ARTICLE = lazily(r"\A\s*(?:an?|the) (?=\w{3})")
 _ACCENT = lazily(r"(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+")
 _OTHER_DIGIT = lazily(r"[^\D0-9]")
 _DASH_BETWEEN_WORDS = lazily(r"(?<=\w)[—―](?=\w)")
@@ -112,7 +114,7 @@ def _joined(thousands: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _asked(gold: str, *, case_sensitive: bool) -> tuple[str, Number | None]:
-    wanted = _trimmed(" ".join(read(gold, case_sensitive=case_sensitive).split()))
+    wanted = _trimmed(" ".join(read(_ARTICLE.sub("", gold), case_sensitive=case_sensitive).split()))
     return wanted, number(value_of(wanted) or wanted)
 
 
