@@ -1,15 +1,16 @@
 """Does a reply say yes or no: read by whole words, where an opening word decides and a non-answer is neither.
 
 "nothing", "snowboard" and "bright" hold no keyword; "isn't" holds "not"; "I don't know" and "it can't be determined"
-say neither, unless an opening "yes" or "no" says more. A reply with keywords of both kinds and no opening one says
-neither. Words that have other meanings ("right", "sure") count only where a clause ends with them and none is their
-place ("on the right").
+say neither, unless an opening "yes" or "no" says more, and so does a reply about a missing image. A reply with keywords
+of both kinds and no opening one says neither. Words that have other meanings ("right", "sure") count only where a
+clause ends with them and none is their place ("on the right").
 """
 
 import re
 from typing import Final, Literal
 
 from vqa_client.scoring.containment import folded
+from vqa_client.scoring.missing_image import misses_image
 
 YesNo = Literal["yes", "no"]
 _YES: Final = r"(?:yes|yeah|yep|yup|correct|true|affirmative)"
@@ -41,6 +42,7 @@ _NEITHER = re.compile(
     r"|^yes (?:and|or) no\b|^no (?:and|or) yes\b"
 )
 _STARTS = re.compile(rf"(?:(?P<yes>{_YES}|(?:right|sure|okay|ok)(?=[.,;:!]|$))|(?P<no>{_NO}))\b")
+_SAYS_ONLY = re.compile(r"(?:yes|no)(?:[.,;:!]|$)")
 _TURNED = (
     (re.compile(r"\bnot (?:false|wrong|incorrect)\b"), "yes"),
     (re.compile(r"\bnot (?:correct|true|right)\b"), "no"),
@@ -54,6 +56,8 @@ def yes_or_no(reply: str) -> YesNo | None:
     text = _plain(reply)
     opened = text[_end_of_opening(text) :]
     starts = _STARTS.match(opened)
+    if not _SAYS_ONLY.match(opened) and misses_image(text):
+        return None
     if starts and not _NEITHER.match(opened):
         return "yes" if starts["yes"] else "no"
     if _NEITHER.search(text):
