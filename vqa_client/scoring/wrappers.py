@@ -31,9 +31,13 @@ _ENCLOSING: Final = tuple(
     )
 )
 """What may stand around a whole answer."""
+_LEADS_IN: Final = (
+    r"(?:sure|certainly|of course|so|thus|therefore|hence|(?:based on|looking at|according to|given|from|in)\b"
+    r"[^,.!?:;\n]{0,60})"
+)
 _LABELLED = re.compile(
-    r"^[ \t*_#>•-]{0,9}(?:\d{1,2}[.)] )?[*_]{0,3}(?:the )?(?:(?:final|short|correct) )?"
-    r"(?:answer|ans|antwort|réponse|respuesta|resposta|risposta"
+    rf"^[ \t*_#>•-]{{0,9}}(?:\d{{1,2}}[.)] )?(?:{_LEADS_IN}[,.!] )?[*_]{{0,3}}(?:the )?(?:(?:final|short|correct) )?"
+    r"(?:answer|ans|a(?=:)|antwort|réponse|respuesta|resposta|risposta"
     r"|ответ|答案|回答|答|정답|답변|답)(?: to (?:the|this|your) question)?[ *_]{0,4}"
     r"(?:(?:[:：]|\b(?:is|would be)\b:?|[是为為])[*_]{0,3}\s{0,9}|\n\s{0,9})(?P<held>[^\n]*\S)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
