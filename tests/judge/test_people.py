@@ -9,6 +9,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.words import weighs
 from tests.judge.judged import Run, material, on_judgements
 from vqa_client.cli.main import run_command
 
@@ -106,9 +107,32 @@ def test_grades_by_people_have_weighted_kappa_and_ranks(
     assert 0.9 < found["rho"] < 1
     assert found["people"]["ada - ben"]["value"] > 0.95
     assert found["fleiss"] is None
+    for labels, weighted, accuracy in (
+        ([f"q{n},{'correct' if n % 5 > 1 else 'incorrect'}" for n in range(12)], False, 0.5),
+        (["q0,3", "q1,3"], True, None),
+    ):
+        sheet.write_text("\n".join(["question_id,label", *labels]))
+        assert run_command([*given, "--labels", str(sheet)]) == 0
+        assert ("quadratic weights" in capsys.readouterr().out) is weighted
+        [found] = json.loads((run.log.parent / "capitals.judged-grade-people.json").read_text())
+        assert (found["graded"], found["rho"], found["accuracy"]["value"]) == (weighted, None, accuracy)
     sheet.write_text("question_id,label\nq1,6\n")
     assert run_command([*given, "--labels", str(sheet)]) == 2
     assert "label '6' is unknown" in capsys.readouterr().err
+
+
+def test_a_judges_calibration_counts_replies_by_their_weights(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, ["city 0", "city 1"])
+    judge = weighs(lambda received: {"A": 0.75, "B": 0.25})
+    assert run.judged(fault_server(judge).base_url, "--choice_mode", "logprob", check=False) == 0
+    (run.root / "labels.csv").write_text("question_id,label,weight\nq0,correct,30\nq1,incorrect,10\n")
+    assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0
+    [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
+    assert found["calibration"] == {
+        "n": 2,
+        "expected_error": pytest.approx(0, abs=1e-6),
+        "brier": pytest.approx(0.1875),
+    }
 
 
 def test_a_judge_without_any_verdict_has_no_figures_beside_people(

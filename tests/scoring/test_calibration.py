@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vqa_client.scoring.calibration import Calibrating, Calibration
 
 
-def of(*questions: tuple[float, bool, float]) -> Calibration:
+def of(*questions: tuple[float, bool, float] | tuple[float, bool, float, float]) -> Calibration:
     calibrating = Calibrating()
     for question in questions:
         calibrating.add(*question)
@@ -22,6 +22,12 @@ def test_bins_are_weighted_by_their_share() -> None:
     found = of((1.0, False, 1.0), (0.95, True, 0.0), (0.95, True, 0.0), (0.42, True, 0.2))
     assert found.expected_error == pytest.approx((abs(2 - 2.9) + abs(1 - 0.42)) / 4)
     assert found.brier == pytest.approx(0.3)
+
+
+def test_a_question_counts_by_its_weight() -> None:
+    assert of((0.75, True, 0.0625, 30.0), (0.75, False, 0.5625, 10.0)) == Calibration(
+        n=2, expected_error=0.0, brier=0.1875
+    )
 
 
 def test_no_question_has_no_figures() -> None:

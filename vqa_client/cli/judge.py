@@ -205,7 +205,7 @@ def _people(found: Sequence[AgainstPeople]) -> Section:
         ("specificity, %", lambda each: _figure(each.specificity)),
         ("corrected accuracy, %", _corrected),
     ]
-    graded = any(each.rho is not None for each in found)
+    graded = any(each.graded for each in found)
     notes = ["corrected accuracy: of the judge, for its errors on what people have labelled (Rogan and Gladen)"]
     notes += ["kappas have quadratic weights; shares take grades from the middle of the scale on as correct"] * graded
     notes += [

@@ -62,9 +62,9 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
 
     `accuracy` is the judge's share of right answers corrected for its errors (Rogan and Gladen); it has no value for a
     judge that hardly tells right from wrong. `people` has the kappa of every two people, `fleiss` that of all, where
-    more than two have labelled. Where people give grades, kappas have quadratic weights, `rho` is Spearman's, and all
-    else takes grades from the middle of the scale on as correct. `calibration` is of the judge's probability of
-    "correct".
+    more than two have labelled. Where people give grades (`graded`), kappas have quadratic weights, and `rho` is
+    Spearman's; all else takes grades from the middle of the scale on as correct. `calibration` is of the judge's
+    probability of "correct".
     """
 
     name: str
@@ -78,6 +78,7 @@ class AgainstPeople(Struct, frozen=True, kw_only=True):
     sensitivity: Figure
     specificity: Figure
     accuracy: Figure
+    graded: bool = False
     people: dict[str, Kappa | None] = {}
     fleiss: Kappa | None = None
 
@@ -233,7 +234,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
             continue
         person, cluster = label.together if label else None, run.cluster(record) or " ".join(key)
         by_judge, by_rule = score >= RIGHT, record.score >= RIGHT
-        held = (float(by_judge) if graded else score, 1.0, *[0.0] * 7)
+        held = (float(by_judge), 1.0, *[0.0] * 7)
         if label and person is not None:
             weight, right = label.weight, person >= RIGHT
             same, also = weight * (by_judge == right), weight * (by_rule == right)
@@ -241,7 +242,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
             held = (*held[:2], *of_right, same, also, weight)
             rated.append((score, record.score, person, weight, cluster))
             if (sure := judge.sure.get(key)) is not None:
-                calibrating.add(sure, right, (sure - right) ** 2)
+                calibrating.add(sure, right, (sure - right) ** 2, weight)
         known = by_cluster.get(cluster)
         by_cluster[cluster] = held if known is None else tuple(a + b for a, b in zip(known, held, strict=True))
     clusters = [*by_cluster.values()]
@@ -269,6 +270,7 @@ def against_people(run: JudgedRun, judge: Judge, labels: dict[Key, Label]) -> Ag
         sensitivity=share(2, 3),
         specificity=share(4, 5),
         accuracy=_figure(_corrected([fsum(column) for column in zip(*clusters, strict=True)]), bounds),
+        graded=graded,
         **_among_people(run, labels, graded=graded),
     )
 
