@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import httpx2
 from msgspec import Struct
 
-from vqa_client.batch.parts import refuse_open
+from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, affordable_workers, model_of, named_model, open_session
@@ -158,7 +158,7 @@ async def arun_several(
     jobs = await _unless(stop, in_daemon_thread(partial(_planned, affordable, corrupted, progress.note)))
     fresh = [plan for job in jobs if job.settings.fresh for plan in job.plans]
     if fresh:  # all at once: what resumes after an interruption must not find an old one
-        await in_daemon_thread(partial(move_all_aside, fresh))
+        await in_daemon_thread(partial(move_all_aside, fresh, commanded=any(each.batch_command for each in settings)))
     budget = Budget(settings[0].max_cost, progress.note)
     for job in jobs:
         budget.of_model(job.config)
@@ -225,12 +225,15 @@ def _name(settings: RunSettings, config: str | None) -> str:
     return " · ".join(filter(None, (settings.title, settings.served_name or config)))
 
 
-def move_all_aside(plans: Sequence[Plan]) -> None:
-    """Rename the files of earlier runs, and of all their shards: --fresh takes nothing over."""
+def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
+    """Rename the files of earlier runs, and of all their shards: --fresh takes nothing over.
+
+    With `commanded` the results of a --batch_command too, which `batch read` would take.
+    """
     for plan in plans:
         refuse_open(plan.paths.log)
     for plan in plans:
-        move_aside(plan.paths)
+        move_aside(plan.paths, *([Parts(plan.paths.log).folder] if commanded else []))
         for other in plan.paths.otherwise_divided():  # which this run would take answers from
             with suppress(UsageError, OutputError):  # another shard is moving it
                 move_aside(other)

@@ -4,7 +4,7 @@ import inspect
 import json
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,12 @@ class Stepwise(Questions):
         return lines
 
 
-def answers(lines: Iterable, replies: Mapping) -> Iterator:  # type: ignore[type-arg]  # untyped: SERVER copies it
+def answers(lines: Iterable, replies: Mapping, model: str = "") -> Iterator:  # type: ignore[type-arg]  # untyped: SERVER copies it
     """What a server that knows the replies writes for requests."""
     for line in map(json.loads, lines):
         prompt = line["body"]["messages"][-1]["content"][-1]["text"]
         text = next(text for marker, text in replies.items() if marker in prompt)
-        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": None}
+        body = {"model": model, "choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": None}
         result = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}}
         yield json.dumps(result | {"error": None}) + "\n"
 
@@ -77,28 +77,38 @@ from pathlib import Path
 replies, source, target, fate = sys.argv[1:]
 with Path(replies).with_suffix(".asked").open("a") as asked:
     asked.write(f"{{Path(source).name}}\\n")
-found = list(answers(Path(source).read_text().splitlines(), json.loads(Path(replies).read_text())))
+model = "another" if fate.startswith("another") else "tiny-vlm"
+found = list(answers(Path(source).read_text().splitlines(), json.loads(Path(replies).read_text()), model))
 if fate == "fails" and source.endswith("2.jsonl"):
     Path(target).write_text(found[0] + found[1][:40])
     sys.exit("the GPU has fallen off the bus")
+if fate == "breaks a line":
+    found[2] = found[2][:40] + "\\n"
 if fate != "writes nothing":
     Path(target).write_text("".join(found).rstrip())
 """
 """A program in the place of `vllm run-batch`, which keeps the names of its files."""
 
 
-def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
-    of: Stepwise, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def asked(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    """Runs the questions through the program; gives the exit code and what was printed beside results."""
     program, replies = of.root / "server.py", of.root / "replies.json"
     program.write_text(SERVER)
     replies.write_text(json.dumps(of.replies()))
 
-    def asked(fate: str) -> tuple[int, str]:
+    def asked(fate: str, *more: str) -> tuple[int, str]:
         words = f"{sys.executable} {program} {replies} {{input}} {{output}} '{fate}'"
-        more = ("--model", "tiny-vlm", "--batch_command", words, "--batch_lines", "4")
+        more = ("--model", "tiny-vlm", "--batch_command", words, "--batch_lines", "4", *more)
         return run_command(of.arguments(NOWHERE, *more)), capsys.readouterr().err
 
+    return asked
+
+
+def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
+    of: Stepwise, asked: Callable[..., tuple[int, str]]
+) -> None:
+    replies = of.root / "replies.json"
     code, told = asked("fails")
     assert (code, "the GPU has fallen off the bus" in told, len(of.records())) == (3, True, 4)
     code, told = asked("writes nothing")
@@ -113,6 +123,39 @@ def test_a_command_answers_each_file_and_one_that_fails_is_resumed(
     of.step("write")
     of.answer()
     assert (of.step("read"), of.report_path().read_bytes()) == (0, report)
+
+
+def test_a_damaged_line_of_a_command_is_kept_aside_and_its_question_asked_again(
+    of: Stepwise, asked: Callable[..., tuple[int, str]]
+) -> None:
+    code, told = asked("breaks a line", "--limit", "4")
+    assert (code, len(of.records())) == (1, 3)
+    assert "1 damaged result: kept in clean_mc_eval.damaged.jsonl" in told
+    assert f"{sys.executable} answered 3 of 4 questions of part-0001.jsonl" in told
+    assert len((of.output / "clean_mc_eval.damaged.jsonl").read_bytes().splitlines()) == 1
+    code, told = asked("")
+    assert (code, len(of.records()), "of part-" in told) == (0, 9, False)
+
+
+def test_a_command_of_another_model_is_noted_and_its_keys_are_kept_nowhere(
+    of: Stepwise, asked: Callable[..., tuple[int, str]]
+) -> None:
+    assert asked("fails")[0] == 3
+    code, told = asked("another --api-key sk-SECRET")
+    assert (code, told.count("replies name another, and tiny-vlm before: is it still the same model?")) == (0, 1)
+    assert of.run_file()["described"]["answered_by"] == {"tiny-vlm": 5, "another": 4}
+    kept = [path for path in of.output.rglob("*") if path.is_file()]
+    assert [path for path in kept if b"sk-SECRET" in path.read_bytes()] == []
+    assert "another --api-key ..." in of.run_file()["described"]["settings"]["batch_command"]
+
+
+def test_a_command_that_starts_afresh_takes_no_earlier_results(
+    of: Stepwise, asked: Callable[..., tuple[int, str]]
+) -> None:
+    asked("fails")
+    assert asked("another", "--fresh")[0] == 0
+    assert of.run_file()["described"]["answered_by"] == {"another": 9}
+    assert [path.name for path in of.output.glob("*.batches.old-1/*")] != []
 
 
 def test_results_of_other_settings_match_nothing_and_are_kept(of: Stepwise, capsys: pytest.CaptureFixture[str]) -> None:

@@ -236,6 +236,14 @@ def test_the_resume_command_has_no_key_and_does_not_start_over(argv: list[str]) 
         (["-o", "out/sk-abc/v1"], "-o out/sk-abc/v1"),
         (["--header", "api-key=SECRET"], "--header api-key=..."),
         (["--header=api-key=SECRET"], "--header=api-key=..."),
+        (["--batch_command", "a --api-key SECRET -i {input}"], "--batch_command 'a --api-key ... -i {input}'"),
+        (["--batch-command=env HF_TOKEN=SECRET a {input}"], "'--batch-command=env HF_TOKEN=... a {input}'"),
+        (["--batch-command", "a 'Bearer SECRET' {input}"], """--batch-command 'a '"'"'Bearer ...'"'"' {input}'"""),
+        (
+            ["--batch-command", "a --max_tokens 8 --key -i {input}"],
+            "--batch-command 'a --max_tokens 8 --key -i {input}'",
+        ),
+        (["--batch-command", 'a {"api_key": "SE CRET"} {input}'], """--batch-command 'a {"api_key": ...} {input}'"""),
     ],
 )
 def test_the_resume_command_has_no_key_of_an_address_or_a_header(typed: list[str], shown: str) -> None:

@@ -334,6 +334,10 @@ def test_ask_asks_its_judges_too_and_reads_their_configs_first(
     )
     asked = ["ask", str(run.root / "own.jsonl"), "-o", str(tmp_path / "new"), "--base_url", server.base_url]
     assert run_command([*asked, "--no-html", "--judge", "nosuch.json"]) == 2
+    command = [*asked[:-2], "--model", "m", "--batch_command", "a {input} {output}", "--judge", "org/served"]
+    assert run_command(command) == 2
+    assert "has no server" in (told := " ".join(capsys.readouterr().err.split()))
+    assert "vqa-client judge RESULTS --batch_command" in told
     assert not server.chats
     assert run_command([*asked, "--no-html", "--judge", "org/served"]) == 0  # which is asked where the run was
     assert "right 4/4" in capsys.readouterr().out

@@ -27,7 +27,8 @@ class Form(Struct, frozen=True, kw_only=True):
     """How a run's questions become lines; `run` is the digest of its identity.
 
     `choosing` makes an asker one that has each request choose among labels, where the run wants that. With `file_urls`
-    images that are sent unchanged go by their addresses. `redacted` takes a key out of a server's words.
+    images that are sent unchanged go by their addresses. `redacted` takes a key out of a server's words. `names` gets
+    the name that each reply has for its model.
     """
 
     template: RequestTemplate
@@ -35,6 +36,7 @@ class Form(Struct, frozen=True, kw_only=True):
     choosing: Callable[[Asks], Asks] = lambda asks: asks
     file_urls: bool = False
     redacted: Callable[[str], str] = lambda text: text
+    names: Callable[[str], None] = lambda name: None
 
     def custom_id(self, question: Question, request: Request) -> str:
         """What a result is found by."""
@@ -145,6 +147,8 @@ class _Reads:
                 attempts=self._attempts,
                 request_bytes=size_bytes,
             ) from None
+        if completion.model:
+            self._form.names(completion.model)
         return replace(completion, attempts=self._attempts, request_bytes=size_bytes)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Literal
 
@@ -119,10 +119,10 @@ class Parts:
         """Where a batch's answers and errors are put."""
         return [self._path(part.number, f"{kind}.jsonl") for kind in ("output", "error")]
 
-    def set_aside(self, lines: Iterator[bytes], note: Callable[[str], None]) -> None:
-        """Keep results that match no question as it is asked now beside the log, each once."""
+    def set_aside(self, lines: Iterable[bytes], note: Callable[[str], None], *, damaged: bool = False) -> None:
+        """Keep results that match no question as it is asked now, or lines that are not results, each once."""
         if found := list(lines):
-            path = self.folder.with_suffix(".unmatched.jsonl")
+            path = self.folder.with_suffix(".damaged.jsonl" if damaged else ".unmatched.jsonl")
             try:
                 with path.open("ab+") as file:
                     file.seek(0)
@@ -130,7 +130,8 @@ class Parts:
                     file.writelines(line for line in found if hashlib.sha256(line).digest() not in kept)
             except OSError as error:
                 raise unwritable(path, error) from error
-            note(f"{count(len(found), 'result')} without a question that is asked so now: kept in {path.name}")
+            what = count(len(found), "damaged result" if damaged else "result")
+            note(f"{what}{'' if damaged else ' without a question that is asked so now'}: kept in {path.name}")
 
     def foreign_results(self) -> list[Path]:
         """Files of results that somebody has put here."""

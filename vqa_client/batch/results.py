@@ -5,14 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from vqa_client.batch.lines import Result, key_in, read_result
-from vqa_client.errors import DataError
+from vqa_client.errors import UNDECODABLE
 
 
 class Results:
-    """Where each result lies; to be left by `with`. Raises DataError for a line that isn't one, as of a cut download.
+    """Where each result lies; to be left by `with`. `damaged` are the lines that aren't one, as of a cut download.
 
     Of two results for one request the first that is an answer counts.
     """
@@ -22,17 +20,17 @@ class Results:
         self._files: list[IO[bytes]] = []
         self._places: dict[str, tuple[int, int]] = {}
         self._keys: set[str] = set()
+        self.damaged: list[bytes] = []
         self.total = 0
 
     def __enter__(self) -> "Results":
         answered: set[str] = set()
         with ExitStack() as stack:
             self._files = [stack.enter_context(path.open("rb")) for path in self._paths]
-            for number, (path, file) in enumerate(zip(self._paths, self._files, strict=True)):
+            for number, file in enumerate(self._files):
                 place = 0
-                for at, line in enumerate(file, 1):
-                    if line.strip():
-                        found = self._decoded(line, path, at)
+                for line in file:
+                    if line.strip() and (found := self._decoded(line)):
                         if found.custom_id not in answered:
                             self._places[found.custom_id] = number, place
                         if found.answered:
@@ -58,15 +56,20 @@ class Results:
         """The lines that nobody took, but those of questions that are `known` by their keys."""
         for custom_id, place in self._places.items():
             if key_in(custom_id) not in known:
-                yield self._line(place).rstrip(b"\n") + b"\n"
+                yield _whole(self._line(place))
 
     def _line(self, place: tuple[int, int]) -> bytes:
         file = self._files[place[0]]
         file.seek(place[1])
         return file.readline()
 
-    def _decoded(self, line: bytes, path: Path, number: int) -> Result:
+    def _decoded(self, line: bytes) -> Result | None:
         try:
             return read_result(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}, line {number} is not a result: {error}", hint="is the file whole?") from None
+        except UNDECODABLE:
+            self.damaged.append(_whole(line))
+            return None
+
+
+def _whole(line: bytes) -> bytes:
+    return line.rstrip(b"\n") + b"\n"

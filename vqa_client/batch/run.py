@@ -15,7 +15,7 @@ from vqa_client.batch.lines import key_in, key_of
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, keys_of
 from vqa_client.batch.results import Results
 from vqa_client.batch.service import ENDED, TOKEN_LIMIT, Batch, Refused, Service, Unreachable
-from vqa_client.errors import DataError, QuestionFailed, ServerUnusable
+from vqa_client.errors import QuestionFailed, ServerUnusable
 from vqa_client.reports.names import count
 from vqa_client.runner import Line
 from vqa_client.settings.batch import BatchSettings
@@ -207,13 +207,11 @@ class BatchRun:
         for attempt in range(1, FETCHES + 1):
             for file_id, path in zip(batch.results, paths, strict=True):
                 await self._service.fetch(file_id, path)
-            try:
-                with Results(paths) as results:
-                    left = await self._taken(part, results)
-                break
-            except DataError:
-                if attempt == FETCHES:
-                    raise
+            with Results(paths) as results:
+                if results.damaged and attempt < FETCHES:  # the download may have been cut
+                    continue
+                left = await self._taken(part, results)
+            break
         left += Counter({"without a result": max(0, len(part.ids) - results.total)})
         reasons = [f"{count:,} {reason.replace('batch_', '')}" for reason, count in left.items() if count]
         self._listener.note(f"batch {batch.id}: {batch.status}" + (f"; {', '.join(reasons)}" if reasons else ""))
@@ -226,6 +224,7 @@ class BatchRun:
         return left
 
     async def _taken(self, part: Part, results: Results) -> Counter[str]:
+        self._parts.set_aside(results.damaged, self._listener.note, damaged=True)
         return await read_results(
             *(results, self._waiting(), self._line, self._form, self._keep),
             of=keys_of([part]),

@@ -12,6 +12,7 @@ from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, say
 from vqa_client.cli.text import count, safe
+from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.model_config import load_model, names_config
 from vqa_client.reports.report import Report
@@ -61,8 +62,13 @@ def evaluate_and_judge(settings: RunSettings) -> int:
     judges = settings.judge if isinstance(settings, BenchmarkSettings) else ()
     if not judges or settings.dry_run:
         return evaluate(settings)
-    for judge in filter(names_config, judges):
-        load_model(judge)
+    for judge in judges:
+        asked_at = load_model(judge).base_url if names_config(judge) else settings.base_url or settings.endpoint
+        if settings.batch_command and not asked_at:
+            raise UsageError(
+                f"--judge {judge} has no server: --batch_command asks none, and no base_url is given",
+                hint="vqa-client judge RESULTS --batch_command '...' judges the run later",
+            )
     code = evaluate(settings)
     if code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
         return code

@@ -11,6 +11,7 @@ from vqa_client.client.url import without_secrets
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.runner import GRACE_S
+from vqa_client.settings.batch import without_keys
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """A command that one of these stops ends with 128 and its number."""
@@ -76,6 +77,8 @@ def resume_command(argv: Sequence[str]) -> str:
             word = f"{word.partition('=')[0]}=..."  # it may be a key
         elif option.startswith("--header="):
             word = f"--header={word.split('=')[1]}=..."
+        elif previous == "--batch-command" or option.startswith("--batch-command="):
+            word = without_keys(word)
         if previous != "--api-key" and option not in ("--api-key", "--fresh") and not option.startswith("--api-key="):
             words.append(_shown(word, is_address=previous in ADDRESSES))
         previous = option

@@ -7,6 +7,8 @@ from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from vqa_client.batch.asking import Form, Stops, parts_of, read_results
 from vqa_client.batch.lines import key_of, run_digest
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of, refuse_open
@@ -47,6 +49,7 @@ def by_batches(plan: Plan, stage: Stage, session: Session, line: Line, waiting: 
         choosing=_choosing(plan, line.chat),
         file_urls=settings.file_urls,
         redacted=session.endpoint.redacted,
+        names=_naming(plan, stage, file),
     )
 
     async def run(keep: Callable[[Record], None]) -> None:
@@ -86,6 +89,21 @@ def _listener(plan: Plan, stage: Stage, keep: Callable[[Record], None]) -> Liste
         stage.progress.pulse(0.0)
 
     return Listener(note=lambda text: stage.progress.note(f"{plan.title}: {text}"), shows=shows, keep=kept)
+
+
+def _naming(plan: Plan, stage: Stage, file: RunFile) -> Callable[[str], None]:
+    """Counts what replies name, in this start and in earlier ones; a second name is noted once."""
+    if plan.task.names_model:  # its records have the names, which are compared as they are kept
+        return lambda name: None
+    counts: dict[str, int] = file.described.setdefault("answered_by", {})
+
+    def named(name: str) -> None:
+        if counts and name not in counts:
+            note = f"replies name {name[:80]}, and {next(iter(counts))[:80]} before: is it still the same model?"
+            stage.progress.note(f"{plan.title}: {note}")
+        counts[name] = counts.get(name, 0) + 1
+
+    return named
 
 
 def _choosing(plan: Plan, chat: Asks) -> Callable[[Asks], Asks]:
@@ -142,10 +160,10 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
         if not parts.commanded():
             raise DataError(f"{words[0]} has not written {target}", hint="its results go to {output}")
 
-    async def take_over(keep: Callable[[Record], None]) -> None:
-        if paths := parts.commanded():
-            await alone.take_over(paths, keep)
+    async def take_over(keep: Callable[[Record], None]) -> int:
+        kept = await alone.take_over(paths, keep) if (paths := parts.commanded()) else 0
         parts.clear()
+        return kept
 
     async def run(keep: Callable[[Record], None]) -> None:
         await take_over(keep)
@@ -158,7 +176,9 @@ def by_command(plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> Ask
             async with aclosing(made):
                 async for part in made:
                     await answered(part)
-                    await take_over(keep)
+                    if (kept := await take_over(keep)) < len(part.ids):
+                        of = f"{count(len(part.ids), 'question')} of {parts.input(part.number).name}"
+                        stage.progress.note(f"{plan.title}: {words[0]} answered {kept:,} of {of}")
 
     async def ask(keep: Callable[[Record], None]) -> None:
         await unless(stage.stop, run(keep))
@@ -171,19 +191,30 @@ class _Alone:
 
     def __init__(self, plan: Plan, stage: Stage, waiting: Waiting, file: RunFile) -> None:
         settings = stage.settings
-        self.form = form_alone(plan, settings, stage.named(settings.serverless), file)
+        self.form = replace(
+            form_alone(plan, settings, stage.named(settings.serverless), file), names=_naming(plan, stage, file)
+        )
         self.line = Line(task=plan.task, chat=Stops(), images_for=stage.images_for, max_pages=settings.max_pages)
         self._plan, self._stage, self._waiting = plan, stage, waiting
 
-    async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> None:
-        """Keep a record of each waiting question that has a result."""
+    async def take_over(self, paths: Sequence[Path], keep: Callable[[Record], None]) -> int:
+        """Keep a record of each waiting question that has a result; gives how many have."""
         plan, listener = self._plan, _listener(self._plan, self._stage, keep)
+        kept: list[str] = []
+        aside = partial(Parts(plan.paths.log).set_aside, note=listener.note)
+
+        def keeps(question: Question, record: Record) -> None:
+            kept.append(question.id)
+            listener.keep(record)
+
         with Results(paths) as results:
+            aside(results.damaged, damaged=True)
             left = await read_results(
                 *(results, self._waiting(), self.line, self.form),
-                keep=lambda _, record: listener.keep(record),
+                keep=keeps,
                 of={key for question in plan.loaded.questions if (key := key_of(question)) in results},
-                aside=partial(Parts(plan.paths.log).set_aside, note=listener.note),
+                aside=aside,
             )
         if left:
             listener.note(f"{count(left.total(), 'question')} without an answer: {', '.join(left)}")
+        return len(kept)

@@ -78,9 +78,9 @@ class RunPaths(Struct, frozen=True):
         return self.report.with_name(self.report.name.replace("{started}", date))
 
 
-def move_aside(paths: RunPaths) -> None:
+def move_aside(paths: RunPaths, *more: Path) -> None:
     """Rename the files of an earlier run to the first free `*.old-N`; UsageError where another run is writing them."""
-    number, files = 1, (paths.log, damaged_beside(paths.log), paths.run, paths.report)
+    number, files = 1, (paths.log, damaged_beside(paths.log), paths.run, paths.report, *more)
     while any(_old(path, number).exists() for path in files):
         number += 1
     with locked(paths.log) if paths.log.exists() else nullcontext():

@@ -12,6 +12,7 @@ from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
 from vqa_client.reports.names import flat
+from vqa_client.settings.batch import without_keys
 from vqa_client.settings.run import RunSettings
 from vqa_client.version import __version__
 
@@ -20,9 +21,9 @@ NOT_GENERATION = frozenset({"timeout", "base_url", "serve", "prices", "system_pr
 which the command line may replace: the identity has what is sent."""
 
 SERVER = "server."
+"""How the fields of an identity begin that the check before a run has found."""
 FRESH = ", or --fresh to move the old records aside"
 ASIDE = f"give another --output{FRESH}"
-"""How the fields of an identity begin that the check before a run has found."""
 
 
 class RunFile(msgspec.Struct, kw_only=True):
@@ -117,8 +118,8 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:
-    """The settings as they were given, without the key, the headers and the addresses (which may contain one)."""
-    values = dataclasses.asdict(settings)
+    """The settings as they were given, without keys, the headers and the addresses (which may contain one)."""
+    values = dataclasses.asdict(settings) | {"batch_command": without_keys(settings.batch_command)}
     return {
         key: str(value) if isinstance(value, Path) else value
         for key, value in values.items()

@@ -186,9 +186,11 @@ class _Start:
         ask = by(self.plan, self.stage, self._waiting, self.file)
         self.file.start(self.figures.described([]))
         self.file.write(self.plan.paths.run)
-        await self._through(ask, [self._control().watch])
-        self.file.sessions[-1] = self.figures.described([])
-        self.file.write(self.plan.paths.run)
+        try:
+            await self._through(ask, [self._control().watch])
+        finally:
+            self.file.sessions[-1] = self.figures.described([])
+            self.file.write(self.plan.paths.run)
 
     async def _ask_servers(self, session: Session, questions: Iterable[Question]) -> None:
         plan, stage, file, figures = self.plan, self.stage, self.file, self.figures

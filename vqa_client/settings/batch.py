@@ -16,6 +16,17 @@ BATCH = Group("Batch", sort_key=6)
 MEGABYTE = 1_000_000
 UPLOAD_MB, COMMAND_MB = 90.0, 2000.0
 """Proxies refuse larger uploads; a command loads its model again for each file."""
+_KEY_IN_COMMAND = re.compile(
+    r"""((?:-[\w-]*(?:keys?|token|secrets?|passw(?:or)?d)\s+(?!-)|(?:keys?|token|secrets?|passw(?:or)?d)["']?\s*[=:]\s*"""
+    r"""|\bbearer\s+))(?:\\*"[^"]*"|\\*'[^']*'|[^\s"']+)""",
+    re.IGNORECASE,
+)
+"""A key and what comes before it, as in `--api-key sk-1`, `HF_TOKEN=hf_1` or `"api_key": "sk-1"`."""
+
+
+def without_keys(command: str) -> str:
+    """A program's command, or a shell's, with "..." for keys, tokens, secrets and passwords."""
+    return _KEY_IN_COMMAND.sub(r"\1...", command)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,7 +180,8 @@ def _check_command(settings: BatchSettings) -> None:
     try:
         words = shlex.split(settings.batch_command)
     except ValueError as error:
-        raise UsageError(f"--batch_command is {settings.batch_command!r}: {error}", hint="quote it as for sh") from None
+        shown = without_keys(settings.batch_command)
+        raise UsageError(f"--batch_command is {shown!r}: {error}", hint="quote it as for sh") from None
     if lacking := [name for name in ("{input}", "{output}") if not any(name in word for word in words)]:
         raise UsageError(
             f"--batch_command has no {' and no '.join(lacking)}",
