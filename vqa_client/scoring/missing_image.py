@@ -21,8 +21,14 @@ _GIVEN: Final = (
     r"|accessible|received|retrieved|readable|legible|opened|viewed|seen|read|processed|decoded|found|there|come|arrive)"
 )
 _TO_MODEL: Final = r"(?:the|your|this|our) (?:message|prompt|conversation|chat|input|request|question)"
+_ABSENT: Final = (
+    r"(?: (?:is|was|are|were|has|have|had|could|can|seems?|appears?))?(?: been| be| to be| \w+ly)*?"
+    rf" (?:{_GIVEN}|visible(?! (?:on|in|at|behind|above)))\b"
+)
+"""What a reply says of "no image" where that is the question's own, and not one that hangs on a wall."""
 _ENGLISH = lazily(
-    rf"\b(?:no|without|missing) {_OF}{_IMAGE}(?! (?:on|of|hanging|above|behind|near|next|in (?!{_TO_MODEL}))\b)"
+    rf"\b(?:no|without|missing) {_OF}{_IMAGE}(?: (?:files?|links?|data|input))?(?: ?(?:$|[^\w ])|{_ABSENT}"
+    rf"| (?:to|here|so|and|but|i|you|with|from|in {_TO_MODEL})\b)"
     rf"|{_SPEAKER}\s?{_CANNOT} (?:see|view|open|access|receive|find|load|display|look at|read|process|analy[sz]e"
     rf"|interpret|have|get|download|render|decode|provide|attach|include|upload|share|send)(?:d|ed|t)? {_OF}{_IMAGE}"
     rf"|\b{_IMAGE}(?: (?:itself|file|link|that|you|uploaded|attached|sent|shared|for|to|in|{_TO_MODEL})){{0,4}}"
