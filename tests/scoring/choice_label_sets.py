@@ -52,6 +52,18 @@ BY_CHOICES: Final[tuple[tuple[Choices, tuple[Row, ...]], ...]] = (
         ),
     ),
     (
+        {"A": "12", "B": "15", "C": "20", "D": "8"},
+        (
+            ("So the total is 15.0.", "B"),
+            ("There are not many, so the total is 15.0.", "B"),
+            ("I don't think the total is 15.0.", None),
+            ("It is definitely not true that the total is 15.0", None),
+            ("I can't tell whether it is 15.0", None),
+            ("The wrong answer is 8.0", None),
+            ("The wrong answer is 8", None),
+        ),
+    ),
+    (
         TWELVE,
         (
             ("L", "L"),

@@ -36,8 +36,9 @@ def contained_text(reply: ChoiceReply) -> Found | None:
         text = sentence_before(text, len(text) - 1)
     found = reply.texts.anywhere(text) if any(map(text.__contains__, reply.texts.telling)) else []
     if not found and (value := _LAST_VALUE.search(text)):
-        labels = {*reply.texts.of_value(value[1])}
-        return Found(labels=tuple(labels), rule="text") if len(labels) == 1 and _concludes(whole) else None
+        labels, before = {*reply.texts.of_value(value[1])}, sentence_before(text, value.start(1))
+        stated = len(labels) == 1 and _concludes(whole) and not (_denied(before) or refuted(before))
+        return Found(labels=tuple(labels), rule="text") if stated else None
     if not found or not _concludes(whole):
         return None
     places = [_own_label(text, start) for start, _, _ in found]
@@ -63,7 +64,7 @@ def _negated(before: str) -> bool:
 
 def _denied(before: str) -> bool:
     """Whether the words `before` a choice's text exclude it, or lend it to others or to an earlier thought."""
-    return _negated(before) or ATTRIBUTED.search(before) is not None
+    return _negated(before) or any(words.search(before) for words in (ATTRIBUTED, _CALLED_WRONG))
 
 
 def said_otherwise(reply: ChoiceReply) -> Found | None:
@@ -185,7 +186,8 @@ def opening(reply: ChoiceReply) -> Found | None:
         labels = _main_clause(f"{first}.", found) or (found[0][2] if len(found) == 1 else ())
         at, end = next(((start, end) for start, end, owners in found if owners == labels), (0, 0))
         stated = labels and (not at or _LEADS_UP.search(first[:at])) and _states(f"{first}.", at, end)
-        if stated and not refuted(first[:at]) and not _POSSIBLE.search(first, 0, at):
+        refused = _denied(first[:at]) or refuted(first[:at])
+        if stated and not refused and not _POSSIBLE.search(first, 0, at):
             return Found(labels=labels, rule="opening")
     return None
 
@@ -270,6 +272,7 @@ _CLAUSE_END = lazily(r"[\"')]*(?:[.;:!\n]|$)")
 _SENTENCE_END = lazily(r"[.!?](?=\s|$)|\n")
 _UNTRUE = lazily(r"[\"' ]{1,3}is not (?:true|correct)\b")
 """A question may ask which statement is not."""
+_CALLED_WRONG = lazily(r"\b(?:wrong|incorrect|false) (?:answer|option|choice|value)s? (?:is|was|are|were)\b[^,:;]*$")
 _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")
