@@ -326,10 +326,10 @@ def _lines(reply: ChoiceReply) -> Iterator[Declaration]:
 def _run(reply: ChoiceReply, found: re.Match[str], rule: str, *, weak: bool = False) -> Declaration:
     """The declared label together with those that the reply offers beside it: "A and C", "A/B", "A, B"."""
     labels, at = [reply.written[found["label"]]], found.start("label")
-    end = _own_end(reply, found.end("label"))
+    end = own_end(reply, found.end("label"))
     while more := reply.patterns.further.match(reply.text, end):
         label = reply.written[more["label"] or more["spaced"]]
-        after = _own_end(reply, more.end())
+        after = own_end(reply, more.end())
         if not more["spaced"] and not _ENDS.match(reply.text, after):
             break
         labels.append(label)
@@ -345,7 +345,7 @@ def _means(reply: ChoiceReply, found: re.Match[str], *, offset: int = 0, alone: 
     return token is not None and (token.means_alone if alone else token.means)
 
 
-def _own_end(reply: ChoiceReply, end: int) -> int:
+def own_end(reply: ChoiceReply, end: int) -> int:
     """Where the label that ends at `end`, with the text of its choice behind it, ends."""
     token = reply.tokens.get(end)
     return token.own_end if token else end

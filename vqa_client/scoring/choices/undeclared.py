@@ -5,6 +5,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from vqa_client.scoring.choices.declared import own_end
 from vqa_client.scoring.choices.grammar import ChoiceReply, Found, Rule
 from vqa_client.scoring.choices.labels import EXCLUDED
 from vqa_client.scoring.choices.options import NO_MARKS, Texts
@@ -73,7 +74,7 @@ def _lists_texts(reply: ChoiceReply, labels: tuple[str, ...], rest: str) -> bool
 def leading_label(reply: ChoiceReply) -> Found | None:
     """Lines that open with a label: the only one answers; all of them are the question's list, echoed."""
     lines = [line for line in reply.patterns.leading.finditer(reply.text) if _separated(reply, line)]
-    if not lines or _lists(reply, _own_end(reply, lines[0].end())):
+    if not lines or _lists(reply, own_end(reply, lines[0].end())):
         return None
     labels = [reply.written[line["label"]] for line in lines]
     distinct, concluding = set(labels), _is_choice(reply, lines[-1])
@@ -93,7 +94,7 @@ def _lists(reply: ChoiceReply, start: int) -> bool:
         (_joins(line[: found.start()]) and _offered(reply, start + found.end()))
         or _KEY.match(line, found.end())
         or (_ITEM.match(line, found.end()) and line[: found.start()].rstrip().endswith(_ITEM_ENDS))
-        or _own_end(reply, start + found.end()) > start + found.end()
+        or own_end(reply, start + found.end()) > start + found.end()
         for found in reply.patterns.labels.exact.finditer(line)
     )
 
@@ -103,12 +104,6 @@ def _offered(reply: ChoiceReply, end: int) -> bool:
     token = reply.tokens.get(end)
     stands = token is not None and token.stands_alone
     return stands or EXCLUDED.match(reply.text, end) is not None or bool(reply.patterns.further.match(reply.text, end))
-
-
-def _own_end(reply: ChoiceReply, end: int) -> int:
-    """Where the label that ends at `end`, with the text of its choice behind it, ends."""
-    token = reply.tokens.get(end)
-    return token.own_end if token else end
 
 
 def _joins(between: str) -> bool:
@@ -225,7 +220,7 @@ def not_denied(reply: ChoiceReply) -> Found | None:
         return None
     rests = {}
     for item in items:
-        label, end = reply.written[item["label"]], _own_end(reply, item.end())
+        label, end = reply.written[item["label"]], own_end(reply, item.end())
         rests[label] = reply.lower[end : (reply.lower.find("\n", end) + 1 or len(reply.lower) + 1) - 1]
     left = [label for label, rest in rests.items() if not _DENIES.search(rest)]
     judged = len(items) == len(rests) and all(map(_WORD.search, rests.values()))
