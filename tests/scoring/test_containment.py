@@ -105,6 +105,8 @@ NOT_GIVEN = [
     ("none", '{"answer": null}'),
 ]
 COMMITTED = [
+    ("7421", "The secret number was not easy to find, but 7421 is there."),
+    ("7421", 'The secret number isn\'t explicitly labelled, but 7421 appears on page 3 as "the secret number".'),
     ("7421", "The secret number is 7421 (mentioned on page 3)."),
     ("7421", "The secret number is 7421, found on page 3 of 12."),
     ("7421", "It is 7421, not 1183."),
@@ -132,8 +134,13 @@ NO_SECRETS = [
     ("3", "It is on page 3."),
     ("5530", "5530 is the number of passengers."),
     ("5530", "5530 passengers were carried."),
+    ("8", "The dress costs 8 dollars, the hat 5."),
 ]
 UNCOMMITTED = [
+    ("7421", "The secret number isn't mentioned, but there is 7421 on page 3."),
+    ("7421", "The secret number isn't visible, but 7421 is printed on the page."),
+    ("7421", "There is no secret number, but 7421 appears."),
+    ("Oslo", "There is no secret word, but Oslo appears."),
     ("7421", "It is not 7421, it is 1183."),
     ("7421", "It isn't 7421."),
     ("7421", "It is neither 7421 nor 1183."),
@@ -182,6 +189,11 @@ def test_numbers_that_are_no_answers_do_not_rival_it(gold: str, reply: str) -> N
 def test_a_page_a_date_and_an_amount_may_be_asked_for_but_are_no_secrets(gold: str, reply: str) -> None:
     assert contains_strict(gold, reply, secret=False)
     assert not contains_strict(gold, reply)
+
+
+@pytest.mark.parametrize("gold", ["5", "20"])
+def test_an_amount_rivals_another_number_where_no_secret_is_asked_for(gold: str) -> None:
+    assert not contains_strict(gold, "He paid 20 and got 5 back.", secret=False)
 
 
 @pytest.mark.parametrize(("gold", "reply"), UNCOMMITTED)

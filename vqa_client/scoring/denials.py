@@ -289,7 +289,7 @@ AS_LIKELY: Final = lazily(
     r"|\b(?:(?:just|is|equally) (?:as )?|equally )(?:likely|possible|plausible|probable)\b"
 )
 _SHOWN = r"""(?:stat|specif|say|name|said|mention|contain|show|appear|occur|list|includ|found|find|exist|present|support
-    confirm|giv|there|locat|readable|silent|ha(?=s\b|ve\b))\w*"""
+    confirm|giv|there|locat|readable|legible|visible|silent|ha(?=s\b|ve\b))\w*"""
 ABSENT: Final = lazily(
     _lines(rf"""
     \b{_lines(_SHOWN)}|(?:\bnot|n't) (?:in|on|by|from) (?:the|this|any)\b|(?:n't|\bnot|\bno)\W*$

@@ -71,6 +71,7 @@ _THAT_IS = lazily(r"\W*(?:and |so )?(?:that|this|it)(?:'s| is) ")
 _NEAR: Final = 3
 _FEW: Final = 3
 _DIGIT = lazily(r"\d")
+_EASY = lazily(r"\b(?:easy|simple|straightforward) to \w+")
 _COPULAS = (
     "is|was|are|were|be|equals?|answer|says?|reads?|names|gives|choose|pick|select|est|es|ist|lautet|er|ar|je|jest"
 )
@@ -221,7 +222,9 @@ class Clauses:
         return found
 
     def _is_followed(self, start: int, stop: int, mentions: Sequence[int]) -> bool:
-        """Whether one of `mentions` is in the clause at [start, stop), or after it in the sentence."""
+        """Whether one of `mentions` is in the clause at [start, stop) or later in the sentence, and not absent."""
+        if denials.ABSENT.search(_EASY.sub(" easy ", self._lower[start:stop])):
+            return False
         return bisect_left(mentions, start) < bisect_left(mentions, stop + len(self._rest(stop)))
 
     def is_subject(self, start: int, end: int) -> bool:

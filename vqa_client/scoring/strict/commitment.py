@@ -144,10 +144,10 @@ def commits_to_number(text: str, numbers: Iterable[Number], gold: Number, *, dec
     inside = [number for number in every if line[0] <= number.start < line[1]]
     if inside or _says_enough(text[slice(*line)]):
         every = inside
-    clauses = Clauses(text, secret=secret)
+    clauses = Clauses(text, [number.start for number in every], secret=secret)
     if clauses.says_absent():
         return False
-    answers = answering(text, every)
+    answers = answering(text, every, secret=secret)
     none = declines or clauses.nowhere > 0
     if not answers and (none or secret):
         return False

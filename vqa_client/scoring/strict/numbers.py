@@ -119,14 +119,17 @@ _PLACE_WORDS = """page pages p p. pp pp. pg pg. line lines section sections sec.
     صفحة الصفحة עמוד בעמוד σελίδα पृष्ठ পৃষ্ঠা หน้า 페이지"""
 _NAME_WORDS = """figure fig. table step steps item option question appendix image images document documents doc part row
     column version volume vol. note footnote slide sheet candidate chunk passage"""
-_LABEL_WORDS = """reference ref request error invoice file serial extension ext price cost income
-    dpi size resolution count total score accuracy index rank timestamp date year isbn id tokens x y w h
+_LABEL_WORDS = """score accuracy index rank timestamp date year isbn id tokens x y w h
     width height left top"""
+_ASKED_FOR_WORDS = """reference ref request error invoice file serial extension ext price cost income
+    dpi size resolution count total"""
 _BOX_WORDS = "bbox box boxes bounding coordinates point points position polygon quad"
 _NAMED: Final = frozenset(_NAME_WORDS.split())
 """Places too, but "Item: 7421" names an answer."""
 _BOXES: Final = frozenset(_BOX_WORDS.split())
-_LABELS: Final = frozenset(_LABEL_WORDS.split())
+_ASKED_FOR: Final = frozenset(_ASKED_FOR_WORDS.split())
+"""What a question may ask for; no secret is called so."""
+_LABELS: Final = _ASKED_FOR.union(_LABEL_WORDS.split())
 _KNOWN: Final = _BOXES.union(_PLACE_WORDS.split(), _LABELS)
 _JOINING: Final = frozenset(("of", "to", "and", "or", "-", "&", ","))
 _SET_OFF: Final = str.maketrans(
@@ -145,11 +148,11 @@ _DATED = (
 _DATE_BEFORE = lazily(
     rf"\b(?:{_DATED}) ?(?=(?:1[5-9]|20)\d\d$)|{_MONTHS}(?: \d{{1,2}}(?:st|nd|rd|th)?,?)? ?\d+$"
     r"|\bdigits? (?:is|are|was|were|looks like)(?: (?:really|clearly))? \d{1,2}$|\ban? \d$"
-    r"|\b(?:sold|bought|paid|costs?|earned|priced|charged)(?: for| at)? \d+$"
     r"|\b(?:isbn|phone|tel|zip|order|room|apartment|invoice)\b(?: number)?(?: is| was)?[.: #]{0,3}\d+$"
     r"|\b(?:the|an?|its) (?!secret|hidden|only|correct|right|magic|\w+-digit)\w+ number(?:, | \()\d+$"
     r"|\b(?:start|begin|end)s? (?:with|in) \d+$|\d ?[x×] ?\d+$"
 )
+_PAID = lazily(r"\b(?:sold|bought|paid|costs?|earned|priced|charged)(?: for| at)? \d+$")
 _DATE_AFTER = lazily(rf"(?:st|nd|rd|th)? (?:of )?{_MONTHS}(?! be\b)")
 _AMOUNTS = (
     "pages?|lines?|words?|paragraphs?|sections?|chapters?|documents?|images?|times|mentions?|occurrences?|sentences?"
@@ -167,10 +170,10 @@ _TUPLE = lazily(r"[(\[]\s*[+-]?\d[\d.]*(?:\s*[,;]\s*[+-]?\d[\d.]*)+\s*[)\]]|(?<=
 """A point or a box ("(120, 48)"), and the mark of a source ("7421 [2]")."""
 
 
-def answering(text: str, numbers: list[Number]) -> list[Number]:
-    """The numbers that can be answers: those in no such role."""
+def answering(text: str, numbers: list[Number], *, secret: bool) -> list[Number]:
+    """The numbers that can be answers: those in no such role; a price or a total can be one that is no `secret`."""
     tuples = [span.span() for span in _TUPLE.finditer(text)]
-    return [number for number in numbers if not (within(number, tuples) or _has_role(text, number))]
+    return [number for number in numbers if not (within(number, tuples) or _has_role(text, number, secret=secret))]
 
 
 def within(number: Number, spans: list[tuple[int, int]]) -> bool:
@@ -178,10 +181,11 @@ def within(number: Number, spans: list[tuple[int, int]]) -> bool:
     return any(start < number.start < end for start, end in spans)
 
 
-def follows_place(before: str) -> bool:
+def follows_place(before: str, *, secret: bool = True) -> bool:
     """Whether a number that comes after the words `before` is a page, a line, a confidence or the like."""
     words = before.lower().translate(_SET_OFF).split()
-    if len(words) > 1 and words[-1] == "," and words[-2] in _LABELS:
+    asked_for = frozenset() if secret else _ASKED_FOR
+    if len(words) > 1 and words[-1] == "," and words[-2] in _LABELS - asked_for:
         return True
     several = False
     while len(words) > 2 and words[-1] in _JOINING and words[-2].replace(".", "").isdigit():
@@ -194,16 +198,17 @@ def follows_place(before: str) -> bool:
     parts = last.split("_")
     if several and not last.endswith("s"):
         return not _BOXES.isdisjoint(parts)
-    return not _KNOWN.isdisjoint(parts) or (named and last in _NAMED)
+    return not (_KNOWN - asked_for).isdisjoint(parts) or (named and last in _NAMED)
 
 
-def _has_role(text: str, number: Number) -> bool:
+def _has_role(text: str, number: Number, *, secret: bool) -> bool:
     before = text[max(0, number.start - _READ) : number.start]
     lower = before.lower()
     return (
-        follows_place(before)
+        follows_place(before, secret=secret)
         or _CERTAINTY.search(lower) is not None
         or _DATE_BEFORE.search(lower + text[number.start : number.end]) is not None
+        or (secret and _PAID.search(lower + text[number.start : number.end]) is not None)
         or _DATE_AFTER.match(text[number.end : number.end + 16].lower()) is not None
         or _AMOUNT.match(text, number.end) is not None
     )
