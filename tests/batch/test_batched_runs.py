@@ -17,7 +17,7 @@ from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.server import FaultServer
-from tests.fakes.words import by_question, close_mid_body, error, first_n_of_each, oracle
+from tests.fakes.words import body_of, by_question, close_mid_body, error, first_n_of_each, oracle
 from tests.faults.questions import Notes, Questions
 from vqa_client.batch import run, service
 from vqa_client.batch.parts import Parts
@@ -125,6 +125,7 @@ FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
         [4, 4, 2],
     ),
     "a cut download": ({"plays": [("GET /v1/files/batch_1output", (close_mid_body(200), error(500)))]}, [4, 4, 2]),
+    "a damaged file": ({"plays": [("GET /v1/files/batch_1output", body_of(b"no result\n"))] * 3}, [4, 4, 2, 4]),
     "an upload that breaks": ({"plays": [("POST /v1/files", reset())]}, [4, 4, 2]),
     "an upload without a reply": ({"lost": ["POST /v1/files"]}, [4, 4, 2]),
     "a batch without a reply": ({"lost": ["POST /v1/batches"]}, [4, 4, 2]),
