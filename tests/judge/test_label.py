@@ -18,7 +18,7 @@ from tests.html.test_viewer import posted
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
 from vqa_client.html.serving import ReportServer
-from vqa_client.judge.benchmark import only_run
+from vqa_client.judge.benchmark import on_scale, only_run
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
 from vqa_client.judge.people import write_sheet
@@ -30,7 +30,8 @@ REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in ra
 def labelling(log: Path, name: str = "", number: int = 100) -> Labelling:
     settings = only_run(JudgeSettings(results=log))
     assert settings.kind is not None
-    run, sheet = JudgedRun(settings, settings.kind), log.parent / "labels.csv"
+    sheet = log.parent / "labels.csv"
+    run = JudgedRun(on_scale(settings, sheet if sheet.exists() else None), settings.kind)
     if not sheet.exists():
         write_sheet(sheet, run, None, number)
     return Labelling(run, sheet, name)
@@ -75,6 +76,16 @@ def test_grades_are_labels_on_the_scale_of_the_judges(tmp_path: Path, fault_serv
         *[404] * 2,
     ]
     assert column(pages.sheet, "label")[:5] == ["10", "0", "unclear", "", ""]
+
+
+def test_a_sheet_keeps_the_scale_that_it_was_drawn_with(tmp_path: Path, fault_server: StartsServers) -> None:
+    run = Run(tmp_path, REPLIES, judge="Judge('grade', 'Only capitals count.')")
+    sheet = labelling(run.log).sheet
+    assert column(sheet, "scale") == ["0 to 10"] * 12
+    assert run.judged(fault_server(answer("VERDICT: 5")).base_url, "--scale", "1-5", check=False) == 0
+    assert 'data-label="10"' in labelling(run.log).answer("").body.decode()
+    sheet.unlink()
+    assert 'data-label="10"' not in labelling(run.log).answer("").body.decode()
 
 
 def test_several_people_label_at_once_and_none_loses_a_label(tmp_path: Path) -> None:
@@ -187,6 +198,7 @@ def test_a_killed_server_has_lost_no_label(tmp_path: Path) -> None:
         (["--number", "0"], "--number is 0"),
         (["--labels", "{root}/rows.jsonl"], "has no columns question_id and label"),
         (["--labels", "{root}/other.csv"], "has the question 'q99', and the run doesn't"),
+        (["--labels", "{root}/scaled.csv", "--kind", "grade"], "grades in {root}/scaled.csv are on 'good'"),
         (["--kind", "match"], "has no reply to label"),
     ],
 )
@@ -195,5 +207,6 @@ def test_what_can_not_be_labelled_is_refused(
 ) -> None:
     run = Run(tmp_path, ["city 0"])
     (tmp_path / "other.csv").write_text("question_id,label\nq99,\n")
+    (tmp_path / "scaled.csv").write_text("question_id,label,scale\nq0,,good\n")
     assert run_command(["label", str(run.log), *(word.replace("{root}", str(tmp_path)) for word in given)]) == 2
-    assert told in capsys.readouterr().err
+    assert told.replace("{root}", str(tmp_path)) in capsys.readouterr().err

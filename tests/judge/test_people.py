@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import weighs
+from tests.fakes.words import answer, weighs
 from tests.judge.judged import Run, material, on_judgements
 from vqa_client.cli.main import run_command
 
@@ -119,6 +119,35 @@ def test_grades_by_people_have_weighted_kappa_and_ranks(
     sheet.write_text("question_id,label\nq1,6\n")
     assert run_command([*given, "--labels", str(sheet)]) == 2
     assert "label '6' is unknown" in capsys.readouterr().err
+
+
+def test_peoples_grades_are_on_the_scale_of_the_sheet_or_of_all_judges(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, url = Run(tmp_path, ["city 0", "city 1"]), fault_server(answer("VERDICT: 4")).base_url
+    sheet, given = run.root / "labels.csv", ["judge", str(run.log), "--kind", "grade"]
+    for judge, scale in (("five", "1-5"), ("ten", "0-10")):
+        more = ["--judge", run.config(judge, url), "--kind", "grade", "--scale", scale]
+        assert run.judged(url, *more, check=False) == 0
+    assert run_command([*given, "--for_people", "2", "--scale", "1-5", "-o", str(sheet)]) == 0
+    assert sheet.read_text().splitlines()[1].endswith(",1 to 5")
+    for scale, more, agreement in (
+        ("0 to 10", [], [0.0, 1.0]),  # 4 of 10 is less than half, 4 of 5 is more
+        ("1 to 5", [], [1.0, 0.0]),
+        ("", ["--scale", "1-5"], [1.0, 0.0]),
+        ("", [], "are on 0-10 and 1-5"),
+        ("", ["--scale", "0-7"], "--scale is 0-7, and judges' grades of"),
+        ("1 to 5", ["--scale", "0-10"], "--scale is 0-10, and grades in"),
+        ("good", [], "labels.csv are on 'good'"),
+    ):
+        sheet.write_text(f"question_id,label,scale\nq0,4,{scale}\n")
+        capsys.readouterr()
+        code = run_command([*given, "--labels", str(sheet), *more, "--json"])
+        shown = capsys.readouterr()
+        if isinstance(agreement, str):
+            assert (code, agreement in " ".join(shown.err.split())) == (2, True)
+        else:
+            assert [each["agreement"]["value"] for each in json.loads(shown.out)[:2]] == agreement
 
 
 def test_a_judges_calibration_counts_replies_by_their_weights(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -19,7 +19,7 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
-from vqa_client.judge.benchmark import kind_of, only_run
+from vqa_client.judge.benchmark import kind_of, on_scale, only_run
 from vqa_client.judge.benchmark import name_of as name_of_judge
 from vqa_client.judge.beside import beside, judges_of, log_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
@@ -71,7 +71,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     With `benchmark` only its runs are judged, and --json leaves what comes to the report files.
     """
     if settings.for_people is not None or settings.labels is not None:
-        return _by_people(only_run(settings))
+        return _by_people(on_scale(only_run(settings), settings.labels))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(each, kind=kind_of(each)) for each in runs]
     if settings.dry_run:

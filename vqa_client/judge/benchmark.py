@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Question, Source
-from vqa_client.errors import ServerUnusable, UsageError
+from vqa_client.errors import DataError, ServerUnusable, UsageError
 from vqa_client.files import sha256_of, write_json
 from vqa_client.judge.kinds import NONE, SEVERAL, Judged, part_of, read, worth
 from vqa_client.judge.loading import JudgedRun, given_rubric, judged_logs
+from vqa_client.judge.people import read_sheet, scales_of
 from vqa_client.judge.prompt import JUDGE_VERSION
 from vqa_client.model_config import names_config
 from vqa_client.reports.judged import reason
@@ -57,7 +58,7 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
 
 
 def only_run(settings: JudgeSettings) -> JudgeSettings:
-    """The settings with the one run that people judge, the kind of judgement, and the scale of its judges' grades.
+    """The settings with the one run that people judge and the kind of judgement.
 
     Raises UsageError for several runs.
     """
@@ -65,12 +66,36 @@ def only_run(settings: JudgeSettings) -> JudgeSettings:
     if len(logs) > 1:
         raise UsageError(f"{settings.results} contains {len(logs)} runs", hint="name the one that people judge")
     found = replace(settings, results=logs[0])
-    found = replace(found, kind=kind_of(found))
-    if found.kind != "grade":
-        return found
-    asked = [RunFile.read(run_file_of(log)) for log in judges_beside(found.results, found.kind)]
-    scales = [(file.identity.get("lowest_grade", 0), file.identity["highest_grade"]) for file in asked if file]
-    return replace(found, scale=f"{scales[0][0]}-{scales[0][1]}") if scales else found
+    return replace(found, kind=kind_of(found))
+
+
+def on_scale(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSettings:
+    """The settings with the scale of people's grades: that of the sheet, else that of the run's judges.
+
+    Raises UsageError for another --scale, and where there are several and none is given; DataError for a sheet with an
+    unknown one.
+    """
+    if settings.kind != "grade":
+        return settings
+    log, known = settings.results, scales_of(read_sheet(sheet)) if sheet else set()
+    where = f"grades in {sheet}" if known else f"judges' grades of {log}"
+    if not known:
+        asked = [RunFile.read(run_file_of(each)) for each in judges_beside(log, settings.kind)]
+        identities = [file.identity for file in asked if file]
+        known = {f"{each.get('lowest_grade', 0)}-{each['highest_grade']}" for each in identities}
+    scales = " and ".join(sorted(known))
+    if settings.scale is not None:
+        given = f"{settings.grades[0]}-{settings.grades[-1]}"
+        if known and given not in known:
+            raise UsageError(f"--scale is {given}, and {where} are on {scales}", hint="leave --scale out")
+        return settings
+    if len(known) > 1:
+        way_out = "give --scale to judge --labels, or to judge --for_people N, which writes it into the sheet"
+        raise UsageError(f"{where} are on {scales}", hint=way_out)
+    try:
+        return replace(settings, scale=scales or None)
+    except UsageError:
+        raise DataError(f"{where} are on {scales!r}", hint="leave the column scale as it was drawn") from None
 
 
 def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:

@@ -109,7 +109,10 @@ def write_sheet(path: Path, run: JudgedRun, judge: Judge | None, number: int) ->
     for keys in shuffled:
         of_cell = [key for key in keys if key in drawn]
         weights |= dict.fromkeys(of_cell, len(keys) / max(1, len(of_cell)))
-    write_rows(path, chain([list(COLUMNS)], _rows(run, weights)), _BEGINS)
+    grades = run.settings.grades
+    scale = {"scale": f"{grades[0]} to {grades[-1]}"} if run.kind == "grade" else {}  # 1-5 is a date in a spreadsheet
+    rows = ([*row, *scale.values()] for row in _rows(run, weights))
+    write_rows(path, chain([[*COLUMNS, *scale]], rows), _BEGINS)
     return len(drawn)
 
 
@@ -132,6 +135,11 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
     if not rows or "question_id" not in rows[0] or not columns_of(rows):
         raise DataError(f"{path} has no columns question_id and label", hint="--for_people N writes a sheet")
     return rows
+
+
+def scales_of(rows: Sequence[dict[str, str]]) -> set[str]:
+    """The scales that a sheet has its grades on, such as 0-10."""
+    return {scale.replace(" to ", "-") for row in rows if (scale := row.get("scale", "").strip())}
 
 
 def columns_of(rows: Sequence[dict[str, str]]) -> list[str]:

@@ -78,9 +78,13 @@ class JudgeSettings(ConfiguredSettings):
         ),
     ] = None
     scale: Annotated[
-        str | int,
-        Parameter(group=JUDGEMENT, help="The whole numbers that --kind grade takes, such as 1-5; 5 alone is 0-5."),
-    ] = "0-10"
+        str | int | None,
+        Parameter(
+            group=JUDGEMENT,
+            help="The whole numbers that --kind grade takes, such as 1-5; 5 alone is 0-5. Default: 0-10; of people's "
+            "grades, as the sheet has it, else as the judges have it.",
+        ),
+    ] = None
     with_images: Annotated[
         bool, Parameter(group=JUDGEMENT, negative="", help="Show the judge the question's images too.")
     ] = False
@@ -154,7 +158,7 @@ class JudgeSettings(ConfiguredSettings):
     @property
     def grades(self) -> range:
         """The grades of the scale, none where it is no scale."""
-        found = _SCALE.fullmatch(str(self.scale))
+        found = _SCALE.fullmatch("0-10" if self.scale is None else str(self.scale))
         return range(int(found[1] or 0), int(found[2]) + 1) if found else range(0)
 
     @property
