@@ -55,6 +55,8 @@ def contained_text(reply: ChoiceReply) -> Found | None:
     }
     if len(labels) > 1 and _SENTENCE_END.search(text, 0, max(end for _, end, _ in found)) is None:
         labels = {*_main_clause(text, found)} or labels
+    if labels and len(whole) <= SHORT:
+        labels |= {reply.written[each] for each in _GROUNDED.findall(reply.text) if each in reply.written}
     return Found(labels=tuple(labels), rule="text") if labels else None
 
 
@@ -277,6 +279,8 @@ _NOT_PROSE = lazily(r"\b(?:print|printf|len|range|console\.log|def \w{1,40})\(")
 """Program code, in which a number is a value and no answer."""
 _BROKEN_OFF = lazily(r"\b(?:the|an|of|to|by|with|from|into|and|or|because|whether)\Z")
 _PROSE = lazily(r"[a-z][^()={}#\n]{8,}[.!]")
+_GROUNDED = lazily(r"(?:^|[.!?;:,] |\n)\(?(\w{1,3})\)?,? (?:because|since|due to)\b")
+"""A label with a reason, which answers where a choice's text is only spoken of: "The car is parked. B because ..."."""
 _OF_CHOICES = lazily(r"op[tcçz]i|choi|answer|alternativ|question|list|value|antwort|选项|都不对")
 _NONE_FITS = lazily(
     r"\b(?:none|neither|not any|any) of (?!the other|these other)(?:\w+ ){0,4}(?:option|choice|answer|alternative)s\b"
