@@ -142,6 +142,13 @@ async def test_a_part_that_alone_reaches_the_token_limit_is_said_to_be_too_large
     assert notes.about("part 1", "it is sent later", "fewer --batch_lines")
 
 
+async def test_damaged_lines_of_a_batch_are_kept_aside(of: Batched, fault_server: StartsServers) -> None:
+    options, _ = FATES["a damaged file"]
+    notes = await of.run(fault_server(Batches(**options).gate(oracle(of.replies()))))
+    assert notes.about("1 damaged result: kept in clean_mc_eval.damaged.jsonl")
+    assert of.log_path.with_name("clean_mc_eval.damaged.jsonl").read_bytes() == b"no result\n"
+
+
 @pytest.mark.parametrize(("options", "sizes"), FATES.values(), ids=FATES)
 async def test_whatever_happens_each_question_is_answered_once(
     options: dict[str, Any], sizes: list[int], of: Batched, fault_server: StartsServers

@@ -48,6 +48,9 @@ class Batches:
     _lock: Lock = field(default_factory=Lock)
     _then: Play = ()
 
+    def __post_init__(self) -> None:
+        self.fates, self.plays, self.lost = list(self.fates), list(self.plays), list(self.lost)  # each is used up
+
     def gate(self, then: Play = ()) -> Gate:
         """A script for FaultServer."""
         self._then = then
