@@ -119,10 +119,11 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
         (["--prompt", "{queston}"], "{queston} in --prompt is not a column"),
         (["--choices", "A,Z"], "--choices: column `Z` is not there"),
         (["--score", "choice"], "--score choice needs choices"),
+        (["--choices", "x,y", "--answer_from", "1"], "of choices, --answer_from 1 says places counted from 1"),
         (["--system", "A"], "--system A is a column"),
     ],
 )
-def test_options_that_name_no_column_are_errors(
+def test_options_that_do_not_fit_the_columns_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], words: str
 ) -> None:
     path = tmp_path / "rows.csv"

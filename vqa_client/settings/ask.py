@@ -98,7 +98,7 @@ class AskSettings(ChoiceSettings):
     ] = 3
     to: Annotated[
         Path | None,
-        Parameter(group=COLUMNS, help="Write the columns found as a benchmark file (FILE.py), and ask nothing."),
+        Parameter(group=COLUMNS, help="Write the columns found as a new benchmark file (FILE.py), and ask nothing."),
     ] = None
 
     @property

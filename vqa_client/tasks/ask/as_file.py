@@ -53,8 +53,13 @@ def question(row: Row, place: Place) -> Question:
 def write_benchmark(settings: AskSettings, path: Path, data: str) -> None:
     """Write the file; `data` is how the user names what is read.
 
-    Raises UsageError for data that has no columns to name, or that has two kinds of questions.
+    Raises UsageError for a name that is taken or that no benchmark can have, for data that has no columns to name, and
+    for data that has two kinds of questions.
     """
+    if path.suffix != ".py":
+        raise UsageError(f"--to {path}: a benchmark is a Python file", hint=f"--to {path.with_suffix('.py')}")
+    if path.exists():
+        raise UsageError(f"--to {path}: the file is there already", hint="name another file, or remove this one")
     of = survey(settings)
     if any(isinstance(table, ImageFolder) for table in of.tables) or of.mapped.messages:
         raise UsageError("--to writes the columns of a table, and this data has none", hint="copy a file of tasks/")

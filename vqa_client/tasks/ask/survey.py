@@ -175,7 +175,7 @@ def _looked_at(settings: AskSettings, tables: list[Table], found: Mapped, ids: s
                 if not question.choices:
                     looked.references[len(question.references)] += 1
                 elif answered:
-                    _narrow(looked, answer, question.choices, found)
+                    _narrow(looked, answer, question.choices, found, settings.answer_from)
                 if question.turns or question.choices or "<image " in question.text:
                     _check_marks(question, found.question or found.messages)
                 if ids is None:
@@ -204,15 +204,14 @@ def _check_marks(question: Question, column: str) -> None:
                 raise ValueError(f"{where}the text names image {number}, and the number of the row's images is {there}")
 
 
-def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Mapped) -> None:
+def _narrow(looked: _Looked, answer: Any, choices: Mapping[str, str], found: Mapped, given: AnswerForm | str) -> None:
     """Keep the forms that fit this answer too; raises ValueError where none does."""
     fits = readings(answer, choices)
     if not looked.forms & fits.keys():
         if fits:
             before = " or ".join(_FORM_WORDS[form] for form in sorted(looked.forms))
-            raise ValueError(
-                f"column `{found.answer}`: {answer!r} is of {_FORM_WORDS[min(fits)]}, earlier ones of {before}"
-            )
+            others = f"--answer_from {given} says {before}" if given else f"earlier ones of {before}"
+            raise ValueError(f"column `{found.answer}`: {answer!r} is of {_FORM_WORDS[min(fits)]}, {others}")
         of = ", ".join(choices)
         raise ValueError(f"column `{found.answer}`: {answer!r} is not one of {of}, nor a choice's text")
     looked.forms &= fits.keys()
