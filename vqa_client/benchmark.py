@@ -270,7 +270,7 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     def formed(self, form: str) -> Self:
         """The same benchmark asked with one of its prompt forms, which the beginning of its name is enough for.
 
-        Raises UsageError for a name that it doesn't have.
+        Raises UsageError for a name that it doesn't have, or that several begin with.
         """
         if not form:
             return self
@@ -278,6 +278,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
         named = exact or [name for name in self.prompt_forms if name.startswith(form)]
         if len(named) != 1:
             known = f"it has {', '.join(self.prompt_forms)}" if self.prompt_forms else "it has only one prompt"
+            if named:
+                fits = f"--prompt_form {form} fits {' and '.join(named)}"
+                raise UsageError(f"{self.name}: {fits}", hint="write more of the name")
             raise UsageError(f"{self.name} has no prompt form {form!r}", hint=known)
         identity = {**self.identity, "prompt_form": named[0]}
         return replace(self, prompt=self.prompt_forms[named[0]], form=named[0], identity=identity)

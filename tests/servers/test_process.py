@@ -90,7 +90,7 @@ def test_a_server_that_is_never_ready_is_stopped_and_reported():
     assert not alive(int(str(caught.value).rsplit(" ", 1)[1]))
 
 
-def test_a_command_that_does_not_exist_is_named():
+def test_a_command_that_does_not_exist_is_named(capfd):
     async def main():
         async with running(["/no/such/server"], ready=up, name="the server"):
             pass
@@ -98,6 +98,7 @@ def test_a_command_that_does_not_exist_is_named():
     with pytest.raises(ServerUnusable, match="the server can't be started: /no/such/server: No such file") as caught:
         anyio.run(main)
     assert caught.value.hint
+    assert capfd.readouterr().err == ""
 
 
 def test_bytes_that_are_no_text_do_not_hide_the_last_lines():

@@ -119,7 +119,7 @@ def test_a_form_takes_the_place_of_the_prompt_and_of_the_configs_template() -> N
     ("forms", "way_out"),
     [
         ({"lmms_eval": Prompt()}, "it has lmms_eval"),
-        ({"x1": Prompt(), "x2": Prompt()}, "it has x1, x2"),
+        ({"y1": Prompt(), "y2": Prompt()}, "it has y1, y2"),
         ({}, "it has only one prompt"),
     ],
 )
@@ -127,3 +127,9 @@ def test_an_unknown_form_is_told_with_the_known_ones(forms: dict[str, Prompt], w
     with pytest.raises(UsageError, match="colours has no prompt form 'x'") as caught:
         colours(**forms).formed("x")
     assert caught.value.hint == way_out
+
+
+def test_the_beginning_of_several_forms_is_told_with_these() -> None:
+    with pytest.raises(UsageError, match=r"^colours: --prompt_form x fits x1 and x2$") as caught:
+        colours(x1=Prompt(), x2=Prompt(), y=Prompt()).formed("x")
+    assert caught.value.hint == "write more of the name"

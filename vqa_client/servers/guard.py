@@ -35,7 +35,7 @@ def main() -> None:
     """Wait for the word of the starter, or for its end."""
     with suppress(KeyboardInterrupt):
         group = sys.stdin.buffer.readline()
-        if group and not sys.stdin.buffer.read(1):
+        if group.endswith(b"\n") and not sys.stdin.buffer.read(1):
             end_group(int(group), grace_s=float(sys.argv[1]))
 
 
