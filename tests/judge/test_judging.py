@@ -17,6 +17,9 @@ from tests.judge.injections import INJECTIONS
 from tests.judge.judged import Run, counts, first_label, honest, material, obedient, on_judgements
 from vqa_client.cli.main import run_command
 from vqa_client.errors import UsageError
+from vqa_client.judge.beside import judges_of
+from vqa_client.judge.loading import JudgedRun
+from vqa_client.settings.judge import JudgeSettings
 
 RIGHT_AND_WRONG = [f"It is city {n if n % 3 else n + 1}" for n in range(30)]
 """Wrong in every third; the rule, which wants the city alone, calls none right."""
@@ -355,9 +358,13 @@ def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
     assert run_command(given) == 0
     assert run_command([*given, "--judge", bad]) == 3
     for run in runs:
-        assert [each["judge"]["name"] for each in run.found("correct")["verdicts"]] == ["bad", "good", "majority"]
-        assert counts(run.found("correct"), 1) == (4, 0, 0)
-        assert counts(run.found("correct"), 2) == (0, 4, 0)  # a judge that judged nothing is still one of two
+        found = run.found("correct")
+        assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one is no majority
+        assert counts(found, 1) == (4, 0, 0)
+        assert (found["pairs"], found["fleiss"]) == ({}, None)
+        assert "bad has judged nothing: it is left out of kappas and majority" in found["notes"]
+        settings = JudgeSettings(results=run.log, kind="correct")
+        assert [each.name for each in judges_of(JudgedRun(settings, "correct"), settings)] == ["good"]
 
 
 def test_a_judge_sees_the_images_on_request(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -53,7 +53,7 @@ def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
             ([f"--scale={scale}"], f"--scale is {scale}")
             for scale in ("1000", "0", "5-5", "10-0", "-1", "0.5", "0-101")
         ),
-        (["--labels", "nowhere.csv"], "has no judge's log of kind correct"),
+        (["--labels", "nowhere.csv"], "has no verdicts of kind correct"),
     ],
 )
 def test_what_can_not_be_is_refused(

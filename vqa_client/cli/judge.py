@@ -125,7 +125,7 @@ def _by_people(settings: JudgeSettings) -> int:
         return EXIT_OK
     assert settings.labels is not None
     if not judges:
-        raise UsageError(f"{run.log} has no judge's log of kind {settings.kind}", hint="ask a judge first")
+        raise UsageError(f"{run.log} has no verdicts of kind {settings.kind}", hint="ask a judge first")
     labels = read_labels(settings.labels, run)
     found = [against_people(run, each, labels) for each in judges]
     write_json(judged_path(run.log, settings.kind, "-people"), to_builtins(found))

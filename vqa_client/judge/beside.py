@@ -37,12 +37,12 @@ _FAMILY = re.compile(r"[A-Za-z]+")
 
 
 def judges_of(run: JudgedRun, settings: JudgeSettings) -> list[Judge]:
-    """What the judges that have been asked about a run say, and last their majority where there are several."""
+    """What the judges that have judged replies of a run say, and last their majority where there are several."""
     assert settings.kind is not None
     wanted = [log_of(run.log, settings.kind, each) for each in settings.configs if each]
     logs = wanted or judges_beside(run.log, settings.kind)
     judges = [read_judge(log, settings.kind) for log in logs if log.exists()]
-    judges = sorted(judges, key=lambda each: each.name)
+    judges = sorted((each for each in judges if each.scores), key=lambda each: each.name)
     return [*judges, majority(judges, settings.kind)] if len(judges) > 1 else judges
 
 
@@ -61,13 +61,14 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
     del run  # its index would stand beside what the figures need for a moment
     kappas, fleiss = {}, None
     alone = [each for each in found if each.judge.name != MAJORITY]
-    if len(alone) > 1:
-        for a, b in combinations(alone, 2):
+    used = [each for each in alone if each.judged]
+    if len(used) > 1:
+        for a, b in combinations(used, 2):
             both = zip(a.sides(), b.sides(), columns.clusters, strict=True)
             kappas[f"{a.judge.name} - {b.judge.name}"] = cohens_kappa(
                 [(x, y, cluster) for x, y, cluster in both if x is not None and y is not None]
             )
-        rated = zip(zip(*(each.sides() for each in alone), strict=True), columns.clusters, strict=True)
+        rated = zip(zip(*(each.sides() for each in used), strict=True), columns.clusters, strict=True)
         fleiss = fleiss_kappa((sides, cluster) for sides, cluster in rated if None not in sides)
     model = reopened.file.model().model_name
     return Beside(
@@ -79,7 +80,7 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         verdicts=tuple(_verdicts(each, columns) for each in found),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, [each.judge for each in alone], columns, settings.which, forms)),
+        notes=tuple(_notes(model, alone, columns, settings.which, forms)),
     )
 
 
@@ -87,7 +88,8 @@ def _columns(run: JudgedRun, judges: Sequence[Path], prices: Mapping[str, Prices
     """The run and what each judge says of it, last their majority where there are several."""
     variants, benchmark = run.records.variants, run.run.benchmark
     read = sorted((read_judge(each, run.kind, prices) for each in judges), key=lambda judge: judge.name)
-    shown = read if len(read) < 2 else [*read, majority(read, run.kind)]
+    used = [judge for judge in read if judge.scores]  # a judge that fails its controls has none
+    shown = read if len(used) < 2 else [*read, majority(used, run.kind)]
     adds_up = benchmark.judge is not None and (len(variants) < 2 or bool(same_question(variants)))
     own = [total for total in benchmark.totals if not total.on] if adds_up else []
     columns, found = Columns(), [Column(judge, variants, own) for judge in shown]
@@ -261,7 +263,7 @@ def _by_length(scores: Sequence[float], columns: Columns) -> tuple[float, ...]:
     return tuple(fsum(scores[n] - columns.rule[n] for n in third) / len(third) for third in thirds)
 
 
-def _notes(model: str, judges: Sequence[Judge], columns: Columns, which: str, forms: int) -> Iterator[str]:
+def _notes(model: str, judges: Sequence[Column], columns: Columns, which: str, forms: int) -> Iterator[str]:
     if long := sum(characters > MOST_CHARACTERS for characters in columns.length):
         yield f"{count(long, 'reply', 'replies')} of more than {MOST_CHARACTERS:,} characters: judged by their two ends"
     if forms > 1:
@@ -271,7 +273,10 @@ def _notes(model: str, judges: Sequence[Judge], columns: Columns, which: str, fo
         )
     if which == WRONG:
         yield "only what the rule calls wrong was judged: that can raise the score and never lower it"
-    for judge in judges:
+    for column in judges:
+        judge = column.judge
+        if len(judges) > 1 and not column.judged:
+            yield f"{judge.name} has judged nothing: it is left out of kappas and majority"
         names = judge.answered_by or (judge.name,)
         own = _FAMILY.search(model.rpartition("/")[2])
         if own and any(

@@ -40,10 +40,13 @@ class Columns:
 
 
 class Column:
-    """One judge's scores of these replies; it alone calls the `raised` ones right, only the rule the `lowered`."""
+    """One judge's scores of these replies; it alone calls the `raised` ones right, only the rule the `lowered`.
+
+    `judged` says whether it was asked about any.
+    """
 
     def __init__(self, judge: Judge, variants: Sequence[str], totals: Sequence[Total]) -> None:
-        self.judge, self.scores = judge, array("d")
+        self.judge, self.judged, self.scores = judge, bool(judge.scores), array("d")
         self.raised: list[Key] = []
         self.lowered: list[Key] = []
         self.forms = FormScores(variants)
