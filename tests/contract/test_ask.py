@@ -117,13 +117,19 @@ def test_each_conversation_has_its_own_system_message(
 
 
 def test_true_and_false_are_yes_and_no_or_a_choice(tmp_path: Path, fault_server: StartsServers) -> None:
-    rows = [{"question": f"[[q{number}]]?", "answer": answer} for number, answer in enumerate((True, False, True))]
+    rows = [
+        {"question": f"[[q{number}]]?", "answer": answer}
+        for number, answer in enumerate((True, False, True, "no", "No"))
+    ]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
-    server = fault_server(oracle({"[[q0]]": "Yes, it is.", "[[q1]]": "False", "[[q2]]": "No"}))
+    replies = ("Yes, it is.", "False", "No", "I have no idea.", "There is no dog.\nAnswer: false")
+    server = fault_server(oracle({f"[[q{number}]]": reply for number, reply in enumerate(replies)}))
     assert ask(tmp_path / "rows.json", server.base_url) == 0
-    assert report(tmp_path)["accuracy"] == pytest.approx(2 / 3)
+    assert report(tmp_path)["accuracy"] == pytest.approx(3 / 5)
+    rows[4]["answer"] = "no"
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert ask(tmp_path / "rows.json", server.base_url, "--choices", "yes,no", "--fresh") == 0
-    assert report(tmp_path)["accuracy"] == pytest.approx(1 / 3)  # "False" is not a choice's text
+    assert report(tmp_path)["accuracy"] == pytest.approx(1 / 5)  # "False" is not a choice's text
 
 
 def test_a_missing_option_leaves_the_others_their_letters(tmp_path: Path, fault_server: StartsServers) -> None:

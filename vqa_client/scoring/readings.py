@@ -71,13 +71,8 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     The only words in bold or between quotation marks are the answer where the reply ends with them or says that its
     subject is them, and does not deny them.
     """
-    declared = ""
     said = own_answer(reply.text)
-    for found in _LEAD.finditer(said):
-        declared = _bare(found["answer"].strip(" *`")) or declared
-    if not declared and (named := labelled(said)):
-        declared = _bare(named.answer)
-    if declared:
+    if declared := declared_in(said):
         return Answer(text=declared, rule="declaration", source=reply.source)
     whole = whole_reply(reply if said == reply.text else replace(reply, cut=False), question)
     if whole.text is None:
@@ -86,6 +81,16 @@ def short_answer(reply: Reply, question: Question) -> Answer:
     if apart and _answers(apart):
         return replace(whole, text=without_stop(apart["answer"]), rule="set apart")
     return replace(whole, text=without_stop(said))
+
+
+def declared_in(text: str) -> str:
+    """What a text declares last to be the answer, "" where it declares nothing."""
+    declared = ""
+    for found in _LEAD.finditer(text):
+        declared = _bare(found["answer"].strip(" *`")) or declared
+    if not declared and (named := labelled(text)):
+        declared = _bare(named.answer)
+    return declared
 
 
 def _answers(apart: re.Match[str]) -> bool:

@@ -9,10 +9,11 @@ from vqa_client.benchmark import Benchmark, Loaded, Metric, Part, Prompt, Questi
 from vqa_client.errors import UsageError
 from vqa_client.prompt import choices_text, numbered
 from vqa_client.scoring.published.anls import anls
-from vqa_client.scoring.readings import choice_or_short
+from vqa_client.scoring.readings import choice_or_short, declared_in
 from vqa_client.scoring.short_answers import relaxed, same_words, word_f1
 from vqa_client.scoring.strict.containment import contains_strict
 from vqa_client.scoring.vqa_accuracy import question_accuracy
+from vqa_client.scoring.yes_no import yes_or_no
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import digest
 from vqa_client.tasks.ask.rows import state_of
@@ -21,6 +22,7 @@ from vqa_client.tasks.ask.values import LABELS
 
 WITH_CHOICES: Final = "{question}\n\n{choices}\n\n"
 TEN: Final = 10
+_POLARITY: Final = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
 _COLUMN: Final = re.compile(r"\{([^{}\s][^{}]*)\}")
 _PLACE: Final = re.compile(r"\{image (\d+)\}")
 
@@ -44,6 +46,9 @@ def vqa(answer: str, question: Question) -> float:
 
 
 def stated(answer: str, reference: str) -> float:
+    """Whether an answer states a reference; "I have no idea" has the word and doesn't say no."""
+    if polarity := _POLARITY.get(reference.strip(" .").casefold()):
+        return float(yes_or_no(declared_in(answer) or answer) == polarity)
     return float(contains_strict(reference, answer, secret=False))
 
 
@@ -111,6 +116,7 @@ def benchmark(options: AskSettings) -> Benchmark:
             **({"image_urls": options.image_urls} if options.image_urls != "refuse" else {}),
         },
         scoring={"score": headline, "answers": of.answer_form or ""},
+        version="2",
     )
 
 
