@@ -47,7 +47,7 @@ def test_messages_put_images_where_their_parts_are(tmp_path: Path, fault_server:
 
 
 def test_earlier_turns_are_sent_as_they_are_and_the_last_user_turn_is_asked(
-    tmp_path: Path, fault_server: StartsServers
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in (1, 2, 3):
         (tmp_path / f"{number}.png").write_bytes(draw(number))
@@ -61,6 +61,8 @@ def test_earlier_turns_are_sent_as_they_are_and_the_last_user_turn_is_asked(
     ]
     row = {"images": ["1.png", "2.png", "3.png"], "conversations": turns}
     (tmp_path / "rows.json").write_text(json.dumps([row]))
+    assert ask(tmp_path / "rows.json", "http://127.0.0.1:1", "--dry_run") == 0
+    assert "[assistant] a cube\n[user] Which is \n[image 2: 2.png" in capsys.readouterr().out
     server = fault_server(oracle({"[[q0]]": "a jar"}))
     assert ask(tmp_path / "rows.json", server.base_url) == 0
     assert ask(tmp_path / "rows.json", server.base_url) == 0
@@ -247,6 +249,20 @@ def test_the_columns_found_make_a_benchmark_file_that_gives_the_same_run(
     assert sent(server) == sorted([*first, *first])
     assert json.loads((tmp_path / "own/mine.json").read_text())["accuracy"] == 0.75
     assert "every score is 1" in capsys.readouterr().out
+
+
+def test_a_column_of_files_is_the_image_whatever_it_is_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bilder").mkdir()
+    (tmp_path / "bilder/1.png").write_bytes(draw(1))
+    path = tmp_path / "fragen.csv"
+    path.write_text("Bild,Frage,Antwort\n1.png,Farbe?,rot\n")
+    options = ["--question", "Frage", "--images", str(tmp_path / "bilder"), "--dry_run"]
+    assert ask(path, "http://127.0.0.1:1", *options) == 0
+    said = capsys.readouterr()
+    assert "[image 1: 1.png" in said.out
+    assert "  image     column `Bild`, whose values are files\n  answer    none (--answer COLUMN)\n" in said.err
 
 
 def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,6 +120,10 @@ def test_all_faults_are_reported_together_and_may_be_left_out(
         (["--choices", "A,Z"], "--choices: column `Z` is not there"),
         (["--score", "choice"], "--score choice needs choices"),
         (["--choices", "x,y", "--answer_from", "1"], "of choices, --answer_from 1 says places counted from 1"),
+        (
+            ["--images", "."],
+            "--images . is given, and no column is the image\nhint: --image COLUMN, of question, A, answer",
+        ),
         (["--system", "A"], "--system A is a column"),
     ],
 )

@@ -17,6 +17,7 @@ from vqa_client.runs.plans import make_plans, with_data
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.inside import open_image, short_name
 from vqa_client.tables.pictures import is_address, url_of
+from vqa_client.types import Content
 
 _Data = Annotated[Path, Parameter(help="A file, a folder, a quoted glob, or hf://owner/name.")]
 _ASK = AskSettings()
@@ -46,11 +47,16 @@ def _first_questions(settings: AskSettings) -> Iterator[str]:
     for plan in make_plans(settings, settings.config, None, lambda line: None):
         for question in islice(plan.loaded.questions, settings.show):
             right = f"   (right: {', '.join(question.references)})" if question.references else ""
-            earlier = [each for turn in question.turns for each in (*turn.content, f"[assistant] {turn.reply}")]
-            system = [f"[system] {said}"] if (said := plan.task.system_for(question)) else []
-            parts = (*system, *earlier, *plan.task.content(question))
-            shown = [part if isinstance(part, str) else _image(question.images, part) for part in parts]
-            yield f"--- {question.id}{right}\n" + "\n".join(shown)
+            who = "[user] " if question.turns else ""
+            said = [f"[system] {system}"] if (system := plan.task.system_for(question)) else []
+            for turn in question.turns:
+                said += [who + _shown(question.images, turn.content), f"[assistant] {turn.reply}"]
+            said.append(who + _shown(question.images, plan.task.content(question)))
+            yield f"--- {question.id}{right}\n" + "\n".join(said)
+
+
+def _shown(images: tuple[str, ...], content: Content) -> str:
+    return "\n".join(part if isinstance(part, str) else _image(images, part) for part in content)
 
 
 def _image(images: tuple[str, ...], number: int) -> str:

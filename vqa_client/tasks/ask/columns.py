@@ -5,7 +5,7 @@ readings are possible, nothing is guessed: the error names the option that decid
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -61,6 +61,7 @@ class Column(Struct):
 
     present: int = 0
     images: int = 0
+    first: str = ""
     values: set[str] | None = None
 
     def add(self, value: Any) -> None:
@@ -69,7 +70,7 @@ class Column(Struct):
             return
         self.present += 1
         if self.present == 1:
-            self.values = set()
+            self.values, self.first = set(), value if isinstance(value, str) else ""
         if isinstance(value, Here) or (isinstance(value, list) and value and isinstance(value[0], Here)):
             self.images += 1
             self.values = None
@@ -107,8 +108,18 @@ class Mapped(Struct, frozen=True, kw_only=True):
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value}
 
 
-def mapped(columns: Mapping[str, Column], rows: int, given: Mapping[str, str], *, has_folder: bool) -> Mapped:
-    """Decide what each column is; `given` are the options by role. Raises UsageError for what can't be decided."""
+def mapped(
+    columns: Mapping[str, Column],
+    rows: int,
+    given: Mapping[str, str],
+    *,
+    has_folder: bool,
+    is_file: Callable[[Any], bool],
+) -> Mapped:
+    """Decide what each column is; `given` are the options by role, and `is_file` knows the name of an image file.
+
+    Raises UsageError for what can't be decided.
+    """
     said: list[tuple[str, str]] = []
     found: dict[str, Any] = {}
     for role in ("question", "answer", "id", "document"):
@@ -122,14 +133,25 @@ def mapped(columns: Mapping[str, Column], rows: int, given: Mapping[str, str], *
         found["question"] = _first("question", columns)
         if found["question"]:
             said.append(("question", f"column `{found['question']}`"))
+    texts = {found["question"], found["answer"], found.get("messages", "")}
     found["image"] = _images(given.get("image", ""), columns, said, rows)
     if not found["image"] and not found.get("messages"):
-        said.append(("image", "none: the questions are asked in words alone"))
+        named = [name for name, column in columns.items() if name not in texts and is_file(column.first)]
+        if len(named) > 1:
+            raise UsageError(f"{_listed(named)} have images", hint=f"say which: --image {','.join(named)}")
+        found["image"] = tuple(named)
+        said.append(
+            ("image", f"{_listed(named)}, whose values are files")
+            if named
+            else ("image", "none (--image COLUMN): the questions are asked in words alone")
+        )
     found["choices"], found["fixed_choices"] = _choices(given.get("choices", ""), columns, said)
     if not found["answer"]:
         found["answer"] = _answer(columns, has_folder=has_folder)
         if found["answer"]:
             said.append(("answer", f"column `{found['answer']}`"))
+        elif not found.get("messages"):
+            said.append(("answer", "none (--answer COLUMN)"))
     taken = {found["question"], found["answer"], *found["image"], *found["choices"]}
     for role in ("id", "document"):
         if not found[role]:

@@ -88,6 +88,11 @@ def state_of(data: Path | None) -> tuple[object, ...]:
     return tuple((str(path), state.st_size, state.st_mtime_ns) for path, state in states)
 
 
+def is_image_file(base: Path, name: Any) -> bool:
+    """Whether a cell is the name of an image file that is there."""
+    return type(name) is str and name.lower().endswith(IMAGE_SUFFIXES) and os.path.isfile(base / name)
+
+
 class Reader:
     """Makes questions of rows, once the columns are decided."""
 

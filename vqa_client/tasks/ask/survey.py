@@ -3,6 +3,7 @@
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ from vqa_client.prompt import marks_in
 from vqa_client.reports.names import count
 from vqa_client.settings.ask import AskSettings
 from vqa_client.tables.loading import may_repeat
+from vqa_client.tables.objects import home_of
 from vqa_client.tables.rows import Table
 from vqa_client.tasks.ask.columns import BLANK, Column, Mapped, mapped
-from vqa_client.tasks.ask.rows import FOLDER, Reader, tables_of
+from vqa_client.tasks.ask.rows import FOLDER, Reader, is_image_file, tables_of
 from vqa_client.tasks.ask.values import FORMS, AnswerForm, readings
 from vqa_client.types import Question
 
@@ -88,7 +90,13 @@ def survey(settings: AskSettings) -> Survey:
     given = {
         role: getattr(settings, role) for role in ("question", "image", "choices", "answer", "id", "document", "group")
     }
-    found = mapped(columns, rows, given, has_folder=FOLDER in columns)
+    base = settings.images or home_of(tables[0].path.parent)
+    found = mapped(columns, rows, given, has_folder=FOLDER in columns, is_file=partial(is_image_file, base))
+    if settings.images and not (found.image or found.messages):
+        raise UsageError(
+            f"--images {settings.images} is given, and no column is the image",
+            hint=f"--image COLUMN, of {', '.join(columns)}",
+        )
     if not (found.question or found.messages or settings.prompt):
         raise UsageError(
             f"no column of {settings.data} is the question",
