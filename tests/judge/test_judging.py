@@ -357,6 +357,7 @@ def test_one_command_judges_all_runs_of_a_folder_and_only_by_judges_that_pass(
     given = ["judge", str(tmp_path), "--judge", good, "--check"]
     assert run_command(given) == 0
     assert run_command([*given, "--judge", bad]) == 3
+    assert run_command(given) == 0  # the other judge's log is still beside the run
     for run in runs:
         found = run.found("correct")
         assert [each["judge"]["name"] for each in found["verdicts"]] == ["bad", "good"]  # one is no majority

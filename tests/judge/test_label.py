@@ -18,7 +18,7 @@ from tests.html.test_viewer import posted
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
 from vqa_client.html.serving import ReportServer
-from vqa_client.judge.benchmark import on_scale, only_run
+from vqa_client.judge.benchmark import for_people, only_run
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
 from vqa_client.judge.people import write_sheet
@@ -28,10 +28,10 @@ REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in ra
 
 
 def labelling(log: Path, name: str = "", number: int = 100) -> Labelling:
-    settings = only_run(JudgeSettings(results=log))
-    assert settings.kind is not None
     sheet = log.parent / "labels.csv"
-    run = JudgedRun(on_scale(settings, sheet if sheet.exists() else None), settings.kind)
+    settings = for_people(only_run(JudgeSettings(results=log)), sheet if sheet.exists() else None)
+    assert settings.kind is not None
+    run = JudgedRun(settings, settings.kind)
     if not sheet.exists():
         write_sheet(sheet, run, None, number)
     return Labelling(run, sheet, name)
@@ -86,6 +86,18 @@ def test_a_sheet_keeps_the_scale_that_it_was_drawn_with(tmp_path: Path, fault_se
     assert 'data-label="10"' in labelling(run.log).answer("").body.decode()
     sheet.unlink()
     assert 'data-label="10"' not in labelling(run.log).answer("").body.decode()
+
+
+def test_people_are_asked_what_the_judges_were_unless_a_sheet_says_otherwise(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run = Run(tmp_path, REPLIES)
+    sheet = labelling(run.log).sheet
+    assert run.judged(fault_server(answer(honest)).base_url, "--kind", "grade", "--scale", "1-5", check=False) == 0
+    assert 'data-label="correct"' in labelling(run.log).answer("").body.decode()
+    sheet.unlink()
+    for _ in range(2):  # by the judges, then by the sheet
+        assert 'data-label="5"' in labelling(run.log).answer("").body.decode()
 
 
 def test_several_people_label_at_once_and_none_loses_a_label(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import answer
 from tests.judge.judged import Run, honest
+from vqa_client.cli.main import run_command
+from vqa_client.html.judged import judgings
+from vqa_client.reports.logged_run import read_run
 
 
 def test_half_a_run_is_not_judged(
@@ -35,6 +38,22 @@ def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
     assert any("has no date in its name" in note for note in run.found("correct")["notes"]) is is_undated
 
 
+def test_judges_that_were_asked_otherwise_and_older_scores_of_the_rule_are_named(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    run, server = Run(tmp_path, ["It is city 0", "It is city 2"]), fault_server(answer(honest))
+    one, two = (run.config(name, server.base_url) for name in ("one", "two"))
+    (tmp_path / "rubric.txt").write_text("Only capitals count.")
+    assert run.judged(server.base_url, "--judge", one, check=False) == 0
+    assert run.judged(server.base_url, "--judge", two, "--rubric", str(tmp_path / "rubric.txt"), check=False) == 0
+    assert "one was asked otherwise, or about another run: it is left out" in run.found("correct")["notes"]
+    assert not any("scored again" in note for note in judgings(read_run(run.log))[1])
+    rows = (tmp_path / "rows.jsonl").read_text()
+    (tmp_path / "rows.jsonl").write_text(rows.replace('"city 1"', '"It is city 2"'))
+    assert run_command(["rescore", str(run.log), "--write"]) == 0
+    assert any("scored again; judge --kind correct" in note for note in judgings(read_run(run.log))[1])
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -53,12 +72,14 @@ def test_a_name_that_a_provider_may_give_to_another_model_is_noted(
             ([f"--scale={scale}"], f"--scale is {scale}")
             for scale in ("1000", "0", "5-5", "10-0", "-1", "0.5", "0-101")
         ),
-        (["--labels", "nowhere.csv"], "has no verdicts of kind correct"),
+        (["--labels", "nowhere.csv"], "nowhere.csv can't be read"),
+        (["--labels", "{root}/labels.csv"], "has no verdicts of kind correct"),
     ],
 )
 def test_what_can_not_be_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], told: str
 ) -> None:
     run = Run(tmp_path, ["city 0"])
-    assert run.judged("http://127.0.0.1:1/v1", *given) == 2
+    (tmp_path / "labels.csv").write_text("question_id,label\nq0,correct\n")
+    assert run.judged("http://127.0.0.1:1/v1", *(word.replace("{root}", str(tmp_path)) for word in given)) == 2
     assert told in capsys.readouterr().err

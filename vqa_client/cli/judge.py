@@ -19,7 +19,7 @@ from vqa_client.cli.text import count, safe
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed, arun_several
 from vqa_client.files import write_json
-from vqa_client.judge.benchmark import kind_of, on_scale, only_run
+from vqa_client.judge.benchmark import for_people, kind_of, only_run
 from vqa_client.judge.benchmark import name_of as name_of_judge
 from vqa_client.judge.beside import beside, judges_of, log_of
 from vqa_client.judge.loading import JudgedRun, judged_logs
@@ -71,7 +71,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     With `benchmark` only its runs are judged, and --json leaves what comes to the report files.
     """
     if settings.for_people is not None or settings.labels is not None:
-        return _by_people(on_scale(only_run(settings), settings.labels))
+        return _by_people(for_people(only_run(settings), settings.labels))
     runs = [replace(settings, results=log) for log in judged_logs(settings.results, benchmark)]
     runs = [replace(each, kind=kind_of(each)) for each in runs]
     if settings.dry_run:
@@ -95,6 +95,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
 def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
     """Print and write what all judges of this command come to, run by run."""
     found = []
+    failed = False
     for each in runs:
         assert each.kind is not None
         logs = [log_of(each.results, each.kind, config) for config in each.configs]
@@ -103,6 +104,8 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
         prices = {name: price for name, price in named.items() if price is not None}
         if there := [log for log in logs if log.exists()]:
             found.append(beside(each, there, prices))
+            asked = {name_of_judge(config) for config in each.configs if config}
+            failed = failed or any(of.judge.failed for of in found[-1].verdicts if not asked or of.judge.name in asked)
             path = judged_path(each.results, each.kind)
             write_json(path, to_builtins(found[-1]))
             if not each.json:
@@ -110,7 +113,6 @@ def _show(runs: Sequence[JudgeSettings], *, emits: bool = True) -> int:
             write_again(each.results)
     if runs[0].json and emits:
         emit_json(found)
-    failed = any(verdicts.judge.failed for each in found for verdicts in each.verdicts)
     return EXIT_FAILED_QUESTIONS if failed else EXIT_OK
 
 

@@ -12,7 +12,7 @@ from vqa_client.cli.text import safe
 from vqa_client.compare.write import comparison_page
 from vqa_client.html.serving import Pages, ReportServer
 from vqa_client.html.viewer import Viewer
-from vqa_client.judge.benchmark import on_scale, only_run
+from vqa_client.judge.benchmark import for_people, only_run
 from vqa_client.judge.beside import judges_of
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
@@ -50,7 +50,7 @@ def label(results: _Results, /, settings: LabelSettings = _LABEL) -> None:
     judged = only_run(JudgeSettings(results=settings.results, kind=settings.kind, seed=settings.seed, check=False))
     log = judged.results
     sheet = settings.labels or log.with_name(f"{log.name.removesuffix(LOG_ENDING)}.labels.csv")
-    judged = on_scale(judged, sheet if sheet.exists() else None)
+    judged = for_people(judged, sheet if sheet.exists() else None)
     assert judged.kind is not None
     run = JudgedRun(judged, judged.kind)
     if not sheet.exists():
@@ -59,7 +59,7 @@ def label(results: _Results, /, settings: LabelSettings = _LABEL) -> None:
     labelling = Labelling(run, sheet, settings.name)
     say(_done(labelling))
     serve(labelling, settings.port, "keys label a reply, and each label is saved at once. Ctrl-C ends the server")
-    say(f"{_done(labelling)}; vqa-client judge {safe(str(log))} --labels {safe(str(sheet))}")
+    say(f"{_done(labelling)}; vqa-client judge {safe(str(log))} --labels {safe(str(sheet))} --kind {run.kind}")
 
 
 def _done(labelling: Labelling) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.html.figures import Figure, state_link
-from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, kappa_text, name_of, read_judged
+from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, kappa_text, name_of, read_judged, scored_by
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.scoring.averages import Mean
@@ -32,7 +32,13 @@ def judgings(run: LoggedRun) -> tuple[list[Judging], list[str]]:
     """Every judge of a run, and what there is to know of all of them."""
     found, unreadable = read_judged(run.log)
     shown = [_judging(one, of) for one in found for of in one.verdicts]
-    notes = [note for one in found for note in one.notes]
+    now = scored_by(run.facts.scoring, run.facts.described)
+    notes = [
+        f"{one.kind}: the rule's scores are from before the run was scored again; judge --kind {one.kind} has today's"
+        for one in found
+        if one.scored and one.scored != now
+    ]
+    notes += [note for one in found for note in one.notes]
     for one in found:
         notes += [f"kappa of {name}: {kappa_text(kappa)}" for name, kappa in one.pairs.items()]
         notes += [f"Fleiss' kappa of all judges: {kappa_text(one.fleiss)}"] if one.fleiss else []

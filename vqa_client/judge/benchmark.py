@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from vqa_client.benchmark import Answer, Benchmark, Loaded, Metric, Part, Question, Source
 from vqa_client.errors import DataError, ServerUnusable, UsageError
@@ -39,6 +39,8 @@ PASSES = 0.9
 """The share of each sort of control that a judge has to get right."""
 _UNDECIDED = "undecided"
 _EXAMPLES, _MOST_WANTED = 2, 3
+_BY_PEOPLE: Final[tuple[JudgeKind, ...]] = ("match", "extract", "correct", "grade")
+_CRITERIA = ("judged", "kind", "prompt_version", "with_images", "lowest_grade", "highest_grade", "rubric_sha256")
 _MEASURES = {"grade": "grade by the judge", "pair": "better by the judge"}
 
 
@@ -58,18 +60,27 @@ def kind_of(settings: JudgeSettings) -> JudgeKind:
 
 
 def only_run(settings: JudgeSettings) -> JudgeSettings:
-    """The settings with the one run that people judge and the kind of judgement.
-
-    Raises UsageError for several runs.
-    """
+    """The settings with the one run that people judge; raises UsageError for several."""
     logs = judged_logs(settings.results)
     if len(logs) > 1:
         raise UsageError(f"{settings.results} contains {len(logs)} runs", hint="name the one that people judge")
-    found = replace(settings, results=logs[0])
-    return replace(found, kind=kind_of(found))
+    return replace(settings, results=logs[0])
 
 
-def on_scale(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSettings:
+def for_people(settings: JudgeSettings, sheet: Path | None = None) -> JudgeSettings:
+    """The settings with what people are asked, and the scale of their grades.
+
+    By default a sheet says whether that is grades; else the run's judges do, where all are of one kind.
+    """
+    graded = bool(scales_of(read_sheet(sheet))) if sheet else None
+    asked: list[JudgeKind] = [kind for kind in _BY_PEOPLE if judges_beside(settings.results, kind)]
+    fitting = [kind for kind in asked if graded is None or (kind == "grade") == graded]
+    if settings.kind is None and (graded or len(fitting) == 1):
+        settings = replace(settings, kind="grade" if graded else fitting[0])
+    return _on_scale(replace(settings, kind=kind_of(settings)), sheet)
+
+
+def _on_scale(settings: JudgeSettings, sheet: Path | None) -> JudgeSettings:
     """The settings with the scale of people's grades: that of the sheet, else that of the run's judges.
 
     Raises UsageError for another --scale, and where there are several and none is given; DataError for a sheet with an
@@ -103,6 +114,19 @@ def judges_beside(log: Path, kind: JudgeKind) -> list[Path]:
     begins = f"{log.name.removesuffix(LOG_ENDING)}{JUDGED_BY}{kind}"
     logs = log.parent.glob(f"*{LOG_ENDING}")
     return sorted(each for each in logs if each.name.startswith((f"{begins}-", f"{begins}{LOG_ENDING}")))
+
+
+def asked_alike(log: Path, kind: JudgeKind, asked: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The logs of all judges of this kind that were asked the same as these, these first, and those of the others."""
+
+    def criteria(of: Path) -> list[object]:
+        file = RunFile.read(run_file_of(of))
+        return [file.identity.get(name) for name in _CRITERIA] if file else []
+
+    others = [each for each in judges_beside(log, kind) if each not in asked]
+    known = [criteria(each) for each in asked]
+    alike = [each for each in others if criteria(each) in known]
+    return [*asked, *alike], [each for each in others if each not in alike]
 
 
 def name_of(config: str) -> str:
@@ -227,7 +251,7 @@ def _gate(settings: JudgeSettings) -> Any:
             if not passed and len(failed) < _EXAMPLES:
                 said = record.answer or reason(record.rule or record.status)
                 wanted = " or ".join(record.references[-_MOST_WANTED:])
-                failed.append(f"{record.question_id} ({record.variant}): {said}, not {wanted}")
+                failed.append(f"{record.question_id} ({record.variant}): {said}, expected {wanted}")
         summary = summarise(record for _, record in pairs())
         write_json(path, {"controls": counts, "failed": failed})
         told = ", ".join(f"{sort} {passed}/{n}" for sort, (passed, n) in counts.items())

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.judge.benchmark import control_in_record, judges_beside, report_of, sort_of
+from vqa_client.judge.benchmark import asked_alike, control_in_record, judges_beside, report_of, sort_of
 from vqa_client.judge.columns import NOT_ASKED, RIGHT, UNDECIDED, Column, Columns, Reply
 from vqa_client.judge.forms import same_question
 from vqa_client.judge.kinds import part_of
 from vqa_client.judge.loading import JudgedRun, said_by
 from vqa_client.judge.prompt import MOST_CHARACTERS
 from vqa_client.model_config import Prices
-from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts
+from vqa_client.reports.judged import MAJORITY, Beside, Judge, Verdicts, scored_by
 from vqa_client.reports.log_reader import JUDGED_BY, LOG_ENDING, Key
 from vqa_client.reports.logged_run import read_run
 from vqa_client.reports.names import count
@@ -53,9 +53,16 @@ def log_of(log: Path, kind: JudgeKind, config: str | None) -> Path:
 
 
 def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str, Prices] = {}) -> Beside:
-    """Read the logs and add them up; the same for any order of the judges. `prices` are by a judge's name."""
+    """Read the logs, and those of judges that were asked the same before, and add them up.
+
+    The same for any order of the judges. `prices` are by a judge's name.
+    """
     assert settings.kind is not None
     run = JudgedRun(settings, settings.kind)
+    judges, others = asked_alike(run.log, settings.kind, judges)
+    left_out = [
+        f"{name_in(each, run.kind)} was asked otherwise, or about another run: it is left out" for each in others
+    ]
     columns, found = _columns(run, judges, prices)
     log, reopened, forms = run.log, run.run, len(run.records.variants)
     del run  # its index would stand beside what the figures need for a moment
@@ -80,7 +87,8 @@ def beside(settings: JudgeSettings, judges: Sequence[Path], prices: Mapping[str,
         verdicts=tuple(_verdicts(each, columns) for each in found),
         fleiss=fleiss,
         pairs=kappas,
-        notes=tuple(_notes(model, alone, columns, settings.which, forms)),
+        notes=(*_notes(model, alone, columns, settings.which, forms), *left_out),
+        scored=scored_by(reopened.file.scoring, reopened.file.described),
     )
 
 
@@ -164,10 +172,15 @@ def _of_all(rounds: Sequence[_Round], kind: JudgeKind) -> tuple[dict[Key, float 
     return scores, undecided, differing / several if several else None
 
 
+def name_in(path: Path, kind: JudgeKind) -> str:
+    """The judge that a log's name has, "" for none."""
+    return path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-")
+
+
 def read_judge(path: Path, kind: JudgeKind, prices: Mapping[str, Prices] = {}) -> Judge:
     """One judge's log as it is on disk."""
     run = read_run(path)
-    name = path.name.removesuffix(LOG_ENDING).partition(f"{JUDGED_BY}{kind}")[2].removeprefix("-") or run.facts.model
+    name = name_in(path, kind) or run.facts.model
     rounds: dict[int, _Round] = {}
     sure: dict[Key, float] = {}
     by = Counter[str]()

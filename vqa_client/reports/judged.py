@@ -1,8 +1,8 @@
 """What judges make of a run beside its rule, as a file beside its log has it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct
@@ -99,7 +99,10 @@ class Verdicts(Struct, frozen=True, kw_only=True):
 
 
 class Beside(Struct, frozen=True, kw_only=True):
-    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several."""
+    """All judges of one kind beside a run's rule; `verdicts` ends with their majority where there are several.
+
+    `scored` is by what the rule's scores were made; earlier versions didn't write it.
+    """
 
     log: str
     task: str
@@ -110,6 +113,12 @@ class Beside(Struct, frozen=True, kw_only=True):
     fleiss: Kappa | None = None
     pairs: dict[str, Kappa | None] = {}
     notes: tuple[str, ...] = ()
+    scored: dict[str, str] = {}
+
+
+def scored_by(scoring: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, str]:
+    """By what a run's scores were made: its scorer and its data."""
+    return {name: str(value) for name, value in scoring.items()} | {"data": str(described.get("data_sha256"))}
 
 
 def judged_path(log: Path, kind: str, ending: str = "") -> Path:

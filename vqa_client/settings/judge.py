@@ -18,7 +18,7 @@ JudgeKind = Literal["match", "extract", "correct", "grade", "pair"]
 ALL, WRONG = "all", "wrong"
 MOST_GRADES = 100
 _SCALE = re.compile(r"(?:(\d{1,3})-)?(\d{1,3})")
-_NAME = re.compile(r"\w[\w -]{0,39}")
+_NAME = re.compile(r"\w[\w .-]{0,39}")
 _REFUSED: Final = {
     "--blind": (
         "a judge sees the reply, and the question's images only with --with_images",
@@ -217,4 +217,4 @@ class LabelSettings(CheckedSettings):
     def __post_init__(self) -> None:
         check(self)
         if self.name and not _NAME.fullmatch(self.name):
-            raise UsageError(f"--name is {self.name!r}", hint="give 1 to 40 letters, digits, '-', '_' and blanks")
+            raise UsageError(f"--name is {self.name!r}", hint="give 1 to 40 letters, digits, '-', '_', '.' and blanks")
