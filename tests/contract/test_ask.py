@@ -118,7 +118,9 @@ def test_each_conversation_has_its_own_system_message(
     assert "[system] Be slow.\n[[q1]]?" in capsys.readouterr().out
 
 
-def test_true_and_false_are_yes_and_no_or_a_choice(tmp_path: Path, fault_server: StartsServers) -> None:
+def test_true_and_false_are_yes_and_no_or_a_choice(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [
         {"question": f"[[q{number}]]?", "answer": answer}
         for number, answer in enumerate((True, False, True, "no", "No"))
@@ -128,6 +130,15 @@ def test_true_and_false_are_yes_and_no_or_a_choice(tmp_path: Path, fault_server:
     server = fault_server(oracle({f"[[q{number}]]": reply for number, reply in enumerate(replies)}))
     assert ask(tmp_path / "rows.json", server.base_url) == 0
     assert report(tmp_path)["accuracy"] == pytest.approx(3 / 5)
+    path = tmp_path / "rows.csv"
+    path.write_text("question,answer\n[[q0]]?,True\n[[q1]]?,FALSE\n[[q3]]?,false\n")
+    assert ask(path, server.base_url, "--score", "exact", "--fresh") == 0
+    lines = [json.loads(line) for line in (tmp_path / "out/ask.records.jsonl").read_text().splitlines()]
+    assert sorted(line["references"] for line in lines) == [["no", "false"], ["no", "false"], ["yes", "true"]]
+    assert "of True and False, which yes and no answer too" in capsys.readouterr().err
+    assert run_command(["ask", str(path), "--to", str(tmp_path / "mine.py")]) == 0
+    assert run_command(["selftest", str(tmp_path / "mine.py"), "--data", str(path)]) == 0
+    assert "tuple(texts_of(truth_of(row.answer)))" in (tmp_path / "mine.py").read_text()
     rows[4]["answer"] = "no"
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert ask(tmp_path / "rows.json", server.base_url, "--choices", "yes,no", "--fresh") == 0

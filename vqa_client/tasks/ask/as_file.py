@@ -22,7 +22,7 @@ from msgspec import Struct
 from vqa_client.benchmark import Benchmark, {columns}Form, Picture, Place, Prompt, Question, numbered, tables
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.tasks.ask.benchmark import {metrics}
-from vqa_client.tasks.ask.values import choices_of, readings, texts_of
+from vqa_client.tasks.ask.values import choices_of, readings, texts_of, truth_of
 
 
 class Row(Struct):
@@ -125,12 +125,13 @@ def _body(settings: AskSettings, of: Survey) -> str:
     elif found.fixed_choices:
         lines.append(f"    choices = choices_of({list(found.fixed_choices)!r})")
     has_choices = bool(found.choices or found.fixed_choices)
+    cell = "truth_of(row.answer)" if found.true_false else "row.answer"
     if has_choices:
-        answer = f"(readings(row.answer, choices)[{of.answer_form!r}],)"
+        answer = f"(readings({cell}, choices)[{of.answer_form!r}],)"
         empty = ' if row.answer not in (None, "") else ()'
     else:
         separator = f", {settings.answers_separator!r}" if settings.answers_separator else ""
-        answer, empty = f"tuple(texts_of(row.answer{separator}))", ""
+        answer, empty = f"tuple(texts_of({cell}{separator}))", ""
     default = 'f"{place.file}#{place.number}"'
     given = {
         "id": f"{default} if row.id is None else str(row.id)" if found.id else default,

@@ -88,7 +88,7 @@ class Column(Struct):
 class Mapped(Struct, frozen=True, kw_only=True):
     """Which columns are what, "" or empty where there is none; `said` gives each role with its reason, for people.
 
-    `fixed_choices` are the same for all rows.
+    `fixed_choices` are the same for all rows; `true_false` says that all answers are one of the two, in any case.
     """
 
     question: str = ""
@@ -100,11 +100,14 @@ class Mapped(Struct, frozen=True, kw_only=True):
     id: str = ""
     document: str = ""
     groups: tuple[str, ...] = ()
+    true_false: bool = False
     said: tuple[tuple[str, str], ...] = ()
 
     def identity(self) -> dict[str, Any]:
         """The mapping as a run file keeps it: another one makes another run."""
-        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups")}
+        given = {
+            name: getattr(self, name) for name in self.__struct_fields__ if name not in ("said", "groups", "true_false")
+        }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value}
 
 
@@ -152,6 +155,10 @@ def mapped(
             said.append(("answer", f"column `{found['answer']}`"))
         elif not found.get("messages"):
             said.append(("answer", "none (--answer COLUMN)"))
+    if (column := columns.get(found["answer"])) and column.values:
+        found["true_false"] = {value.casefold() for value in column.values} <= {"true", "false"}
+        if found["true_false"] and not (found["choices"] or found["fixed_choices"]):
+            said.append(("", "of True and False, which yes and no answer too"))
     taken = {found["question"], found["answer"], *found["image"], *found["choices"]}
     for role in ("id", "document"):
         if not found[role]:

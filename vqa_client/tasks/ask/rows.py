@@ -17,7 +17,7 @@ from vqa_client.tables.objects import home_of
 from vqa_client.tables.pictures import is_address, names_in
 from vqa_client.tables.rows import Here, NumberedRow, Table
 from vqa_client.tasks.ask.columns import Mapped, value_of
-from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, text_of, texts_of, turns_of
+from vqa_client.tasks.ask.values import AnswerForm, choices_of, readings, text_of, texts_of, truth_of, turns_of
 from vqa_client.types import Question, Turn
 
 _DATA = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -106,6 +106,8 @@ class Reader:
         """The question of a row, and its answer as the cell has it; raises ValueError that names a column."""
         of = self._mapped
         text, answer, pictures = value_of(cells, of.question), value_of(cells, of.answer), list[str]()
+        if of.true_false:
+            answer = truth_of(answer)
         said = _column(of.messages, turns_of, cells[of.messages]) if of.messages else None
         if said is not None:
             answer = said.answer if of.answer == "" else answer

@@ -48,6 +48,11 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+def truth_of(value: Any) -> Any:
+    """A text that is True or False, in any case, as JSON has it; any other value as it is."""
+    return {"true": True, "false": False}.get(value.casefold(), value) if isinstance(value, str) else value
+
+
 def choices_of(value: Any, separator: str = "") -> dict[str, str]:
     """The choices of a cell by their letters: a list of texts, or an object of texts by letters or columns' names.
 
