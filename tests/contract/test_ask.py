@@ -285,12 +285,17 @@ def test_a_dry_run_shows_the_first_questions(tmp_path: Path, capsys: pytest.Capt
 
 def test_tables_of_a_run_have_the_columns_of_the_users_file(tmp_path: Path, fault_server: StartsServers) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [{"question": f"[[q{number}]] What?", "answer": "x", "shop": f"s{number}"} for number in range(3)]
+    rows = [
+        {"question": f"[[q{number}]] What?", "answer": "x", "shop": f"s{number}", "tags": ["é", number]}
+        for number in range(3)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert ask(path, fault_server("x").base_url) == 0
     assert run_command(["report", str(tmp_path / "out"), "--csv", "--jsonl", "--parquet"]) == 0
     with next((tmp_path / "out").glob("*.csv")).open(newline="") as file:
-        assert [row["data.shop"] for row in csv.DictReader(file)] == ["s0", "s1", "s2"]
+        written = list(csv.DictReader(file))
+    assert [row["data.shop"] for row in written] == ["s0", "s1", "s2"]
+    assert [row["data.tags"] for row in written] == ['["é",0]', '["é",1]', '["é",2]']
     lines = next((tmp_path / "out").glob("*.table.jsonl")).read_text().splitlines()
     assert {row["question_id"]: row["data.shop"] for row in map(json.loads, lines)}["rows#1"] == "s1"
     path.unlink()

@@ -110,11 +110,12 @@ def test_a_prompt_has_nothing_of_the_model_of_the_rule_and_of_thoughts(
     ids=["always correct", "always incorrect", "obeys", "first label"],
 )
 def test_a_judge_that_fails_its_controls_judges_nothing(
-    tmp_path: Path, fault_server: StartsServers, judge: Any, kind: str
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str], judge: Any, kind: str
 ) -> None:
     run = Run(tmp_path, [f"It is {n}" for n in range(24)], choices=kind == "match")
     other = ["--with", str(run.log)] if kind == "pair" else []
     assert refused(run, fault_server(answer(judge)), "--kind", kind, *other)
+    assert ", expected " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

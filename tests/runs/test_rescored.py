@@ -15,6 +15,7 @@ from tests.runs.explain_sample import own
 from tests.runs.sample import Sample
 from tests.runs.vqa2_split import Split
 from tests.tasks.explain.samples import vqax
+from vqa_client.cli.main import run_command
 from vqa_client.errors import DataError, UsageError
 from vqa_client.evaluation import arun
 from vqa_client.records import RecordLog
@@ -82,7 +83,9 @@ async def test_written_readings_are_those_of_a_run_of_today(tmp_path: Path, faul
     assert rescore(log_of(of), write=False).changes == ()
 
 
-async def test_a_mended_answer_key_changes_scores_and_not_answers(tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_a_mended_answer_key_changes_scores_and_not_answers(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
     of = await mc_run(tmp_path, fault_server)
     rows = json.loads(of.data_json.read_text())
     rows[0]["answer"] = "D"
@@ -92,6 +95,8 @@ async def test_a_mended_answer_key_changes_scores_and_not_answers(tmp_path: Path
     assert (change.question_id, change.old.references, change.new.references) == ("q0", ("A",), ("D",))
     assert (change.old.answer, change.new.answer, change.new.score) == ("A", "A", 0.0)
     assert (found.not_in_data, found.data_changed) == (("q7",), True)
+    assert run_command(["rescore", str(log_of(of))]) == 0
+    assert "1 question no longer in the data file, left as it is: q7" in capsys.readouterr().out
     assert not rescore(log_of(of), write=False).data_changed
 
 

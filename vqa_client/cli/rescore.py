@@ -63,8 +63,9 @@ def _remarks(found: Rescored) -> Iterator[str]:
     if found.failed:
         yield f"{count(found.failed, 'question')} without a reply: nothing to read again"
     if found.not_in_data:
-        missing = count(len(found.not_in_data), "question")
-        yield f"{missing} no longer in the data file, left as they are, such as {found.not_in_data[0]}"
+        number = len(found.not_in_data)
+        left = f"left as {'it is:' if number == 1 else 'they are, such as'} {found.not_in_data[0]}"
+        yield f"{count(number, 'question')} no longer in the data file, {left}"
     if found.scoring_old != found.scoring_new:
         yield f"scored by {found.scoring_new}, before by {found.scoring_old}"
     if found.data_changed:

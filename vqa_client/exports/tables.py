@@ -86,7 +86,7 @@ def _of_metric(name: str) -> Column:
 def _of_data(name: str, data: Data) -> Column:
     def get(record: Record) -> str | None:
         value = data.get(record.question_id, {}).get(name)
-        return None if value is None else str(value)
+        return encode(value).decode() if isinstance(value, list | dict) else None if value is None else str(value)
 
     return Column(f"data.{name}", TEXT, get)
 

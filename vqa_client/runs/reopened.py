@@ -70,13 +70,21 @@ def reopen(log: Path, *, finds_images: bool = False) -> Reopened:
 
 
 def rows_of(log: Path) -> dict[str, dict[str, Any]]:
-    """The cells of the data file's rows that are texts or numbers, by question, for a benchmark that keeps them."""
+    """The cells of the data file's rows that JSON can hold, by question, for a benchmark that keeps them."""
     return {
         question.id: {
-            name: value for name, value in question.extra.get("row", {}).items() if isinstance(value, str | int | float)
+            name: value
+            for name, value in question.extra.get("row", {}).items()
+            if value is not None and _fits_json(value)
         }
         for question in reopen(log).questions
     }
+
+
+def _fits_json(value: Any) -> bool:
+    """Whether it is, or holds, nothing but texts, numbers and null: an image's bytes don't fit."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, str | int | float | list | dict | None) and all(map(_fits_json, inner))
 
 
 def asked_as(question: Question, variant: str, groups: Mapping[str, Group]) -> Question:
