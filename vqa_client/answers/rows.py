@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -97,12 +98,16 @@ def _records(path: str | os.PathLike[str], unreadable: list[int]) -> Iterator[tu
 
 
 def csv_rows(path: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
-    """Each line of a CSV file (tabs in a .tsv) by its column names; raises DataError when it can't be read."""
+    """Each line of a CSV file (or of tabs, or semicolons) by its column names; raises DataError where it fails."""
     usual = csv.field_size_limit(_LARGEST_FIELD)  # it holds for the whole process
-    separator = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     try:
         with open(path, "rb") as file, TextIOWrapper(file, "utf-8-sig", newline="") as text:
-            for number, row in enumerate(csv.DictReader(text, delimiter=separator, restval=""), start=2):
+            first = text.readline()
+            usual_one = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+            separator = ";" if ";" in first and usual_one not in first else usual_one
+            for number, row in enumerate(
+                csv.DictReader(chain([first], text), delimiter=separator, restval=""), start=2
+            ):
                 if None in row:
                     raise DataError(f"{os.fspath(path)}, row {number} has more cells than columns", hint=_QUOTE_HINT)
                 yield row
