@@ -22,7 +22,7 @@ from vqa_client.judge.benchmark import for_people, only_run
 from vqa_client.judge.labelling import Labelling
 from vqa_client.judge.loading import JudgedRun
 from vqa_client.judge.people import write_sheet
-from vqa_client.settings.judge import JudgeSettings
+from vqa_client.settings.judge import JudgeSettings, LabelSettings
 
 REPLIES = [f"It is city {n if n % 3 else n + 1}<script>{n}</script>" for n in range(12)]
 
@@ -122,14 +122,14 @@ def test_labels_of_three_people_are_held_against_a_judge(
 ) -> None:
     run = Run(tmp_path, REPLIES)
     assert run.judged(fault_server(answer(honest)).base_url) == 0
-    for person, wrong in (("ada", 99), ("ben", 1), ("cy", 2)):
+    for person, wrong in ((LabelSettings(name="Ada L.").name, 99), ("ben", 1), ("cy", 2)):
         pages = labelling(run.log, person)
         for row in range(12):
             give(pages, row, "correct" if (row % 3 > 0) != (row == wrong) else "incorrect")
     capsys.readouterr()
     assert run_command(["judge", str(run.log), "--labels", str(run.log.parent / "labels.csv")]) == 0
     shown = capsys.readouterr().out
-    assert "kappa of ada - ben: 0.8" in shown
+    assert "kappa of Ada L. - ben: 0.8" in shown
     assert "Fleiss' kappa of all people: 0.7" in shown
     [found] = json.loads((run.log.parent / "capitals.judged-correct-people.json").read_text())
     assert (found["labelled"], len(found["people"])) == (12, 3)
