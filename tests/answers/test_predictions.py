@@ -88,15 +88,15 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
     [
         ("r.json", "", "r.json is empty"),
         ("r.json", "[]", "r.json contains no prediction"),
-        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has not an answer"),
-        ("r.json", '[{"answer": "a"}]', "item 0 has not an id"),
+        ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has no answer"),
+        ("r.json", '[{"answer": "a"}]', "item 0 has no id"),
         ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id"),
         ("r.json", "yes", "it begins with 'yes'"),
         ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text"),
         ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off"),
         ("r.csv", "question,reply\n1,a\n", "has the columns question, reply"),
         ("r.csv", "question_id,answer\n1,yes, it is\n", "row 2 has more cells than columns"),
-        ("r.csv", "question_id,answer\n,yes\n", "row 2 has not an id"),
+        ("r.csv", "question_id,answer\n,yes\n", "row 2 has no id"),
         ("r.csv", "question_id,answer\n", "contains no prediction"),
     ],
 )

@@ -51,6 +51,18 @@ def test_what_more_than_half_of_the_repeats_say_is_the_verdict(
     assert "repeats: 75.0 % of verdicts differ (3 each)" in capsys.readouterr().out
 
 
+def test_a_judge_that_is_asked_otherwise_is_refused_with_a_way_out_of_its_own(
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, RIGHT_AND_WRONG[:2])
+    server = fault_server(on_judgements("VERDICT: correct"))
+    assert run.judged(server.base_url) == 0
+    assert run.judged(server.base_url, "--temperature", "0.5") == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "model.temperature: 0.0 in capitals.judge-correct.run.json, 0.5 now" in shown
+    assert "--fresh moves the earlier verdicts of this judge aside" in shown
+
+
 def test_repeated_verdicts_on_rotated_choices_are_read_again_by_their_rotation(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:

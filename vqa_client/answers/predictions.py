@@ -274,8 +274,8 @@ def _first(row: _Row, names: tuple[str, ...]) -> Any:
 def _answered(where: str, row: _Row, answer: Any) -> Prediction:
     question_id = _first(row, _IDS)
     if question_id is UNSET or answer is UNSET or question_id == "":
-        missing = "an answer" if answer is UNSET else "an id"
-        raise DataError(f"{where} has not {missing}", hint=_FORM_HINT)
+        missing = "answer" if answer is UNSET else "id"
+        raise DataError(f"{where} has no {missing}", hint=_FORM_HINT)
     status: Status = row.status or "ok"
     text = None if answer is None or status != "ok" else str(answer)
     if status == "ok" and not (text or "").strip():

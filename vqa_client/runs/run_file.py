@@ -11,6 +11,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, IdentityError, UsageError
 from vqa_client.files import checked_nesting, write_json
 from vqa_client.model_config import ModelSettings, parse_model
+from vqa_client.reports.log_reader import JUDGED_BY
 from vqa_client.reports.names import flat
 from vqa_client.settings.batch import without_keys
 from vqa_client.settings.run import RunSettings
@@ -102,7 +103,7 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
     changed = differing(on_disk, now)
     if changed:
         told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
-        hint = ASIDE
+        hint = "--fresh moves the earlier verdicts of this judge aside" if JUDGED_BY in path.name else ASIDE
         if all(key.startswith(SERVER) for key in changed):
             hint += "; --no_check continues with the server as it is"
         raise IdentityError(f"the records next to {path} belong to a different run:\n" + "\n".join(told), hint=hint)
