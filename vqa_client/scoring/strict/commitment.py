@@ -23,7 +23,7 @@ from vqa_client.scoring.strict.clauses import MEDIUM, Clauses, denies, says_plai
 from vqa_client.scoring.strict.numbers import Number, answering, within
 
 _Mention = TypeVar("_Mention")
-_MENTIONS: Final = 100
+_MENTIONS: Final = 60
 """Of more mentions the first and the last are looked at; a reply with more is not an answer."""
 _READ: Final = 40
 """Characters around an answer that are looked at for a list; keeps the time for one answer constant."""
