@@ -323,7 +323,7 @@ _EXAMPLES: Final = 3
 def of_ids(
     strangers: Collection[str], missing: Collection[str], other: str, asked: str, treated: str = "not scored"
 ) -> Iterator[str]:
-    """Predictions that have no `other`, and what was `asked` and has no prediction."""
+    """Predictions without an `other`, such as an annotation, and questions that were `asked` without a prediction."""
     if strangers:
         yield f"{named(strangers, 'prediction')} without {other}, not scored"
     if missing:
