@@ -13,9 +13,11 @@ from tests.bench.workloads import WORK, WORKLOADS, Workload
 WORKERS = 128
 FEW_WORKERS = 8
 OURS = "ours"
+TWO_PROCESSES = "ours_2_processes"
 NAIVE = "openai_script"
 MODULES = {
     OURS: "vqa_client",
+    TWO_PROCESSES: "vqa_client",
     NAIVE: "tests.bench.clients.openai_script",
     "openai_threads": "tests.bench.clients.openai_threads",
     "aiohttp_script": "tests.bench.clients.aiohttp_script",
@@ -154,8 +156,10 @@ def command(client: str, case: Case, *, base_url: str, folder: Path, config: Pat
         return prepared(client, **data, folder=folder, base_url=base_url, workers=case.workers)
     output = folder / "output"
     words = [sys.executable, "-m", MODULES[client]]
-    if client == OURS:
+    if MODULES[client] == MODULES[OURS]:
         words += [case.workload.task, "--no-html", "--no_check", "--config", str(config)]
+    if client == TWO_PROCESSES:
+        words += ["--processes", "2"]
     words += _DATA_FLAGS[case.workload.task](case, output)
     words += ["--base_url", base_url, "--max_workers", str(case.workers)]
     return [*words, "--limit", str(limit)]

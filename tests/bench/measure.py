@@ -138,10 +138,10 @@ def _answers(output: Path) -> int:
 
 
 def _loop_stall_s(folder: Path) -> float | None:
-    """From the script's file or from our run file; None for a client that has no event loop, or does not tell."""
+    """From the script's file or from our run files, one a process; None for a client without a loop that tells."""
     told = folder / "stall.json"
     if told.exists():
         return float(json.loads(told.read_text(encoding="utf-8"))["loop_stall_max_s"])
-    for path in (folder / "output").glob("*.run.json"):
-        return float(json.loads(path.read_text(encoding="utf-8"))["sessions"][-1]["loop_stall_max_s"])
-    return None
+    runs = [json.loads(path.read_bytes()) for path in (folder / "output").glob("*.run.json")]
+    stalls = [float(session["loop_stall_max_s"]) for run in runs for session in run["sessions"]]
+    return max(stalls, default=None)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.bench.cases import OURS, Case
+from tests.bench.cases import MODULES, OURS, TWO_PROCESSES, Case
 from tests.bench.check import check_one
 from tests.bench.clients.longbench import Item, letter, load, options, result, write
 from tests.bench.measure import launch, measure
@@ -24,7 +24,8 @@ from tests.bench.servers import compiled, control, running, verify_command
 from tests.bench.verify_server import Inexact, check
 from tests.bench.workloads import Workload, make
 
-NEEDS = {OURS: "vqa_client", "openai_script": "openai", "openai_threads": "openai", "aiohttp_script": "aiohttp"}
+NEEDS = {client: module for client, module in MODULES.items() if "." not in module}
+NEEDS |= {"openai_script": "openai", "openai_threads": "openai", "aiohttp_script": "aiohttp"}
 TINY = Workload(name="tiny", questions=20, documents=8, pages=2, format="jpeg", page_bytes=2_000, size_px=(64, 48))
 NEEDLES = replace(TINY, name="needles", documents=4, task="niah")
 CHAT = "/v1/chat/completions"
@@ -279,7 +280,7 @@ def test_a_client_asks_every_question_exactly(client: str, case: Case, verifier:
     assert exactness.share == 1
 
 
-@pytest.mark.parametrize("client", [OURS, "aiohttp_script"])
+@pytest.mark.parametrize("client", [OURS, TWO_PROCESSES, "aiohttp_script"])
 def test_a_measurement_counts_the_answered_questions_of_both_tasks(client: str, case: Case, mock: str) -> None:
     pytest.importorskip(NEEDS[client])
     run = measure(client, case, 0, mock)
@@ -287,7 +288,7 @@ def test_a_measurement_counts_the_answered_questions_of_both_tasks(client: str, 
     assert run.loop_stall_max_s is not None
 
 
-@pytest.mark.parametrize("client", [OURS, "aiohttp_script"])
+@pytest.mark.parametrize("client", [OURS, TWO_PROCESSES, "aiohttp_script"])
 def test_the_start_up_run_asks_what_the_figures_take_off(client: str, case: Case, mock: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS[client])
     control(mock, "/reset?latency_ms=0")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tests.bench.beside.claims import CLAIMS, cells
 from tests.bench.beside.results import Results, Sent
-from tests.bench.cases import OURS, Case
+from tests.bench.cases import OURS, TWO_PROCESSES, Case
 from tests.bench.figures import (
     CPU_MS,
     IN_FLIGHT,
@@ -21,6 +21,7 @@ from tests.bench.workloads import WORKLOADS
 
 NAMES = {
     OURS: "`vqa-client`",
+    TWO_PROCESSES: "`vqa-client --processes 2`",
     "openai_script": "AsyncOpenAI, semaphore, base64",
     "openai_threads": "OpenAI in threads",
     "aiohttp_script": "aiohttp, streamed",
@@ -52,6 +53,7 @@ how each is set up is said at the head of its file in [`tests/bench/peers/`](../
   the time from the first request to the last reply where noise makes that the longer.
 * CPU, of all its processes, is less start-up too. After 50 and 500 ms an evaluator's start-up was measured once,
   and not in each round.
+* peak memory: of the largest process of a command.
 * of ideal: the least time that latency and workers allow, over the time from the first request to the last reply.
 * in flight: requests that the server has in full and hasn't answered, averaged over the same time.
 * Slow clients are asked fewer questions, as the column says. With latency, fewer than {workers} can't keep all workers

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.bench.beside.page import named
 from tests.bench.beside.results import Results
-from tests.bench.cases import OURS
+from tests.bench.cases import MODULES, OURS
 from tests.bench.figures import CPU_MS, IN_FLIGHT, Measured
 
 INK = "#7d8590"
@@ -87,7 +87,7 @@ def _label(client: str) -> str:
 
 
 def _colour(client: str) -> str:
-    return ACCENT if client == OURS else INK
+    return ACCENT if MODULES.get(client) == MODULES[OURS] else INK
 
 
 def _plain(axes: Any) -> None:

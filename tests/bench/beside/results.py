@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.bench.cases import OURS, Case
+from tests.bench.cases import OURS, TWO_PROCESSES, Case
 from tests.bench.figures import Measured
 from tests.bench.measure import Run
 from tests.bench.peers.registry import PEERS
@@ -159,7 +159,7 @@ def _processor() -> str:
 def _version(client: str) -> str:
     if client in PEERS:
         return f"{client} {PEERS[client].version}"
-    library = {OURS: "vqa-client", "aiohttp_script": "aiohttp"}.get(client, "openai")
+    library = {OURS: "vqa-client", TWO_PROCESSES: "vqa-client", "aiohttp_script": "aiohttp"}.get(client, "openai")
     try:
         return f"{library} {version(library)}"
     except PackageNotFoundError:
