@@ -16,7 +16,7 @@ from msgspec import Struct
 from vqa_client.batch.parts import Parts, refuse_open
 from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
-from vqa_client.client.session import Session, affordable_workers, model_of, named_model, open_session
+from vqa_client.client.session import Session, affordable_workers, as_asked, model_of, named_model, open_session
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
@@ -34,11 +34,10 @@ from vqa_client.runs.stage import Stage, prepared_images
 from vqa_client.runs.waiting import in_daemon_thread, unless
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
-from vqa_client.settings.run import RunSettings
+from vqa_client.settings.run import RunSettings, output_folder
 from vqa_client.tables.pdf_pages import DRAWN, drawn_pages_in
 
 Result = TypeVar("Result")
-Connect = Callable[[], Awaitable[Session]]
 
 
 class Interrupted(VqaClientError):
@@ -53,7 +52,10 @@ class ModelsFailed(ServerUnusable):
     """Of several models some could not be asked to the end: `errors` by config; `reports` are those of the others."""
 
     def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report]) -> None:
-        said = "; ".join(f"{config}: {error}" for config, error in errors.items())
+        names: dict[str, list[str]] = {}
+        for config, error in errors.items():
+            names.setdefault(str(error), []).append(config)
+        said = "; ".join(f"{', '.join(of)}: {error}" for error, of in names.items())
         hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
         super().__init__(f"not completed: {said}", hint="; ".join(hints))
         self.errors = errors
@@ -72,6 +74,13 @@ class _Given(Struct, frozen=True, kw_only=True):
     away: set[int] = set()
 
 
+_REACHED_BY = (
+    *("base_url", "endpoint", "api_key", "header", "ca_bundle", "insecure", "engine"),
+    *("image_uuid", "file_urls", "stream", "max_retries", "wait_for_server", "rpm", "tpm"),
+)
+"""Settings that neighbours have in common who share a server."""
+
+
 class _Job(Struct, frozen=True, kw_only=True):
     """One model under one of the command's settings; `name` is the config's, or the benchmark's among several."""
 
@@ -82,13 +91,12 @@ class _Job(Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> Hashable:
-        """What jobs have in common that share a session: the model and how its server is reached, as a bare number.
+        """What jobs have in common that share a server: the model's name and how it is reached, as a bare number.
 
         A traceback that shows local variables shows it too, and an address may contain a key.
         """
-        settings = self.settings
-        model = named_model(settings, self.config)
-        return hash(repr((model, settings.base_url, settings.endpoint, settings.shows_images, settings.max_workers)))
+        model, settings = named_model(self.settings, self.config), _addressed(self)
+        return hash(repr((model and model.model_name, [getattr(settings, name) for name in _REACHED_BY])))
 
 
 def run(
@@ -186,11 +194,10 @@ async def _one_after_the_other(
     errors: dict[str, VqaClientError] = {}
     for _, neighbours in groupby(jobs, key=lambda job: job.server):
         async with AsyncExitStack() as stack:
-            connect: Connect | None = None
+            server = _Server(given, stack)
             for job in neighbours:
-                connect = connect or _connector(_addressed(job), job.config, stack, given)
                 try:
-                    reports[job.name] = await _one_job(given, job, connect)
+                    reports[job.name] = await _one_job(given, job, server)
                 except Interrupted as interrupted:
                     done = [report for found in reports.values() for report in found]
                     raise Interrupted([*done, *interrupted.reports]) from None
@@ -210,19 +217,34 @@ def _planned(
     """What is to be asked of each model; all is checked before any question is asked."""
     note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
-    return [
+    names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
+    jobs = [
         _Job(
-            name=str(config) if len(settings) == 1 else _name(each, config),
+            name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
             settings=each,
             config=model,
             plans=make_plans(each, config, model, note, corrupted=corrupted),
         )
-        for each, config, model in asked
+        for name, (each, config, model) in zip(names, asked, strict=True)
     ]
+    _check_places(jobs)
+    return jobs
 
 
 def _name(settings: RunSettings, config: str | None) -> str:
     return " · ".join(filter(None, (settings.title, settings.served_name or config)))
+
+
+def _check_places(jobs: Sequence[_Job]) -> None:
+    """Raise UsageError where two jobs would write one log."""
+    owners: dict[Path, _Job] = {}
+    for job in jobs:
+        for plan in job.plans:
+            if (other := owners.setdefault(plan.paths.log, job)) is not job:
+                raise UsageError(
+                    f"{other.name} and {job.name} would both be written to {plan.paths.log}",
+                    hint="name each benchmark and model once, or ask one of them with another --output",
+                )
 
 
 def move_all_aside(plans: Sequence[Plan], *, commanded: bool = False) -> None:
@@ -246,7 +268,7 @@ def _addressed(job: _Job) -> RunSettings:
     )
 
 
-async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
+async def _one_job(given: _Given, job: _Job, server: "_Server") -> list[Report]:
     settings = _addressed(job)
     given.budget.of_model(job.config)
     drawn = job.plans[0].paths.report.parent / DRAWN if job.plans else Path(DRAWN)
@@ -257,7 +279,7 @@ async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
         stage = Stage(
             settings=settings,
             model=named_model(settings, job.config),
-            connect=connect,
+            connect=partial(server.session, settings, job.config),
             images_for=images_for,
             progress=given.progress,
             stop=given.stop,
@@ -269,33 +291,42 @@ async def _one_job(given: _Given, job: _Job, connect: Connect) -> list[Report]:
         return await _run_all(job.plans, stage)
 
 
-def _connector(settings: RunSettings, config: ModelSettings | None, stack: AsyncExitStack, given: _Given) -> Connect:
-    """Connects at the first call, and fails as it did then; a run in which everything is answered needs no server."""
-    sessions: list[Session] = []
-    failed: list[ServerUnusable] = []
+class _Server:
+    """What neighbours share: one server's connections, its check and its pauses.
 
-    where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
+    It is connected to at the first call, and fails as it did then; a run in which everything is answered needs none.
+    """
 
-    async def connect() -> Session:
-        if failed:
-            raise failed[0]
-        if not sessions:
-            patient = dataclasses.replace(settings, wait_for_server=0.0) if where in given.away else settings
-            opening = open_session(
-                patient, config, encode=encoded_pieces, note=given.progress.note, transport=given.transport
-            )
-            try:
-                session = await _unless(given.stop, stack.enter_async_context(opening))
-                if settings.check and settings.shows_images:
-                    session = await _unless(given.stop, check_before(session, given.progress.note))
-            except ServerUnusable as error:
-                failed.append(error)
-                given.away.add(where)
-                raise
-            sessions.append(session)
-        return sessions[0]
+    def __init__(self, given: _Given, stack: AsyncExitStack) -> None:
+        self._given, self._stack = given, stack
+        self._session: Session | None = None
+        self._failed: ServerUnusable | None = None
+        self._note = cache(given.progress.note)  # what is noted of the server is noted once
 
-    return connect
+    async def session(self, settings: RunSettings, config: ModelSettings | None) -> Session:
+        """A session that sends what these settings say."""
+        if self._failed is not None:
+            raise self._failed
+        where = hash((settings.base_url, settings.endpoint))  # a bare number: an address may contain a key
+        try:
+            before = self._session or await self._opened(settings, config, waits=where not in self._given.away)
+            session = as_asked(before, settings, config, encode=encoded_pieces, note=self._note)
+            is_checked = session is before and "fingerprint" in session.server
+            if settings.check and settings.shows_images and not is_checked:
+                session = await _unless(self._given.stop, check_before(session, self._note))
+        except ServerUnusable as error:
+            self._failed = error
+            self._given.away.add(where)
+            raise
+        self._session = session
+        return session
+
+    async def _opened(self, settings: RunSettings, config: ModelSettings | None, *, waits: bool) -> Session:
+        patient = settings if waits else dataclasses.replace(settings, wait_for_server=0.0)
+        opening = open_session(
+            patient, config, encode=encoded_pieces, note=self._given.progress.note, transport=self._given.transport
+        )
+        return await _unless(self._given.stop, self._stack.enter_async_context(opening))
 
 
 async def _run_all(plans: list[Plan], stage: Stage) -> list[Report]:

@@ -67,7 +67,7 @@ class Routes:
     """All servers of a run.
 
     `repeating` counts the questions that wait to be sent again, `outage` is waited for where none is left, `on_lost`
-    hears of one that is drained, and `check` is of the first one, where several were looked at for being alike;
+    hears of one that is drained, and `check` is of the first one, where it was checked;
     `allowance` is for all together.
     """
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vqa_client.client.allowance import Allowance
-from vqa_client.client.body import EncodedPieces
+from vqa_client.client.body import EncodedPieces, RequestTemplate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
@@ -90,6 +91,32 @@ async def open_session(
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
 
 
+def as_asked(
+    session: Session,
+    settings: RunSettings,
+    config: ModelSettings | None,
+    *,
+    encode: EncodedPieces,
+    note: Callable[[str], None],
+) -> Session:
+    """The session with what these settings send to its model; connections, pauses and dialect are those it has."""
+    model = named_model(settings, config, session.model.model_name)
+    if model is None or model == session.model:
+        return session
+    before = session.chat
+    chat = ChatClient(
+        before.routes,
+        model,
+        encode=encode,
+        max_retries=settings.max_retries,
+        loading_patience_s=settings.wait_for_server,
+        note=note,
+    )
+    chat.template = RequestTemplate(model, before.template.dialect, encode)
+    note(_sent_to(model))
+    return replace(session, chat=chat, model=model, choosing={})
+
+
 def model_of(settings: RunSettings, config: str | None) -> ModelSettings | None:
     """The model of one of the settings' configs; what is no config is a model's name where either may be given."""
     if config is None:
@@ -140,10 +167,13 @@ def _served_model(
     if served.models and name not in served.models:
         listed = ", ".join(served.models[:5])
         note(f"warning: the server does not list {name}; it lists {listed} (choose with {settings.name_option})")
-    temperature = "not sent" if settled.temperature is None else f"{settled.temperature:g}"
-    where = " and ".join(_addresses(found))
-    note(f"model {name} at {where}, max_tokens {settled.max_tokens}, temperature {temperature}")
+    note(_sent_to(settled, f" at {' and '.join(_addresses(found))}"))
     return settled
+
+
+def _sent_to(model: ModelSettings, where: str = "") -> str:
+    temperature = "not sent" if model.temperature is None else f"{model.temperature:g}"
+    return f"model {model.model_name}{where}, max_tokens {model.max_tokens}, temperature {temperature}"
 
 
 def _addresses(found: Sequence[Found]) -> list[str]:

@@ -13,7 +13,6 @@ from vqa_client.errors import UsageError
 CHAT = "/chat/completions"
 SECRET_CHARACTERS = 4
 """A shorter key keeps no secret, and would be found in any text."""
-_SEVERAL = re.compile(r"[,;\s]\s*(?:https?://|[\w.-]+:\d)")
 IS_AZURE = re.compile(r"\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$")
 
 
@@ -27,8 +26,6 @@ def candidates(base_url: str, option: str = "--base_url") -> list[httpx2.URL]:
     if "://" not in text:
         text = f"http://{text}"
     shown = without_secrets(text)
-    if _SEVERAL.search(text):
-        raise UsageError(f"{option} {shown!r} are several addresses", hint="--endpoint ADDRESS, once for each server")
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:

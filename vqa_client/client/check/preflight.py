@@ -27,12 +27,12 @@ DOUBTS: dict[Sight, str] = {
 
 
 async def check_before(session: Session, note: Callable[[str], None]) -> Session:
-    """The same session with the server's fingerprint; two or three small requests.
+    """The same session with the server's fingerprint; two or three small requests, once for all who share its routes.
 
     Raises ServerUnusable where the server answers and counts no tokens for images: every number would be a blind
     model's; or where it neither lists nor knows the model. Whatever else it does is a note at most.
     """
-    check = session.chat.routes.check or await _checked(session, note)
+    check = session.chat.routes.check = session.chat.routes.check or await _checked(session, note)
     found = check.fingerprint
     if session.model.thinking:
         session.chat.switch_thinking(found.kind)
