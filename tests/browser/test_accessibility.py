@@ -10,6 +10,7 @@ from tests.browser.conftest import report_of
 from tests.compare.logged import many, put
 from tests.html.samples import corrupted, mixed, write_run
 from tests.html.samples_judged import sample_judged
+from vqa_client.compare.leaderboard import leaderboard, write_board_page
 from vqa_client.compare.write import compare_runs, write_comparison
 from vqa_client.reports.judged import judged_path
 
@@ -45,3 +46,12 @@ def test_no_rule_is_broken_by_a_comparison(chromium: Any, tmp_path: Path, scheme
     sides, compared = compare_runs([tmp_path / "0", tmp_path / "1"])
     write_comparison(tmp_path, sides, compared, html_images=0, csv_safe=False)
     assert complaints(chromium, (tmp_path / "compare.html").as_uri(), scheme) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_broken_by_a_leaderboard(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    for number in range(3):
+        put(tmp_path / str(number), many(number, 0.3 * number, count=60), model=f"org/{number}")
+        put(tmp_path / str(number), many(number, 0.5, count=20 + number), model=f"org/{number}", stem="mc", task="mc")
+    write_board_page(tmp_path / "leaderboard.html", leaderboard([tmp_path]), "general")
+    assert complaints(chromium, (tmp_path / "leaderboard.html").as_uri(), scheme) == []

@@ -51,10 +51,10 @@ def leaderboard(settings: LeaderboardSettings) -> None:
         write_board(settings.output, board)
 
 
-def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard") -> None:
-    """Write leaderboard.json, and the page where the extra html is installed."""
-    write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str))
-    if find_spec("jinja2") is not None:
+def write_board(folder: Path, board: Leaderboard, title: str = "Leaderboard", *, html: bool = True) -> None:
+    """Write leaderboard.json, and the page where the extra html is installed; raises NotOurs for foreign files."""
+    write_json(folder / f"{NAME}.json", msgspec.to_builtins(board, enc_hook=str), rb'\{\n  "models": ')
+    if html and find_spec("jinja2") is not None:
         write_board_page(folder / f"{NAME}.html", board, title)
         say(f"page: {safe(str(folder / NAME))}.html")
 
@@ -71,6 +71,7 @@ def as_table(board: Leaderboard) -> str:
         means = (f"{100 * board.means[model]:.1f}" for model in board.models)
         rows.append([f"mean of the {board.in_mean} that all have", *means])
     notes = [f"{column.title}: {note}" for column in board.columns for note in column.notes]
+    notes += [f"left out: {reason}" for reason in board.left_out]
     return as_text([Section(notes=[what, same]), Section(columns=["benchmark", *board.models], rows=rows, notes=notes)])
 
 
@@ -87,6 +88,7 @@ def _figure(cell: Cell | None) -> str:
 def _aside(cell: Cell | None) -> str:
     if cell is None:
         return ""
+    of = f", {cell.of}" if cell.of else ""
     rank = ""
     if cell.best is not None:
         rank = f", rank {cell.best}" + (f"-{cell.worst}" if cell.worst != cell.best else "")
@@ -94,4 +96,4 @@ def _aside(cell: Cell | None) -> str:
         rank = ", not comparable"
     failed = f", {cell.failed:,} failed" if cell.failed else ""
     left = f", {(cell.expected or 0) - cell.n:,} not asked" if cell.incomplete else ""
-    return f"n {cell.n:,}{failed}{left}{rank}"
+    return f"n {cell.n:,}{of}{failed}{left}{rank}"

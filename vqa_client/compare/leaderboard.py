@@ -2,10 +2,12 @@
 
 A rank is an interval: a model is surely below those that are significantly better, and surely above those that are
 significantly worse, by paired sign-flip tests over the questions of both, adjusted (Holm) for all pairs of a column.
+A run that asks in several forms (corruptions, repeats, with and without images) is compared by one of them.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import fsum
 from pathlib import Path
@@ -14,13 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.compare.matching import match, warnings
-from vqa_client.compare.sides import Side, read_side, tell_apart
+from vqa_client.compare.sides import Side, read_side
 from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, environment, frame
-from vqa_client.reports.log_reader import find_logs
-from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run
-from vqa_client.scoring.paired import by_cluster, difference
+from vqa_client.reports.log_reader import WAY_OUT, find_logs
+from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run, variant_words
+from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.paired_tests import holm
 from vqa_client.scoring.statistics import interval
 
@@ -31,8 +33,9 @@ SURE = 0.05
 class Cell(Struct, frozen=True, kw_only=True):
     """One run: its headline (a share in [0, 1], or points of `most`), and its rank in the column, 1 the best.
 
-    `best` and `worst` bound the rank. `failed` of the `n` questions have no reply and count as wrong; of `expected`
-    questions `n` are asked. `apart` says why it isn't compared with the column's first run; it has no rank then.
+    `best` and `worst` bound the rank, None where there is no other run to compare with. `failed` of the `n` questions
+    have no reply and count as wrong; `expected` adds those that are still to be asked, in any form. `of` names the form
+    that figures are of, where a run has several. `apart` says why a run isn't compared with the others.
     """
 
     log: Path
@@ -45,6 +48,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     expected: int | None = None
     best: int | None = None
     worst: int | None = None
+    of: str = ""
     apart: str = ""
 
     @property
@@ -70,21 +74,59 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     means: dict[str, float] = {}
     """The mean of each model over `in_mean` columns of shares, where there are at least two."""
     in_mean: int = 0
+    left_out: tuple[str, ...] = ()
+    """Why runs that were found are in no column."""
 
 
 def leaderboard(places: Sequence[Path]) -> Leaderboard:
-    """Read every run that the files and folders hold; raises DataError where there is none."""
-    logs = dict.fromkeys(log.resolve() for place in places for log in find_logs(place))
+    """Read every run that the files and folders hold; raises DataError where none can be read."""
+    runs, left_out = list[LoggedRun](), list[str]()
+    for log in dict.fromkeys(log.resolve() for place in places for log in find_logs(place)):
+        try:
+            runs.append(read_run(log))
+        except (DataError, IdentityError) as error:
+            left_out.append(str(error))
+    if not runs:
+        raise DataError("\n".join(left_out) or "there are no runs to show", hint=WAY_OUT)
+    labels = _labels(runs)
     groups: dict[tuple[str, str], list[LoggedRun]] = {}
-    for log in logs:
-        run = read_run(log)
-        groups.setdefault((run.task or run.stem, run.variant), []).append(run)
+    for run in runs:
+        groups.setdefault(_key(run), []).append(run)
     ordered = sorted(groups.items(), key=lambda item: tuple(map(natural_key, item[0])))
-    columns = tuple(_column(" ".join(filter(None, key)), runs) for key, runs in ordered)
-    return _ordered(columns)
+    columns = tuple(_column(" ".join(filter(None, key)), runs, labels) for key, runs in ordered)
+    return _ordered(columns, tuple(left_out))
 
 
-def _ordered(columns: tuple[Column, ...]) -> Leaderboard:
+def _key(run: LoggedRun) -> tuple[str, str]:
+    return run.task or run.stem, run.variant
+
+
+def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:
+    """What each run's row is called: its model, with its folder where runs of one model share a column."""
+    root = os.path.commonpath([run.log.parent for run in runs])
+
+    def folder(run: LoggedRun) -> str:
+        place = os.path.relpath(run.log.parent, root)
+        return f"{run.facts.model} ({place})".strip() if place != os.curdir else run.facts.model
+
+    def file(run: LoggedRun) -> str:
+        return f"{run.facts.model} ({os.path.relpath(run.log.with_name(run.stem), root)})".strip()
+
+    ways: tuple[Callable[[LoggedRun], str], ...] = (lambda run: run.facts.model, folder, file)
+    by_model: dict[str, list[LoggedRun]] = {}
+    for run in runs:
+        by_model.setdefault(run.facts.model, []).append(run)
+    found: dict[Path, str] = {}
+    for own in by_model.values():
+        for way in ways:
+            labels = {run.log: way(run) for run in own}
+            if all(labels.values()) and len({(_key(run), labels[run.log]) for run in own}) == len(own):
+                break
+        found |= labels
+    return found
+
+
+def _ordered(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
     models = list(dict.fromkeys(model for column in columns for model in column.cells))
     shared = [
         column for column in columns if all(model in column.cells and _counts(column.cells[model]) for model in models)
@@ -96,6 +138,7 @@ def _ordered(columns: tuple[Column, ...]) -> Leaderboard:
         columns=columns,
         means=means if len(shared) > 1 else {},
         in_mean=len(shared),
+        left_out=left_out,
     )
 
 
@@ -106,32 +149,40 @@ def _mean(model: str, columns: Sequence[Column]) -> float:
 
 def _counts(cell: Cell) -> bool:
     """Whether a cell may enter a mean over columns."""
-    return cell.value is not None and cell.most == 1 and not cell.apart
+    return cell.value is not None and cell.most == 1 and not cell.apart and not cell.incomplete
 
 
-def _column(title: str, runs: Sequence[LoggedRun]) -> Column:
-    sides, notes = [], []
+def _column(title: str, runs: Sequence[LoggedRun], labels: Mapping[Path, str]) -> Column:
+    sides, notes = dict[str, Side](), list[str]()
     for run in runs:
         try:
-            sides.append(read_side(run.log))
+            side = read_side(run.log)
         except DataError as error:
             notes.append(str(error))
-    tell_apart(sides)
-    cells = {side.label: _cell(side) for side in sides}
+            continue
+        side.label = labels[run.log]
+        sides[side.label] = side
+    cells = {label: _cell(side) for label, side in sides.items()}
     order = sorted(cells, key=lambda label: -(cells[label].value or 0.0))
-    cells, differing = _ranked({label: cells[label] for label in order}, {side.label: side for side in sides})
+    cells, differing = _ranked({label: cells[label] for label in order}, sides)
     description = runs[0].facts.description
     leading = description.leading_total.replace("_", " ")
+    if leading and any(cell.best is not None for cell in cells.values()):
+        differing.append(f"figures are {leading}; ranks compare questions, by their mean {description.measure}")
     return Column(title=title, measure=leading or description.measure, cells=cells, notes=(*notes, *differing))
 
 
 def _cell(side: Side) -> Cell:
+    """The side's cell; of several forms it keeps the one that figures are of."""
     run = side.runs[0]
-    variant = headline_of(sorted(side.variants, key=natural_key))
-    kept = [(key, one) for key, one in side.kept.items() if variant is None or key[1] == variant]
+    variants = sorted(side.variants, key=natural_key)
+    if (variant := headline_of(variants)) is not None:
+        side.kept = {key: one for key, one in side.kept.items() if key[1] == variant}
+    kept = side.kept.items()
     scored = any(one.references for _, one in kept)
     value = fsum(one.score for _, one in kept) / len(kept) if scored else None
     spread = interval(by_cluster((one.score, one.cluster or key[0]) for key, one in kept)) if scored else None
+    expected = run.facts.expected
     cell = Cell(
         log=run.log,
         value=value,
@@ -139,12 +190,15 @@ def _cell(side: Side) -> Cell:
         high=spread.high if spread else None,
         n=len(kept),
         failed=sum(not one.answered for _, one in kept),
-        expected=run.facts.expected if variant is None else None,
+        expected=None if expected is None else len(kept) + max(0, expected - len(run.records)),
+        of="" if variant is None else variant_words(variant),
     )
     description = run.facts.description
-    total = run.facts.totals.get(description.leading_total, {}).get(description.headline)
-    if total is None:
+    if not description.leading_total:
         return cell
+    total = run.facts.totals.get(description.leading_total, {}).get(description.headline)
+    if total is None:  # of a run whose report isn't written yet
+        return replace(cell, value=None, low=None, high=None)
     most = description.points.get(description.leading_total, 1.0)
     return replace(cell, value=total.value, low=total.low, high=total.high, most=most)
 
@@ -152,35 +206,49 @@ def _cell(side: Side) -> Cell:
 def _ranked(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str, Cell], list[str]]:
     """The cells with their ranks, and what a reader should know of differences in how runs were made."""
     labels = [label for label, cell in cells.items() if cell.value is not None]
-    if not labels:
+    if len(labels) < 2:
         return cells, []
-    first, notes, apart = labels[0], list[str](), dict[str, str]()
-    for label in labels[1:]:
+    usual, notes, apart = _usual(labels, sides), list[str](), dict[str, str]()
+    differing: dict[str, list[str]] = {}
+    for label in labels:
+        if label == usual:
+            continue
         try:
-            matched = match(sides[first], sides[label])
+            matched = match(sides[usual], sides[label])
         except (IdentityError, DataError) as error:
             apart[label] = str(error).splitlines()[-1].strip()
-            notes.append(f"{label} is not comparable with {first}: {' '.join(str(error).split())}")
+            notes.append(f"{label} is not comparable with {usual}: {' '.join(str(error).split())}")
             continue
-        notes += [
-            f"{label} and {first}: {note}"
-            for note in warnings(sides[first], sides[label], matched)
-            if "without a reply" not in note
-        ]
+        for note in warnings(sides[usual], sides[label], matched):
+            if "without a reply" not in note:
+                differing.setdefault(note, []).append(label)
+    notes += [f"{', '.join(of)} and {usual}: {note}" for note, of in differing.items()]
     ranked = [label for label in labels if label not in apart]
-    better = _surely_better(ranked, sides)
-    for label in ranked:
+    better = _surely_better(ranked, sides, notes)
+    for label in ranked if len(ranked) > 1 else ():
         above = sum(label in worse for worse in better.values())
         cells[label] = replace(cells[label], best=1 + above, worst=len(ranked) - len(better[label]))
     for label, reason in apart.items():
         cells[label] = replace(cells[label], apart=reason)
-    return cells, list(dict.fromkeys(notes))
+    return cells, notes
 
 
-def _surely_better(labels: Sequence[str], sides: Mapping[str, Side]) -> dict[str, set[str]]:
-    """Those that each one is significantly better than."""
+def _usual(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
+    """The run that the others are matched with: over the data that most have, with the most questions, the best."""
+    shared = Counter(sides[label].digests for label in labels)
+    return max(labels, key=lambda label: (shared[sides[label].digests], len(sides[label].kept)))
+
+
+def _surely_better(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:
+    """Those that each one is significantly better than; pairs without a common question are noted."""
     pairs, found = list(combinations(labels, 2)), {label: set[str]() for label in labels}
-    differences = [difference(_paired(sides[a], sides[b])) for a, b in pairs]
+    differences = list[Difference | None]()
+    for a, b in pairs:
+        try:
+            differences.append(difference(_paired(sides[a], sides[b])))
+        except (IdentityError, DataError):
+            differences.append(None)
+            notes.append(f"{a} and {b} can't be compared with each other, only with others")
     adjusted = holm([1.0 if one is None else one.p for one in differences])
     for (a, b), between, p in zip(pairs, differences, adjusted, strict=True):
         if between is not None and p < SURE:
@@ -190,19 +258,13 @@ def _surely_better(labels: Sequence[str], sides: Mapping[str, Side]) -> dict[str
 
 
 def _paired(a: Side, b: Side) -> Iterable[tuple[float, float, str]]:
-    matched = match(a, b)
-    variant = headline_of(sorted({pair.key[1] for pair in matched.pairs}, key=natural_key))
-    return (
-        (pair.a.score, pair.b.score, pair.cluster)
-        for pair in matched.pairs
-        if variant is None or pair.key[1] == variant
-    )
+    return ((pair.a.score, pair.b.score, pair.cluster) for pair in match(a, b).pairs)
 
 
 def write_board_page(path: Path, board: Leaderboard, title: str) -> None:
     """Replace the page; raises OutputError where it can't be written, or where Jinja isn't installed."""
     pages = {
-        cell.log: os.path.relpath(page, path.parent)
+        cell.log: os.path.relpath(page, path.parent.resolve())
         for column in board.columns
         for cell in column.cells.values()
         if (page := cell.log.with_name(cell.log.name.replace(".records.jsonl", ".html"))).exists()
