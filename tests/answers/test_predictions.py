@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ def written(folder: Path) -> dict[str, Path]:
         "bom.csv": "\ufeffid,prediction\r\n" + quoted,
         "a.tsv": "image\tquestion_id\tanswer\n"
         + "".join(f'x\t{key}\t"{answer.replace(chr(34), chr(34) * 2)}"\n' for key, answer in ROWS.items()),
-        "by_id.json": json.dumps(ROWS, ensure_ascii=False),
         "gqa.json": json.dumps([{"questionId": key, "prediction": answer} for key, answer in ROWS.items()]),
     }
     for name, content in contents.items():
@@ -93,8 +91,6 @@ def test_an_answer_that_is_no_text_is_counted_and_an_empty_one_has_its_status(tm
         ("r.json", '[{"question_id": 1, "answer": "a"}, {"question_id": 2}]', "item 1 has no answer"),
         ("r.json", '[{"answer": "a"}]', "item 0 has no id"),
         ("r.json", '[{"question_id": [1], "answer": "a"}]', r"question_id"),
-        ("r.json", '[[1, "a"], [2, "b"]]', "begins with .* each row needs an id"),
-        ("r.json", '{"answer": "a"}', "line 1 has no id"),
         ("r.json", "yes", "it begins with 'yes'"),
         ("r.json", "\0\1", "it begins with the bytes 00 01, which are not text"),
         ("r.jsonl", '{"question_id": 1, "answer": "a"}\n{"quest', "line 2: the JSON breaks off"),
@@ -108,9 +104,8 @@ def test_a_file_of_another_form_is_refused_by_what_is_wrong(
     name: str, content: str, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=message):
         read_predictions(tmp_path / name)
-    assert re.search(message, f"{caught.value} {caught.value.hint}")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -83,13 +83,6 @@ def test_what_is_no_address_is_named(typed: str) -> None:
         candidates(typed)
 
 
-@pytest.mark.parametrize("typed", ["http://a:1/v1,http://b:1/v1", "a:1, b:2", "http://a http://b", "a:1/v1;b:1/v1"])
-def test_several_addresses_in_one_are_refused_with_the_way_out(typed: str) -> None:
-    with pytest.raises(UsageError, match="several addresses") as caught:
-        candidates(typed, "--endpoint")
-    assert "once for each" in caught.value.hint
-
-
 def test_a_password_in_the_address_is_never_shown() -> None:
     assert "SECRET" not in without_secrets(httpx2.URL("http://user:SECRET@h/v1"))
 

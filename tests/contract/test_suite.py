@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import by_question, error, oracle
+from tests.fakes.words import by_question, delay, error, oracle
 from vqa_client.cli.main import run_command
-from vqa_client.settings.suite import Entry, words
+from vqa_client.compare.leaderboard import Column, leaderboard
+from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.tasks import registry
 
 SUITE = """
@@ -42,11 +44,13 @@ def board(folder: Path) -> Any:
 
 
 def test_an_entrys_options_are_those_of_the_command_line_and_its_paths_begin_at_the_suites() -> None:
-    options = {"benchmark": "chartqa", "data": "a/b", "html": False, "json": True, "prompt_form": "x", "limit": 3}
-    entry = Entry(name="chartqa", options=options | {"fresh": False})
-    assert words(entry, registry.find("chartqa").settings, Path("/root")) == (
-        ["--data", "/root/a/b", "--no-html", "--json", "--prompt_form", "x", "--limit", "3"]
-    )
+    options = {"benchmark": "chartqa", "data": "a/b", "metrics": False, "submission": True, "prompt": "-x", "limit": 3}
+    entry = Entry(name="chartqa", options=options | {"fresh": False, "images": "s3://a/b", "judge": ["a", "b"]})
+    found = words(entry, registry.find("chartqa").settings, Path("/root"))
+    assert found[:5] == ["--data=/root/a/b", "--no-metrics", "--submission", "--prompt=-x", "--limit=3"]
+    assert found[5:] == ["--images=s3://a/b", "--judge=a", "--judge=b"]
+    hyphens = Entry(name="mc", options={"data-json": "a.json"})
+    assert words(hyphens, registry.find("mc").settings, Path("/root")) == ["--data-json=/root/a.json"]
 
 
 def test_a_suite_asks_all_of_its_benchmarks_by_one_session_and_ends_with_one_table(
@@ -124,6 +128,125 @@ def test_models_are_ranked_and_what_is_not_comparable_is_named(
     }, "eight questions on two photographs don't tell them apart"
 
 
+def test_a_suite_says_what_it_would_ask_and_asks_nothing(
+    suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = fault_server(oracle(RIGHT | YES_NO))
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url]
+    assert run_command([*asked, "--dry_run"]) == 0
+    said = capsys.readouterr().out
+    assert ("all 2 together" in said, "12 requests" in said, server.chats) == (True, True, [])
+    assert run_command([*asked, "--dry_run", "--json"]) == 0
+    assert [row["requests"] for row in json.loads(capsys.readouterr().out)] == [4, 8]
+    suite.write_text(SUITE.replace("max_workers = 4", ""), encoding="utf-8")
+    assert run_command(["batch", "write", *asked, "--model", "m"]) == 0
+    assert (len(list((tmp_path / "out").rglob("*.jsonl"))), server.chats) == (2, [])
+
+
+def test_one_benchmark_twice_and_models_of_like_names_have_folders_of_their_own(
+    suite: Path, tmp_path: Path, fault_server: StartsServers
+) -> None:
+    suite.write_text('[chartqa]\ndata = "chartqa"\n["again: 2"]\nbenchmark = "chartqa"\ndata = "chartqa"\n')
+    server = fault_server(oracle(RIGHT), models=("a/vlm-2.5-7b", "a/vlm-2.5-72b"))
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no-html"]
+    models = ["--model", "a/vlm-2.5-7b", "--model", "a/vlm-2.5-72b"]
+    assert run_command([*asked, *models]) == 0
+    assert len(server.chats) == 4 * 2 * 2
+    logs = sorted(str(log.relative_to(tmp_path / "out").parent) for log in (tmp_path / "out").rglob("*.records.jsonl"))
+    assert logs == [f"a_vlm-2.5-7{model}b/{entry}" for model in ("2", "") for entry in ("again_ 2", "chartqa")]
+    assert len(board(tmp_path / "out")["models"]) == 4
+    assert run_command([*asked, "--model", "x", "--model", "x"]) == 2, "two of one name are one model's"
+
+
+def test_a_model_of_the_file_is_asked_unless_the_line_names_one_and_a_default_on_the_line_wins(
+    suite: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own.json").write_text("{}")
+    suite.write_text('model = "of the file"\nconfig = "own.json"\nseed = 3\nmax_workers = 4\n[chartqa]\n[pope]\n')
+    _, entries = read_suite(str(suite))
+
+    def parse(entry: Entry, root: Path) -> Any:
+        given = {key: value for key, value in entry.options.items() if key != "benchmark"}
+        return registry.find(entry.name).settings(**given)
+
+    for given, model in (((), "of the file"), (("of the line",), "of the line")):
+        runs = settings_of(SuiteSettings(model=given), entries, parse, tmp_path, ["--seed", "0", "--max-workers=128"])
+        facts = {(run.served_name, run.configs, run.seed, run.max_workers) for run in runs}
+        assert facts == {(model, (str(tmp_path / "own.json"),), 0, 128)}
+
+
+def test_a_suite_that_is_stopped_ends_with_the_table_of_what_there_is(
+    suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = fault_server((delay(0.1), oracle(RIGHT | YES_NO)))
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--no_check"]
+    assert run_command([*asked, "--max_workers", "1", "--max_minutes", "0.01"]) == 130
+    assert "not asked" in capsys.readouterr().out
+    assert board(tmp_path / "out")["columns"]
+    assert not list((tmp_path / "out").glob("chartqa.html")), "pages are of finished runs"
+    assert run_command(asked) == 0
+    assert len({chat.prompt for chat in server.chats}) == 12
+
+
+def columns(*places: Path) -> dict[str, Column]:
+    return {column.title: column for column in leaderboard(places).columns}
+
+
+def test_runs_of_one_model_are_told_apart_by_their_folders_in_every_column(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        put(tmp_path / folder, [record("1")])
+    put(tmp_path / "a", [record("1")], stem="mc", task="mc")
+    put(tmp_path / "c", [record("1")], model="org/two")
+    found = columns(tmp_path)
+    assert set(found["vqa2"].cells) == {"org/one (a)", "org/one (b)", "org/two"}
+    assert set(found["mc"].cells) == {"org/one (a)"}
+    assert found["mc"].cells["org/one (a)"].best is None, "a run alone has no rank"
+
+
+def test_a_leaderboard_is_of_what_can_be_read_and_compares_with_what_most_runs_are_of(tmp_path: Path) -> None:
+    put(tmp_path / "odd", [record("1", references=("boat",))], model="odd", described={"data_sha256": "cd" * 32})
+    for name, seed in (("one", 1), ("two", 2)):
+        put(tmp_path / name, many(seed, 0.5), model=name, described={"expected": 301})
+    put(tmp_path / "damaged", [record("1")], model="damaged").with_name("vqa2_results.run.json").write_text("{")
+    made = leaderboard([tmp_path])
+    assert ["damaged" in reason for reason in made.left_out] == [True]
+    cells = made.columns[0].cells
+    assert {name: bool(cell.apart) for name, cell in cells.items()} == {"odd": True, "one": False, "two": False}
+    assert made.means == {}
+    assert {name: cell.incomplete for name, cell in cells.items()} == {"odd": False, "one": True, "two": True}
+
+
+def test_samples_without_a_common_question_share_a_rank(tmp_path: Path) -> None:
+    for name, of in (("all", "123456789"), ("first", "123"), ("last", "789")):
+        put(tmp_path / name, [record(each, score=float(name != "last")) for each in of], model=name)
+    column = columns(tmp_path)["vqa2"]
+    assert {(cell.best, cell.worst) for cell in column.cells.values()} == {(1, 3)}
+    assert "first and last can't be compared with each other, only with others" in column.notes
+
+
+def test_a_run_in_several_forms_is_compared_by_the_one_that_its_cell_names(tmp_path: Path) -> None:
+    forms = ("clean", "snow/3")
+    noisy = [record(f"q{n}", score=float(form == "clean"), variant=form) for n in range(9) for form in forms]
+    put(tmp_path / "a", noisy, model="a", described={"expected": 20})
+    put(tmp_path / "b", [failed(f"q{n}") for n in range(9)], model="b")
+    cells = columns(tmp_path)["vqa2"].cells
+    assert [(cell.value, cell.n, cell.of, cell.expected) for cell in cells.values()] == [
+        (1.0, 9, "clean images", 11),
+        (0.0, 9, "", None),
+    ]
+    assert [(cell.best, cell.worst) for cell in cells.values()] == [(1, 1), (2, 2)]
+
+
+def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path / "run", [record("1")])
+    (tmp_path / "leaderboard.json").write_text('{"mine": 1}')
+    assert run_command(["leaderboard", str(tmp_path / "run"), "-o", str(tmp_path)]) == 2
+    assert "is there already, and not from this program" in capsys.readouterr().err
+    (tmp_path / "leaderboard.json").unlink()
+    for _ in range(2):
+        assert run_command(["leaderboard", str(tmp_path / "run"), "-o", str(tmp_path)]) == 0
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -132,6 +255,12 @@ def test_models_are_ranked_and_what_is_not_comparable_is_named(
         ("[nothing]\n", "there is no benchmark 'nothing'"),
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
         ('[chartqa]\ndata = "elsewhere"\n', "there is no"),
+        ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: Invalid value for --limit"),
+        ('[[chartqa]]\ndata = "chartqa"\n', "chartqa is a table, not an option"),
+        ('[chartqa]\noutput = "here"\n', "[chartqa]: output belongs to the whole command"),
+        ("[chartqa]\nmax-cost = 1\n", "max-cost belongs to the whole suite"),
+        ("[chartqa]\nhelp = true\n", "help belongs to the whole command"),
+        ('benchmark = "pope"\n[chartqa]\n', "benchmark is above the tables"),
     ],
 )
 def test_a_suite_that_can_not_be_asked_is_named_before_anything_is_asked(

@@ -217,7 +217,7 @@ def test_a_system_message_is_sent_kept_and_part_of_the_identity(
     assert shapes.run("--config", str(config), "--system", "Be strict.") == 2
     assert "system: 'Be kind.' in shapes.run.json, 'Be strict.' now" in capsys.readouterr().err
     assert shapes.run("--config", str(config), "--system", "") == 2
-    assert "system: 'Be kind.' in shapes.run.json, not set now" in capsys.readouterr().err
+    assert "system: 'Be kind.' in shapes.run.json, None now" in capsys.readouterr().err
     assert run_command(["parse", str(shapes.out), "--explain", "a"]) == 0
     assert "system message:\n    Be kind." in capsys.readouterr().out
     assert run_command(["report", str(shapes.out), "--html"]) == 0
@@ -232,7 +232,7 @@ def test_a_prompt_form_brings_its_words_its_system_message_and_its_limit(
     assert shapes.sent()[0] == [("system", "Be short."), ("user", [1, "[[q0]] What?"])]
     assert {chat.json["max_tokens"] for chat in shapes.server.chats} == {7}
     assert shapes.run() == 2
-    assert "prompt_form: 'short' in shapes.run.json, not set now" in capsys.readouterr().err
+    assert "prompt_form: 'short' in shapes.run.json, None now" in capsys.readouterr().err
     assert shapes.run("--prompt_form", "long") == 2
     assert "it has short, parts" in capsys.readouterr().err
 

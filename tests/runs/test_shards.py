@@ -281,7 +281,7 @@ async def test_shards_of_different_runs_are_refused_with_what_differs(
     await ask_shards(questions, server, questions.output, ["2/2"], max_pixels=100)
     with pytest.raises(IdentityError, match="shards 1/2 and 2/2") as caught:
         merged(questions.output)
-    assert "images.max_pixels: not set in 1/2, 100 in 2/2" in str(caught.value)
+    assert "images.max_pixels: None in 1/2, 100 in 2/2" in str(caught.value)
 
 
 async def test_shards_of_different_data_are_refused(tmp_path: Path, fault_server: StartsServers) -> None:

@@ -105,7 +105,7 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a model where it was the served one": ({}, {"model": "m2"}, "model.model_name: .*, 'm2' now"),
     "a temperature": ({"model": "m1"}, {"model": "m1", "temperature": 0.5}, "model.temperature: 0.0 in .*, 0.5 now"),
     "a temperature for the served model": ({}, {"temperature": 0.5}, "model.temperature: 0.0 in .*, 0.5 now"),
-    "a prompt": ({}, {"prompt": "{question}\n\n{choices}"}, "model.prompt_template: not set in .* now"),
+    "a prompt": ({}, {"prompt": "{question}\n\n{choices}"}, "model.prompt_template: None in .* now"),
     "pixels": ({}, {"max_pixels": 100_000}, "images.max_pixels: .*, 100000 now"),
     "questions": ({"limit": 1}, {}, "expected: 1 in .*, 2 now"),
     "texts": ({}, {"text_only": True}, "clean_mc.* is of no run of this command"),

@@ -16,7 +16,6 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from vqa_client.answers.rows import (
-    Answer,
     Form,
     Id,
     csv_rows,
@@ -28,7 +27,6 @@ from vqa_client.answers.rows import (
     key_of,
     lines,
     opening,
-    scalars_by_id,
     taken_apart,
 )
 from vqa_client.errors import UNDECODABLE, DataError, UsageError
@@ -103,9 +101,9 @@ class _Row(Struct, frozen=True, gc=False):
     id: Id | UnsetType = UNSET
     sample_id: Id | UnsetType = UNSET
     image_id: Id | UnsetType | None = UNSET
-    answer: Answer | UnsetType = UNSET
-    prediction: Answer | UnsetType = UNSET
-    model_answer: Answer | UnsetType = UNSET
+    answer: str | int | float | bool | UnsetType | None = UNSET
+    prediction: str | int | float | bool | UnsetType | None = UNSET
+    model_answer: str | int | float | bool | UnsetType | None = UNSET
     rationale: Any = UNSET
     explanation: Any = UNSET
     caption: Any = UNSET
@@ -138,9 +136,6 @@ def read_predictions(path: str | os.PathLike[str], variant: str | None = None) -
     """
     name = os.fspath(path)
     unreadable: list[int] = []
-    if not is_csv(name) and (answers := scalars_by_id(name, _Row.__struct_fields__)):
-        rows: Rows = ((f", {key!r}", _Row(question_id=key, answer=answer)) for key, answer in answers.items())
-        return replace(_collected(name, rows, _answered, _FORM_HINT, []), id_kinds=set())
     rows = _of_variant(name, _from_csv(name) if is_csv(name) else _from_json(name, unreadable), variant)
     return _collected(name, rows, _answered, _FORM_HINT, unreadable)
 
@@ -209,10 +204,7 @@ def _from_json(name: str, unreadable: list[int]) -> Iterator[tuple[str, _Row]]:
             for number, row in enumerate(result.question_results):
                 yield f", {model}, item {number}", replace(row, variant=model)
         return
-    try:
-        yield from json_rows(name, _Row, unreadable)
-    except DataError as error:
-        raise DataError(str(error), hint=error.hint or _FORM_HINT) from None
+    yield from json_rows(name, _Row, unreadable)
 
 
 def _report(name: str, text: memoryview) -> _Report | None:

@@ -17,7 +17,6 @@ from vqa_client.log_lines import records_in
 from vqa_client.not_json import fault
 
 Id = int | str
-Answer = str | int | float | bool | None
 Row = TypeVar("Row")
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
@@ -55,16 +54,6 @@ def json_text(path: str | os.PathLike[str]) -> memoryview:
 def opening(text: memoryview) -> bytes:
     """The first character that is no blank."""
     return bytes(text[:4096]).lstrip()[:1]
-
-
-def scalars_by_id(path: str | os.PathLike[str], fields: Collection[str]) -> dict[str, Answer]:
-    """The answers of an object {id: answer, ...}; {} where the file is of another form, such as a row with `fields`."""
-    text = json_text(path)
-    try:
-        found = msgspec.json.decode(text, type=dict[str, Answer]) if opening(text) == b"{" else {}
-    except UNDECODABLE:
-        return {}
-    return {} if found.keys() & set(fields) else found
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:

@@ -23,7 +23,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "suite": (
             "suite",
             "Run several benchmarks one after the other, and put their results into one table.",
-            "suite smoke --data sets --model my-model",
+            "suite general --data sets --model my-model",
         ),
         "mc": (
             "benchmark",

@@ -1,6 +1,8 @@
 """`vqa-client batch`: one step of a batched run, with the options of the run."""
 
 import shlex
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import anyio
@@ -38,14 +40,15 @@ def batch(step: _Step, /, *command: Options) -> int:
     return run_command([*(word for word in command if word != "--batch"), "--batch", "--batch_step", step])
 
 
-def one_step(settings: RunSettings, corrupted: RobustnessRun | None) -> int:
-    """Write a run's files, or show or cancel its batches; prints what there is."""
-    if settings.batch_step != "write":
-        lines = anyio.run(lambda: show_batches(settings, corrupted, say, cancel=settings.batch_step == "cancel"))
-        emit("".join(f"{safe(line)}\n" for line in lines))
+def one_step(several: Sequence[RunSettings], corrupted: RobustnessRun | None) -> int:
+    """Write the files of runs, or show or cancel their batches; prints what there is."""
+    if (step := several[0].batch_step) != "write":
+        for each in several:
+            lines = anyio.run(partial(show_batches, each, corrupted, say, cancel=step == "cancel"))
+            emit("".join(f"{safe(line)}\n" for line in lines))
         return EXIT_OK
-    written = anyio.run(write_batches, settings, corrupted, say)
-    if settings.json:
+    written = [files for each in several for files in anyio.run(write_batches, each, corrupted, say)]
+    if several[0].json:
         emit_json([{"file": str(path), "lines": lines} for each in written for path, lines in each.files.items()])
     else:
         emit("".join(line for each in written for line in _lines(each)))

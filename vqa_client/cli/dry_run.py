@@ -20,17 +20,20 @@ SHOWN = 10
 """Ids that a terminal shows; --json has all."""
 
 
-def show_dry_run(settings: RunSettings, corrupted: RobustnessRun | None = None) -> None:
-    """Print it; nothing is asked and nothing written."""
-    runs = anyio.run(dry_run, settings, corrupted, say)
-    if settings.json:
-        rows = [_row(run, expected, settings) for run in runs for expected in run.plans]
-        emit_json(rows)
+def show_dry_run(several: Sequence[RunSettings], corrupted: RobustnessRun | None = None) -> None:
+    """Print what each of the settings takes, and all together; nothing is asked and nothing written."""
+    planned = [
+        (run, expected, settings)
+        for settings in several
+        for run in anyio.run(dry_run, settings, corrupted, say)
+        for expected in run.plans
+    ]
+    if several[0].json:
+        emit_json([_row(*each) for each in planned])
     else:
-        planned = [(run, expected) for run in runs for expected in run.plans]
-        lines = [line for run, expected in planned for line in _lines(run, expected, settings, corrupted)]
+        lines = [line for each in planned for line in _lines(*each, corrupted)]
         if len(planned) > 1:
-            lines += _total(planned, settings)
+            lines += _total(planned, several[0].rate)
         emit(folded("\n".join(lines), terminal_width()) + "\n")
 
 
@@ -79,9 +82,9 @@ def _lines(run: DryRun, expected: Expected, settings: RunSettings, corrupted: Ro
         yield f"{total}: ${prompts:,.2f} for prompts, ${replies:,.2f} for the longest replies"
 
 
-def _total(planned: Sequence[tuple[DryRun, Expected]], settings: RunSettings) -> Iterator[str]:
+def _total(planned: Sequence[tuple[DryRun, Expected, RunSettings]], rate: float | None) -> Iterator[str]:
     """What all of them come to; dollars only where every model has prices."""
-    all_of = [expected for _, expected in planned]
+    all_of = [expected for _, expected, _ in planned]
     requests = sum(one.requests for one in all_of)
     yield f"all {len(all_of)} together"
     yield (
@@ -92,9 +95,9 @@ def _total(planned: Sequence[tuple[DryRun, Expected]], settings: RunSettings) ->
         f"  about {sum(one.image_tokens for one in all_of):,} image tokens and "
         f"{sum(one.text_tokens for one in all_of):,} text tokens"
     )
-    if settings.rate is not None:
-        yield _time(requests, settings.rate)
-    dollars = [_dollars(run, expected, settings) for run, expected in planned]
+    if rate is not None:
+        yield _time(requests, rate)
+    dollars = [_dollars(*each) for each in planned]
     if None not in dollars:
         yield f"  at most ${sum(map(sum, filter(None, dollars))):,.2f}"
 

@@ -23,15 +23,8 @@ from vqa_client.settings.run import RunSettings
 
 def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -> int:
     """Run and print; the exit code is 130 or 143 after a signal."""
-    if settings.dry_run:
-        from vqa_client.cli.dry_run import show_dry_run
-
-        show_dry_run(settings, corrupted)
-        return EXIT_OK
-    if settings.batch_step in ("write", "status", "cancel"):
-        from vqa_client.cli.batch import one_step
-
-        return one_step(settings, corrupted)
+    if (done := asks_nothing([settings], corrupted)) is not None:
+        return done
     progress = display()
     try:
         reports = until_signalled(lambda stop: asked([settings], corrupted, progress, stop), progress)
@@ -45,6 +38,25 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
         raise
     show(reports, settings, as_json=settings.json)
     _write_pages(settings, reports)
+    return code_of(settings, reports)
+
+
+def asks_nothing(settings: Sequence[RunSettings], corrupted: RobustnessRun | None) -> int | None:
+    """The exit code of a dry run, or of a step of a batched one; None for any other, of which nothing is done."""
+    if settings[0].dry_run:
+        from vqa_client.cli.dry_run import show_dry_run
+
+        show_dry_run(settings, corrupted)
+        return EXIT_OK
+    if settings[0].batch_step in ("write", "status", "cancel"):
+        from vqa_client.cli.batch import one_step
+
+        return one_step(settings, corrupted)
+    return None
+
+
+def code_of(settings: RunSettings, reports: Sequence[Report]) -> int:
+    """The exit code of reports, as the settings want it; prints why no question was answered."""
     code = exit_code(reports)
     if code == EXIT_FAILED_QUESTIONS and settings.ok_with_failures:
         return EXIT_OK
@@ -59,9 +71,18 @@ def evaluate(settings: RunSettings, *, corrupted: RobustnessRun | None = None) -
 
 def evaluate_and_judge(settings: RunSettings) -> int:
     """As `evaluate`, and then the judges of --judge, whose configs are read before anything is asked."""
-    judges = settings.judge if isinstance(settings, BenchmarkSettings) else ()
-    if not judges or settings.dry_run:
-        return evaluate(settings)
+    judges = judges_of(settings)
+    code = evaluate(settings)
+    if not judges or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
+        return code
+    from vqa_client.cli.judge import judge_after
+
+    return judge_after(cast(BenchmarkSettings, settings)) or code
+
+
+def judges_of(settings: RunSettings) -> tuple[str, ...]:
+    """The judges of --judge, none for a dry run; raises UsageError for a config that can't be used."""
+    judges = settings.judge if isinstance(settings, BenchmarkSettings) and not settings.dry_run else ()
     for judge in judges:
         asked_at = load_model(judge).base_url if names_config(judge) else settings.base_url or settings.endpoint
         if settings.batch_command and not asked_at:
@@ -69,12 +90,7 @@ def evaluate_and_judge(settings: RunSettings) -> int:
                 f"--judge {judge} has no server: --batch_command asks none, and no base_url is given",
                 hint="vqa-client judge RESULTS --batch_command '...' judges the run later",
             )
-    code = evaluate(settings)
-    if code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
-        return code
-    from vqa_client.cli.judge import judge_after
-
-    return judge_after(cast(BenchmarkSettings, settings)) or code
+    return judges
 
 
 async def asked(

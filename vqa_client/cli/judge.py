@@ -77,8 +77,7 @@ def ask_judges(settings: JudgeSettings, benchmark: str = "") -> int:
     if settings.dry_run:
         from vqa_client.cli.dry_run import show_dry_run
 
-        for each in runs:
-            show_dry_run(each)
+        show_dry_run(runs)
         return EXIT_OK
     progress = display()
     try:

@@ -1,23 +1,25 @@
 """`vqa-client suite`: several benchmarks in one command, and one table of them all."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from cyclopts import CycloptsError, Parameter
 
 from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import usage_error
 from vqa_client.cli.compare import as_table, write_board
-from vqa_client.cli.evaluate import asked, exit_code, show
+from vqa_client.cli.evaluate import asked, asks_nothing, code_of, judges_of, show
 from vqa_client.cli.pages_beside import write_pages
 from vqa_client.cli.progress import display
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
-from vqa_client.cli.streams import emit, say
+from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, say
 from vqa_client.compare.leaderboard import leaderboard
 from vqa_client.errors import UsageError
 from vqa_client.evaluation import ModelsFailed
 from vqa_client.reports.report import Report
+from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.run import RunSettings
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
 from vqa_client.tasks.registry import find
@@ -29,35 +31,45 @@ _SUITE = SuiteSettings()
 def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     """Ask every benchmark of the suite; the table is of all runs that are there, also after an interruption."""
     path, entries = read_suite(name)
-    runs = settings_of(settings, entries, _parsed, settings.data or path.parent)
+    runs = settings_of(settings, entries, _parsed, settings.data or path.parent, sys.argv[1:])
+    if (done := asks_nothing(runs, None)) is not None:
+        return done
+    judged = [run for run in runs if judges_of(run)]
     progress = display()
     try:
         reports = until_signalled(lambda stop: asked(runs, None, progress, stop), progress)
     except Stopped as stopped:
-        show(stopped.interrupted.reports, settings, as_json=settings.json)
+        _finish(settings, stopped.interrupted.reports, path.stem, html=False)
         say(f"stopped; to resume: {resume_command(sys.argv)}")
         return stopped.code
     except ModelsFailed as failed:
-        _finish(settings, failed.reports, path.stem)
+        _finish(settings, failed.reports, path.stem, html=settings.html)
         raise
-    _finish(settings, reports, path.stem)
-    return exit_code(reports)
+    _finish(settings, reports, path.stem, html=settings.html)
+    code = code_of(settings, reports)
+    if not judged or code not in (EXIT_OK, EXIT_FAILED_QUESTIONS):
+        return code
+    from vqa_client.cli.judge import judge_after
+
+    return max(code, *map(judge_after, cast(list[BenchmarkSettings], judged)))
 
 
-def _finish(settings: SuiteSettings, reports: list[Report], title: str) -> None:
-    if not reports:
-        return
+def _finish(settings: SuiteSettings, reports: Sequence[Report], title: str, *, html: bool) -> None:
+    """Print and write the table of the runs that have begun; their pages with `html`."""
     if settings.part is not None:
         show(reports, settings, as_json=settings.json)
         return
-    if settings.html:
-        write_pages(reports)
-    board = leaderboard([report.log for report in reports])
+    begun = [report for report in reports if report.log.exists()]
+    if not begun:
+        return
+    if html:
+        write_pages(begun)
+    board = leaderboard([report.log for report in begun])
     if settings.json:
-        show(reports, as_json=True)
+        show(begun, as_json=True)
     else:
         emit(as_table(board))
-    write_board(settings.output, board, title)
+    write_board(settings.output, board, title, html=settings.html)
 
 
 def _parsed(entry: Entry, root: Path) -> RunSettings:

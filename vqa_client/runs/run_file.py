@@ -102,7 +102,7 @@ def check_identity(on_disk: dict[str, Any], now: dict[str, Any], path: Path) -> 
     """Raise IdentityError, with every field that differs, unless both are the same run."""
     changed = differing(on_disk, now)
     if changed:
-        told = changes(changed, f"in {path.name}", "now")
+        told = [f"  {key}: {old!r} in {path.name}, {new!r} now" for key, (old, new) in changed.items()]
         hint = "--fresh moves the earlier verdicts of this judge aside" if JUDGED_BY in path.name else ASIDE
         if all(key.startswith(SERVER) for key in changed):
             hint += "; --no_check continues with the server as it is"
@@ -116,15 +116,6 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any
     return {
         key: pair for key, pair in pairs.items() if pair[0] != pair[1] and not (key.startswith(SERVER) and None in pair)
     }
-
-
-def changes(changed: dict[str, tuple[Any, Any]], before: str, after: str) -> list[str]:
-    """A line for each field that differs; `before` and `after` say where its two values stand."""
-
-    def said(value: Any) -> str:
-        return "not set" if value is None else repr(value)
-
-    return [f"  {key}: {said(old)} {before}, {said(new)} {after}" for key, (old, new) in changed.items()]
 
 
 def described_settings(settings: RunSettings) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Settings of `vqa-client suite`, and the suites themselves: TOML files with a table for each benchmark."""
 
 import dataclasses
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,14 @@ from vqa_client.settings.run import DATA, SERVER, OneModelSettings, RunSettings,
 from vqa_client.shipped import shipped
 
 _SHIPPED = "{shipped}"
+_ADDRESS = re.compile(r"[a-z][a-z0-9]*:/")
+_FILES = ("benchmark", "config", "judge", "model")
+"""Options that are a name, or a file beside the suite's."""
+_OF_THE_COMMAND = (
+    *("help", "output", "results_dir", "json", "html", "dry_run", "batch_step", "ok_with_failures"),
+    *("processes", "shard", "share", "ray", "shards", "ray_cpus"),
+)
+_OF_ALL = ("max_cost", "max_minutes")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,17 +64,21 @@ class SuiteSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One benchmark of a suite: its name, and its options as the file gives them."""
+    """One benchmark of a suite: its name, and its options as the file gives them.
+
+    `folder` is below its model's: the table's name, where the suite has the benchmark twice.
+    """
 
     name: str
     options: Mapping[str, Any]
+    folder: str = ""
 
 
 def read_suite(name: str) -> tuple[Path, list[Entry]]:
     """The file of a suite, by the name of a shipped one or its path, and its benchmarks.
 
-    A table's name is the benchmark's, unless `benchmark` gives it; options above the tables are for all of them.
-    Raises UsageError.
+    A table's name is the benchmark's, unless `benchmark` gives it; options above the tables are for all of them. Files
+    of benchmarks, configs and judges are found beside the suite's. Raises UsageError.
     """
     folder = shipped("config") / "suites"
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
@@ -72,33 +86,70 @@ def read_suite(name: str) -> tuple[Path, list[Entry]]:
         known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
         raise UsageError(f"there is no suite {name!r}", hint=f"{known}, or the path of a file that ends in .toml")
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: {error}", hint="a suite is a TOML file with a table for each benchmark") from None
     common = {key: value for key, value in content.items() if not isinstance(value, dict)}
-    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    tables = {key: {"benchmark": key, **value} for key, value in content.items() if isinstance(value, dict)}
+    for table, options in (("", common), *tables.items()):
+        _check(path, table, options)
     if not tables:
         raise UsageError(f"{path} names no benchmark", hint='[docvqa], and below it data = "DocVQA"')
+    found = [{key: _beside(key, value, path.parent) for key, value in (common | of).items()} for of in tables.values()]
+    times = Counter(str(options["benchmark"]) for options in found)
     return path, [
-        Entry(name=str(table.get("benchmark", key)), options={**common, **table}) for key, table in tables.items()
+        Entry(name=name, options=options, folder=_as_folder(table) if times[name] > 1 else "")
+        for table, options in zip(tables, found, strict=True)
+        for name in [str(options["benchmark"])]
     ]
 
 
+def _check(path: Path, table: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for what a suite can't give, or can't give to one benchmark."""
+    place = f"{path}, [{table}]" if table else f"{path}"
+    for key, value in options.items():
+        if _option(key) in _OF_THE_COMMAND:
+            raise UsageError(f"{place}: {key} belongs to the whole command", hint="give it on the command line")
+        if table and _option(key) in _OF_ALL:
+            raise UsageError(f"{place}: {key} belongs to the whole suite", hint="put it above the tables")
+        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value)):
+            raise UsageError(f"{place}: {key} is a table, not an option", hint="a table [NAME] for each benchmark")
+    if not table and "benchmark" in options:
+        raise UsageError(f"{place}: benchmark is above the tables", hint="put it into the benchmark's table")
+
+
+def _option(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _beside(key: str, value: Any, folder: Path) -> Any:
+    """The path of a file beside the suite's that an option names; any other value as it is."""
+    if isinstance(value, list):
+        return [_beside(key, each, folder) for each in value]
+    is_file = _option(key) in _FILES and isinstance(value, str) and value.endswith((".py", ".json"))
+    return str(folder / value) if is_file and (folder / value).is_file() else value
+
+
+def _as_folder(name: str) -> str:
+    return re.sub(r"[^\w.+@ -]", "_", name).strip(". ") or "_"
+
+
 def words(entry: Entry, kind: type[RunSettings], root: Path) -> list[str]:
-    """The options of an entry as on the command line; paths begin at `root`."""
+    """The options of an entry as on the command line; paths begin at `root`, addresses stay as they are."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     paths = {name for name, field in fields.items() if "Path" in str(field.type)}
     found: list[str] = []
     for key, value in entry.options.items():
         if key == "benchmark":
             continue
+        name = _option(key)
         for each in value if isinstance(value, list) else [value]:
             if each is True:
                 found.append(f"--{key}")
             elif each is False:  # only what is on by default has a word for off
-                found += [f"--no-{key}"] if key in fields and _default(fields[key]) else []
-            else:
-                found += [f"--{key}", _path(each, root) if key in paths else str(each)]
+                found += [f"--no-{key}"] if name in fields and _default(fields[name]) else []
+            else:  # in one word: a value may begin with a hyphen
+                found.append(f"--{key}={_path(each, root) if name in paths else each}")
     return found
 
 
@@ -106,25 +157,36 @@ def _path(value: Any, root: Path) -> str:
     text = str(value)
     if text.startswith(_SHIPPED):
         return f"{shipped('data')}{text.removeprefix(_SHIPPED)}"
+    if _ADDRESS.match(text):
+        return text
     return str(root / Path(text).expanduser())
 
 
 def settings_of(
-    suite: SuiteSettings, entries: Sequence[Entry], parse: Callable[[Entry, Path], RunSettings], root: Path
+    suite: SuiteSettings,
+    entries: Sequence[Entry],
+    parse: Callable[[Entry, Path], RunSettings],
+    root: Path,
+    line: Sequence[str] = (),
 ) -> list[RunSettings]:
-    """The settings of every benchmark for every model; what the command line gives wins over the suite's file."""
+    """The settings of every benchmark for every model; what the command `line` gives wins over the suite's file."""
+    named = {_option(word.lstrip("-").removeprefix("no-").partition("=")[0]) for word in line if word.startswith("--")}
     given = {
         field.name: getattr(suite, field.name)
         for field in dataclasses.fields(RunSettings)
-        if getattr(suite, field.name) != _default(field)
+        if field.name in named or getattr(suite, field.name) != _default(field)
     }
     if "limit" in given:  # instead of the file's sample
         given = {"sample": None, "by": "", **given}
-    parsed = [parse(entry, root) for entry in entries]
+    elif "sample" in given:
+        given = {"limit": None, **given}
+    parsed = [(entry, parse(entry, root)) for entry in entries]
     return [
-        dataclasses.replace(each, **given, **_asked(each, config, name), **_place(each, suite.output, config, name))
+        dataclasses.replace(
+            each, **given, **_asked(each, config, name), **_place(each, suite.output, entry, config, name)
+        )
         for config, name in suite.models
-        for each in parsed
+        for entry, each in parsed
     ]
 
 
@@ -133,12 +195,16 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _asked(settings: RunSettings, config: str | None, name: str | None) -> dict[str, Any]:
+    """The model of the command line; the file's, where it names none."""
     if isinstance(settings, OneModelSettings):
-        return {"config": config, "model": name}
+        return ({"config": config} if config else {}) | ({"model": name} if name else {})
     several = isinstance(getattr(settings, "model", ()), tuple)
-    return {"model_name": name} | ({"model": (config,) if several else config} if config else {})
+    given = {"model": (config,) if several else config} if config else {}
+    return given | ({"model_name": name} if name else {})
 
 
-def _place(settings: RunSettings, output: Path, config: str | None, name: str | None) -> dict[str, Any]:
-    folder = output / "_".join(Path(each).stem for each in (config, name) if each) if config or name else output
-    return {output_option(settings): folder}
+def _place(settings: RunSettings, output: Path, entry: Entry, config: str | None, name: str | None) -> dict[str, Any]:
+    """A folder for each model that the command line names, by its whole name."""
+    of_config = Path(config).name.removesuffix(".json") if config else ""
+    model = "_".join(_as_folder(part) for part in (of_config, name) if part)
+    return {output_option(settings): output / model / entry.folder}
