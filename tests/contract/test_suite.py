@@ -229,12 +229,15 @@ def test_a_run_in_several_forms_is_compared_by_the_one_that_its_cell_names(tmp_p
     noisy = [record(f"q{n}", score=float(form == "clean"), variant=form) for n in range(9) for form in forms]
     put(tmp_path / "a", noisy, model="a", described={"expected": 20})
     put(tmp_path / "b", [failed(f"q{n}") for n in range(9)], model="b")
+    noisy = [record(f"q{n}", score=0.0, variant="snow/3") for n in range(9)]
+    put(tmp_path / "c", noisy, model="c", identity={"corruption_seed": 0})
     cells = columns(tmp_path)["vqa2"].cells
     assert [(cell.value, cell.n, cell.of, cell.expected) for cell in cells.values()] == [
         (1.0, 9, "clean images", 11),
         (0.0, 9, "", None),
+        (0.0, 9, "variant snow/3, no clean images", None),
     ]
-    assert [(cell.best, cell.worst) for cell in cells.values()] == [(1, 1), (2, 2)]
+    assert [(cell.best, cell.worst) for cell in cells.values()] == [(1, 1), (2, 3), (2, 3)]
 
 
 def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

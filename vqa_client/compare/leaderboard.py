@@ -21,7 +21,7 @@ from vqa_client.errors import DataError, IdentityError
 from vqa_client.files import natural_key, replacing
 from vqa_client.html.page import OURS, environment, frame
 from vqa_client.reports.log_reader import WAY_OUT, find_logs
-from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run, variant_words
+from vqa_client.reports.logged_run import LoggedRun, headline_of, read_run
 from vqa_client.scoring.paired import Difference, by_cluster, difference
 from vqa_client.scoring.paired_tests import holm
 from vqa_client.scoring.statistics import interval
@@ -67,7 +67,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
-    """All columns, and the models in the order of their mean over the columns that all of them have."""
+    """All columns, and the models in the order of their mean over the columns that most of them have finished."""
 
     models: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -128,16 +128,16 @@ def _labels(runs: Sequence[LoggedRun]) -> dict[Path, str]:
 
 def _ordered(columns: tuple[Column, ...], left_out: tuple[str, ...]) -> Leaderboard:
     models = list(dict.fromkeys(model for column in columns for model in column.cells))
-    shared = [
-        column for column in columns if all(model in column.cells and _counts(column.cells[model]) for model in models)
-    ]
-    means = {model: _mean(model, shared or columns) for model in models}
+    covered = [sum(map(_counts, column.cells.values())) for column in columns]
+    usual = [column for column, models_in in zip(columns, covered, strict=True) if models_in == max(covered)]
+    means = {model: _mean(model, usual) for model in models}
     models.sort(key=lambda model: (-means[model], natural_key(model)))
+    has_means = len(usual) > 1 and max(covered) == len(models)
     return Leaderboard(
         models=tuple(models),
         columns=columns,
-        means=means if len(shared) > 1 else {},
-        in_mean=len(shared),
+        means=means if has_means else {},
+        in_mean=len(usual) if has_means else 0,
         left_out=left_out,
     )
 
@@ -191,7 +191,7 @@ def _cell(side: Side) -> Cell:
         n=len(kept),
         failed=sum(not one.answered for _, one in kept),
         expected=None if expected is None else len(kept) + max(0, expected - len(run.records)),
-        of="" if variant is None else variant_words(variant),
+        of=run.of_words,
     )
     description = run.facts.description
     if not description.leading_total:
@@ -234,9 +234,14 @@ def _ranked(cells: dict[str, Cell], sides: Mapping[str, Side]) -> tuple[dict[str
 
 
 def _usual(labels: Sequence[str], sides: Mapping[str, Side]) -> str:
-    """The run that the others are matched with: over the data that most have, with the most questions, the best."""
+    """The run that the others are matched with: of the data most have, with the most questions, plain, the best."""
     shared = Counter(sides[label].digests for label in labels)
-    return max(labels, key=lambda label: (shared[sides[label].digests], len(sides[label].kept)))
+
+    def worth(label: str) -> tuple[int, int, bool]:
+        side = sides[label]
+        return shared[side.digests], len(side.kept), side.variants == {""}
+
+    return max(labels, key=worth)
 
 
 def _surely_better(labels: Sequence[str], sides: Mapping[str, Side], notes: list[str]) -> dict[str, set[str]]:
