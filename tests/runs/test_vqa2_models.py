@@ -98,7 +98,7 @@ async def test_the_model_that_was_given_up_is_asked_by_the_same_command_later(
 async def test_where_no_model_can_be_asked_there_is_no_file(tmp_path: Path) -> None:
     of = Split(tmp_path, 2)
     models = (of.config("a", base_url=NOBODY), of.config("b", base_url=NOBODY))
-    with pytest.raises(ModelsFailed, match=r"a\.json: .*b\.json: ") as caught:
+    with pytest.raises(ModelsFailed, match=r"a\.json, .*b\.json: ") as caught:
         await vqa_client.arun(of.settings(None, model=models, wait_for_server=0.0))
     assert caught.value.reports == []
     assert not list(of.results.glob("*.json"))

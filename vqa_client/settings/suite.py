@@ -32,7 +32,11 @@ class SuiteSettings(RunSettings):
 
     data: Annotated[
         Path | None,
-        Parameter(alias="-d", group=DATA, help="Folder that the suite's paths start from. Default: the suite file's."),
+        Parameter(
+            alias="-d",
+            group=DATA,
+            help="Folder that the suite's paths start from. Default: the suite file's; for a shipped suite, this one.",
+        ),
     ] = None
     output: Annotated[
         Path,
