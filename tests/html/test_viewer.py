@@ -145,6 +145,14 @@ def server(tmp_path: Path) -> Iterator[ReportServer]:
         thread.join()
 
 
+GUARDS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
 def fetched(address: str, host: str | None = None) -> tuple[int, dict[str, str]]:
     request = urllib.request.Request(address, headers={"Host": host} if host else {})
     try:
@@ -160,6 +168,7 @@ def test_the_address_leads_to_the_page(server: ReportServer) -> None:
     status, headers = fetched(server.address)
     assert status == 200
     assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert GUARDS.items() <= headers.items()
     assert server.server_address[0] == "127.0.0.1"
 
 

@@ -110,11 +110,12 @@ def test_cut_replies_are_counted_whatever_was_read_from_them() -> None:
         answered("b", right=False),
         answered("c", finish_reason="length"),
         answered("d", right=False, status="truncated", finish_reason="length", answer=None),
+        answered("a thought that is never closed", right=False, status="truncated", answer=None),
     ]
     summary = summarise(records)
-    assert summary.n_truncated == 2
-    assert summary.status_counts["truncated"] == 1
-    assert (summary.overall.accuracy, summary.without_truncated.value, summary.without_truncated.n) == (0.5, 0.5, 2)
+    assert summary.n_truncated == 3
+    assert summary.status_counts["truncated"] == 2
+    assert (summary.overall.accuracy, summary.without_truncated.value, summary.without_truncated.n) == (0.4, 0.5, 2)
 
 
 def test_partial_credit_is_in_the_accuracy_and_not_in_the_correct() -> None:

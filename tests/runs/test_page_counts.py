@@ -22,6 +22,17 @@ async def test_pages_that_one_folder_lacks_at_a_document_s_end_are_told(
     assert notes.about("numbers of pages") == [told]
 
 
+async def test_pages_that_a_document_lacks_in_between_are_told_by_the_first(
+    tmp_path: Path, fault_server: StartsServers
+) -> None:
+    of, notes = Sample(tmp_path, 4, pages=5), Notes()
+    for name, page in (("q1", 2), ("q1", 4), ("q3", 3)):
+        (of.pages_dir / "clean" / "images" / f"{name}_page_{page:03d}.png").unlink()
+    server = fault_server(oracle(of.replies()))
+    await vqa_client.arun(of.settings(server.base_url), progress=notes)
+    assert notes.about("gaps") == ["mc clean: documents with gaps: 2; q1 lacks page 2"]
+
+
 def test_a_document_that_is_not_there_is_left_to_those_who_name_it() -> None:
     counts, said = PageCounts(), list[str]()
     pages = {"a": ("1", "2"), "b": (), "c": ("1",)}
