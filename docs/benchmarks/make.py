@@ -1,8 +1,9 @@
 """Writes a page for each benchmark, and their table, from what they declare: `python docs/benchmarks/make.py`."""
 
 import inspect
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vqa_client.benchmark import Benchmark, Beside, Columns, Form, Metric, Prompt, Question
@@ -11,6 +12,9 @@ from vqa_client.tasks import registry
 from vqa_client.tasks.listing import declared
 
 HERE = Path(__file__).parent
+_BY_ROW = "(depends on the row)"
+_TWO = {"A": "{choice}", "B": "{choice}"}
+_LISTED = re.compile(r"\(?A\W{1,3}\{choice\}.*\{choice\}", re.DOTALL)
 OWN_COMMANDS = ("ask", "mc", "niah", "vqa2", "vqax", "actx", "esnlive", "vcr")
 """Benchmarks with a command of their own, which the README and docs/asking.md show."""
 
@@ -66,9 +70,13 @@ def _page(benchmark: Benchmark) -> Iterator[str]:
     yield "## Prompts"
     yield ""
     prompt = benchmark.prompt if isinstance(benchmark.prompt, Prompt) else Prompt(benchmark.prompt)
-    yield from _prompt("the default", prompt)
-    for name, form in benchmark.prompt_forms.items():
-        yield from _prompt(f"`--prompt_form {name}`", form)
+    forms = {f"`--prompt_form {name}`": form for name, form in benchmark.prompt_forms.items()}
+    for name, form in ({"the default": prompt} | forms).items():
+        yield from _prompt(name, form)
+        if _without_choices(prompt) and (other := _without_choices(form)):
+            yield f"a question {'without choices' if '{question}' in other else 'that is in its image'}:"
+            yield ""
+            yield from _shown(other)
     yield ""
     yield "## What is reported"
     yield ""
@@ -110,20 +118,30 @@ def _prompt(name: str, prompt: Prompt) -> Iterator[str]:
         + ":"
     )
     yield ""
-    yield from (f"    {line}" for line in _words(prompt).splitlines() or [""])
+    yield from _shown(_words(prompt))
+
+
+def _shown(words: str) -> Iterator[str]:
+    yield from (f"    {line}" for line in words.splitlines() or [""])
     yield ""
 
 
-def _words(prompt: Prompt) -> str:
+def _words(prompt: Prompt, choices: Mapping[str, str] = _TWO) -> str:
     """The template, or what a function of the question makes of two choices."""
     if isinstance(prompt.text, str):
         return prompt.text
-    sample = Question(id="", text="{question}", choices={"A": "{choice}", "B": "{choice}"}, references=("A",))
+    sample = Question(id="", text="{question}", choices=dict(choices), references=("A",))
     try:
         made = prompt.text(sample)
     except Exception:
-        return "(depends on the row)"
+        return _BY_ROW
     return made if isinstance(made, str) else "".join(part for part in made if isinstance(part, str))
+
+
+def _without_choices(prompt: Prompt) -> str:
+    """What a question without choices is asked in, "" where it is the same words."""
+    words, other = _words(prompt), _words(prompt, {})
+    return "" if other in (words, _LISTED.sub("", words), _BY_ROW) else other
 
 
 _PLACES = {"first": "first", "last": "last", "marked": "where the text places them"}

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ def test_the_examples_of_own_data_are_asked_as_they_stand(
 
 
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), ROOT / "config/README.md", ROOT / "data/README.md"]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/benchmarks").glob("*.md")), ids=lambda path: path.stem)
+def test_a_row_of_data_is_shown_whole(page: Path) -> None:
+    about = page.read_text(encoding="utf-8").partition("## Data")[0].splitlines()
+    followed = [after for line, after in pairwise(about) if line.startswith("    ")]
+    assert [line for line in followed if line and not line.startswith("    ")] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

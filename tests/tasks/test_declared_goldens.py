@@ -1,7 +1,7 @@
 """ChartQA and POPE against what their published scorers give, to the last digit."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,22 +148,21 @@ def test_a_reply_without_an_answer_has_a_status(reply: str, finish_reason: str, 
     assert (answer.status, score.value) == (status, 0)
 
 
-def scored(case: dict[str, Any], metric: str, *, copies: bool) -> Iterator[tuple[Scored, tuple[str, ...]]]:
-    """Every question as the metric reads it; once for each of its categories where `copies`."""
+def scored(case: dict[str, Any], metric: str, kind: str = "") -> Iterator[Scored]:
+    """The questions as the metric reads them, in the files of their categories, or those in one file alone."""
     benchmark = benchmark_of("pope")
-    task, of = benchmark.task(), next(each for each in benchmark.metrics if each.name == metric)
-    categories = case.get("categories") or [""] * len(case["labels"])
-    rows = zip(case["labels"], case["predictions"], categories, strict=True)
-    for number, (label, prediction, of_row) in enumerate(rows):
-        question = Question(id=str(number), text="?", references=(label,))
-        completion = Completion(text=prediction, finish_reason="stop")
-        _, score = judge(completion, question, task)
-        answer = _read(benchmark, of, completion, question)
-        record = Record(question_id=question.id, status="ok", output=prediction)
-        one = Scored(question=question, record=record, answer=answer.text, score=score.parts[metric])
-        kinds = tuple(of_row.split(","))
-        for kind in kinds if copies else kinds[:1]:
-            yield one, (kind,)
+    of = next(each for each in benchmark.metrics if each.name == metric)
+    rows = zip(case["labels"], case["predictions"], case["categories"], strict=True)
+    for number, (label, prediction, categories) in enumerate(rows):
+        kinds = tuple(categories.split(","))
+        if kind in ("", *kinds):
+            groups = {"kind": kind or kinds}
+            question = Question(id=str(number), text="?", references=(label,), groups=groups)
+            answer = _read(benchmark, of, Completion(text=prediction, finish_reason="stop"), question).text
+            record = Record(question_id=question.id, status="ok", output=prediction)
+            score = of.score(answer, question)
+            assert score is not None
+            yield Scored(question=question, record=record, answer=answer, score=score)
 
 
 def _read(benchmark: Any, metric: Any, completion: Completion, question: Question) -> Answer:
@@ -173,9 +172,12 @@ def _read(benchmark: Any, metric: Any, completion: Completion, question: Questio
     return found
 
 
-def figures(questions: list[Scored]) -> dict[str, float | None]:
-    totals = {total.name: compute(total.value, questions).value for total in benchmark_of("pope").totals}
-    return {"acc": compute(MEAN, questions).value, **totals}
+def figures(questions: Iterable[Scored], **names: str) -> dict[str, float]:
+    """Totals by other names; a share of nothing is 0."""
+    asked = list(questions)
+    totals = {total.name: compute(total.value, asked).value for total in benchmark_of("pope").totals}
+    totals["accuracy"] = compute(MEAN, asked).value
+    return {name: totals[of] or 0 for name, of in names.items()}
 
 
 @needs_goldens
@@ -185,25 +187,42 @@ def test_popes_readers_are_the_published_ones() -> None:
     question = Question(id="1", text="?", references=("yes",))
     for case in golden("pope", "reply"):
         completion = Completion(text=case["prediction"], finish_reason="stop")
-        published = _read(benchmark, readers["published"], completion, question).text
-        vlmevalkit = _read(benchmark, readers["vlmevalkit"], completion, question).text
+        published, vlmevalkit, lmms_eval = (
+            _read(benchmark, readers[name], completion, question).text
+            for name in ("published", "vlmevalkit", "lmms_eval")
+        )
         assert published == case["expected"], case
         assert (vlmevalkit or "unknown") == case["vlmevalkit"].lower(), case
+        assert lmms_eval == (case["lmms_eval"] if case["lmms_eval"] in ("yes", "no") else None), case
 
 
 @needs_goldens
 def test_popes_totals_are_the_published_ones() -> None:
     cases = list(golden("pope", "aggregate"))
     assert len(cases) == 9
+    rates = {"precision": "precision", "recall": "recall"}
     for case in cases:
-        if case["error"] is None:
-            found = figures([one for one, _ in scored(case, "published", copies=False)])
-            expected = case["expected"]
-            names = {"acc": "acc", "precision": "precision", "recall": "recall", "f1": "f1", "yes_share": "yes_ratio"}
-            assert found == {name: expected[key] for name, key in names.items()}
-        copies = list(scored(case, "vlmevalkit", copies=True))
-        for kind, wanted in (case.get("vlmevalkit") or {}).items():
-            questions = [one for one, kinds in copies if kind in ("Overall", *kinds)]
-            found = figures(questions)
-            kit = {"Overall": found["f1"], **{name: found[name] for name in ("acc", "precision", "recall")}}
-            assert {name: 100 * (value or 0) for name, value in kit.items()} == pytest.approx(wanted, abs=1e-11), kind
+        if case["error"] is not None:
+            continue
+        alone = {**case, "categories": ["random"] * len(case["labels"])}
+        found = figures(scored(alone, "published"), acc="accuracy", f1="f1", yes_ratio="yes_share", **rates)
+        assert found == {name: case["expected"][name] for name in found}
+        lmms = figures(
+            scored(alone, "lmms_eval"),
+            accuracy="accuracy",
+            precision="precision",
+            recall="recall_lmms",
+            f1="f1_lmms",
+        )
+        assert lmms == pytest.approx({name: case["lmms_eval"][name] for name in lmms}, abs=1e-13)
+        in_files = list(scored(case, "vlmevalkit"))
+        for kind, wanted in case["vlmevalkit"].items():
+            of_kind = in_files if kind == "Overall" else scored(case, "vlmevalkit", kind)
+            kit = figures(of_kind, Overall="f1", **rates)
+            assert {name: 100 * value for name, value in kit.items()} == pytest.approx(
+                {name: wanted[name] for name in kit}, abs=1e-11
+            )
+            if kind != "Overall":
+                assert figures(in_files, f1=f"f1_{kind}")["f1"] == kit["Overall"]
+        of_kinds = [wanted["Overall"] for kind, wanted in case["vlmevalkit"].items() if kind != "Overall"]
+        assert 100 * figures(in_files, mean="f1_by_kind")["mean"] == pytest.approx(sum(of_kinds) / len(of_kinds))

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.errors import DataError
-from vqa_client.tables.pictures import image_in
+from vqa_client.tables.pictures import image_in, items_of
 from vqa_client.tables.rows import Here, NumberedRow, cell_place, unreadable
 
 MISSING = frozenset(
@@ -63,7 +63,7 @@ class DelimitedTable:
         self.is_vlmevalkit = self._delimiter == "\t" and "index" in names
         self._is_local = self.is_vlmevalkit and "image" not in names and "image_path" in names
         self._scanned: _Scan | None = None
-        self._rows_of: dict[str, int] | None = None
+        self._images_of: dict[str, Here | list[Here]] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,17 +102,19 @@ class DelimitedTable:
             elif name in scan.numeric:
                 cells[name] = str(scan.numeric[name](value))
         if scan.refers and 0 < len(cells["image"] or "") <= LONGEST_INDEX:
-            row = self._row_of(cells["image"])
-            cells["image"] = cells["image"] if row is None else Here(f"{self.start}{row}:image")
+            cells["image"] = self._referred(cells["image"]) or cells["image"]
         return cells
 
-    def _row_of(self, index: str) -> int | None:
-        """The row of this index, where it has an image itself."""
-        if self._rows_of is None:
+    def _referred(self, index: str) -> Here | list[Here] | None:
+        """The image, or the images, of the row of this index, where it has some itself."""
+        if self._images_of is None:
             at, image = self.header.index("index"), self.header.index("image")
-            body = enumerate(self._body())
-            self._rows_of = {row[at]: number for number, (_, row) in body if len(row[image]) > LONGEST_INDEX}
-        return self._rows_of.get(index)
+            self._images_of = {
+                row[at]: _places(row[image], f"{self.start}{number}:image")
+                for number, (_, row) in enumerate(self._body())
+                if len(row[image]) > LONGEST_INDEX
+            }
+        return self._images_of.get(index)
 
     def _scan(self) -> _Scan:
         """Read the whole file once, ahead of its rows: one cell decides how a whole column is shown."""
@@ -203,6 +205,12 @@ class DelimitedTable:
 
     def _fault(self, line: int, what: str, hint: str) -> DataError:
         return DataError(f"{self.path}, line {line}: {what}", hint=hint)
+
+
+def _places(cell: str, place: str) -> Here | list[Here]:
+    """The place of a cell's image, or of each of its images."""
+    several = items_of(cell)
+    return Here(place) if several is None else [Here(f"{place}[{at}]") for at in range(len(several))]
 
 
 def _parsed(lines: Iterator[str], delimiter: str) -> list[str]:

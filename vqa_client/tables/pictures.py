@@ -44,7 +44,7 @@ def names_in(value: Any, where: str, base: Path, *, addresses: bool = False) -> 
         return []
     if not isinstance(value, str):
         raise ValueError(f"expected an image's path or bytes, got {type(value).__name__}")
-    if (several := _several(value)) is not None:
+    if (several := items_of(value)) is not None:
         return names_in(several, where, base, addresses=addresses)
     if _is_base64(value) or value.startswith("data:"):
         check_base64(value)
@@ -89,7 +89,7 @@ def below(base: Path, name: str) -> str:
 def image_in(value: Any, item: int | None) -> bytes:
     """The bytes of an image in a cell, of several the one at `item`; raises ValueError or LookupError."""
     if isinstance(value, str):
-        value = value if (several := _several(value)) is None else several
+        value = value if (several := items_of(value)) is None else several
     if item is not None:
         value = value[item]
     if isinstance(value, dict):
@@ -130,7 +130,7 @@ def literal(text: str) -> Any:
         return None
 
 
-def _several(text: str) -> list[Any] | None:
+def items_of(text: str) -> list[Any] | None:
     """The items of a text that is a list; one of base64 is taken apart at its commas, however long it is."""
     if not (text.startswith("[") and text.endswith("]")):
         return None

@@ -1,24 +1,27 @@
 """BLINK: fourteen tasks that people solve at a glance, with up to four images and choices that may be images.
 
-Data: the hub's Parquet, a folder for each task, or VLMEvalKit's BLINK.tsv, whose question ids are different. Answers
-of the test split are not public. A row:
+Data: the hub's Parquet, a folder for each task, or VLMEvalKit's BLINK.tsv, whose question ids are different; --split
+circular reads BLINK_circular.tsv, in which a rotation of a question is a row whose index is a multiple of 1,000,000
+higher. Answers of the test split are not public. A row:
 
     {"idx": "val_Counting_1", "question": "How many cups are there?", "sub_task": "Counting", "choices": ["0", "1"],
-     "image_1": {"bytes": ...}, "answer": "(B)", "prompt": "How many cups ...? Select from ...\n(A) 0\n(B) 1"}
+     "image_1": {"bytes": ...}, "answer": "(B)", "prompt": "How many cups ...? Select from ...\\n(A) 0\\n(B) 1"}
 
 Published: accuracy by task, and the mean over the tasks (Fu et al., ECCV 2024, section 4). The official script gives
 a reply that its rule can't read to a judge; here it counts as wrong.
 """
 
-from vqa_client.benchmark import Benchmark, Form, Home, Picture, Place, Question, Total, choice
+from vqa_client.benchmark import ALL_RIGHT, Benchmark, Form, Home, Picture, Place, Question, Total, choice
 from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published.choice_readers import blink as published_letter
 from vqa_client.scoring.published.choice_readers import lmms_blink
 from vqa_client.tasks.choices import ASKED, IMAGES, KIT_PROMPT, LETTERED, OURS, VLMEVALKIT, ChoiceRow, asking
 from vqa_client.tasks.choices import known, lmms_eval, published
 
+ROTATION = 1_000_000
 SELECT = "\nSelect from the following choices.\n"
 OFFICIAL = f"{{question}}{SELECT}{{choices}}"
+TSV = {"val": "BLINK", "circular": "BLINK_circular"}
 NOTE = "Note: You only need to respond with {letters} without providing any additional information.\n"
 
 
@@ -30,6 +33,11 @@ class Row(ChoiceRow):
     prompt: str = ""
 
 
+def turned(id: str) -> str:
+    """What all rotations of a question share."""
+    return str(int(id) % ROTATION) if id.isdecimal() else id
+
+
 def question(row: Row, place: Place) -> Question:
     return Question(
         id=row.id,
@@ -38,7 +46,7 @@ def question(row: Row, place: Place) -> Question:
         choices=row.choices(),
         references=known(row.answer.strip("()")),
         groups={"task": row.task},
-        cluster="".join(row.images[:1]),
+        cluster=turned(row.id) if row.id.isdecimal() else "".join(row.images[:1]),
     )
 
 
@@ -51,7 +59,7 @@ BENCHMARK = Benchmark(
             {"id": "idx", "images": IMAGES, "options": "choices", "task": "sub_task"},
             home=Home("hf://BLINK-Benchmark/BLINK", "Apache-2.0"),
         ),
-        Form("BLINK.tsv", {**LETTERED, "id": "index", "images": "image", "task": "category"}),
+        Form("{split}.tsv", {**LETTERED, "id": "index", "images": "image", "task": "category"}, splits=TSV),
         question=question,
         split="val",
     ),
@@ -63,7 +71,14 @@ BENCHMARK = Benchmark(
     },
     parse=choice,
     metrics=(OURS, published(published_letter), VLMEVALKIT, lmms_eval(lmms_blink)),
-    totals=(Total("by_task", mean_over("task"), "the mean over tasks, as published"),),
+    totals=(
+        Total("by_task", mean_over("task"), "the mean over tasks, as published"),
+        Total(
+            "circular",
+            mean_over(lambda scored: turned(scored.question.id), ALL_RIGHT),
+            "right in every rotation, where the data has them",
+        ),
+    ),
     breakdowns=("task",),
     labels=tuple("ABCDE"),
 )

@@ -124,13 +124,22 @@ def with_choices(question: Question) -> bool:
     return bool(question.choices)
 
 
-def reading(read: Reader) -> Parse:
-    """A published reader as a reading of the reply as it came; an open question's answer is all of it."""
+def _nowhere(question: Question) -> bool:
+    del question
+    return False
+
+
+def reading(read: Reader, *, stripped: bool = False, alone: Callable[[Question], bool] = _nowhere) -> Parse:
+    """A published reader as a reading of the reply as it came; an open question's answer is all of it.
+
+    With `stripped` the reader isn't given the spaces around a reply. `alone` says where the reply must be the label.
+    """
 
     def parse(reply: Reply, question: Question) -> Answer:
         if not question.choices:
             return verbatim(reply, question)
-        label = read(reply.raw, question.choices)
+        text = reply.raw.strip() if stripped else reply.raw
+        label = text if alone(question) else read(text, question.choices)
         if label in question.choices:
             return Answer(text=label, rule=read.__name__)
         return Answer(status="unparsed", rule=read.__name__)
@@ -142,14 +151,23 @@ OURS: Final = Metric("accuracy", right, "the choice, as our parser reads it")
 VLMEVALKIT: Final = Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", read=reading(kit))
 
 
-def lmms_eval(read: Reader) -> Metric:
-    """lmms-eval's reader of a benchmark as a metric."""
-    return Metric("lmms_eval", right, "lmms-eval's reader", read=reading(read))
+def lmms_eval(read: Reader, when: Callable[[Question], bool] | None = None) -> Metric:
+    """lmms-eval's reader of a benchmark as a metric; the harness strips replies before any task sees them."""
+    return Metric("lmms_eval", right, "lmms-eval's reader", read=reading(read, stripped=True), when=when)
 
 
 def published(read: Reader) -> Metric:
     """The published reader of a benchmark as a metric, where it never guesses."""
     return Metric("published", right, "the published reader", read=reading(read))
+
+
+def open_are_wrong(metric: str, harness: str) -> Total:
+    """A harness's figure over all questions, of which it counts the open ones as wrong."""
+
+    def counts(scored: Scored) -> tuple[float, float]:
+        return bool(scored.question.choices) and scored.said(metric) in scored.question.references, 1
+
+    return Total(f"{metric}_all", Sums(counts, share), f"{harness}'s: open answers are wrong", on=("accuracy",))
 
 
 def drawing(read: Reader, seed: int) -> Replay:

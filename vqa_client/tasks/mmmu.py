@@ -14,14 +14,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, Scored, Shots, Sums
-from vqa_client.benchmark import Total, mean_over, tables
+from vqa_client.benchmark import Benchmark, Form, Home, LeftOut, Metric, Picture, Place, Question, Shots, Total
+from vqa_client.benchmark import mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
 from vqa_client.scoring.published.mmmu import DOMAINS, kit_right, right_answer
 from vqa_client.scoring.readings import choice_or_short
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, DIRECTLY, DRAWN, HIDDEN, IMAGES, KIT_PROMPT, LETTERED, ChoiceRow
-from vqa_client.tasks.choices import asking, drawn, reading, right, share, with_choices
+from vqa_client.tasks.choices import asking, drawn, lmms_eval, open_are_wrong, reading, with_choices
 
 BY_LETTER, BY_WORD = f"{{question}}\n{{choices}}\n\n{DIRECTLY}", "Answer the question using a single word or phrase."
 HOME = Home("hf://MMMU/MMMU", "Apache-2.0")
@@ -51,10 +51,6 @@ def question(row: Row, place: Place, *, opens: bool = True) -> Question | LeftOu
     )
 
 
-def lmms_right(scored: Scored) -> tuple[float, float]:
-    return bool(scored.question.choices) and scored.said("lmms_eval") in scored.question.references, 1
-
-
 def benchmark(options: ChoiceSettings) -> Benchmark:
     return Benchmark(
         name="mmmu",
@@ -76,15 +72,15 @@ def benchmark(options: ChoiceSettings) -> Benchmark:
             Metric("accuracy", right_answer, "the choice, or the answer in an open reply"),
             *drawn(readers.mmmu, 42, right_answer),
             Metric("vlmevalkit", kit_right, "VLMEvalKit's reader, without its judge", reading(readers.kit)),
-            Metric("lmms_eval", right, "lmms-eval's reader of choices", reading(readers.lmms_mmmu), when=with_choices),
+            lmms_eval(readers.lmms_mmmu, when=with_choices),
         ),
         totals=(
-            Total("by_domain", mean_over("domain"), "the mean over domains"),
-            Total("by_subject", mean_over("subject"), "the mean over subjects"),
+            *(Total(f"by_{kind}", mean_over(kind), f"the mean over {kind}s") for kind in ("domain", "subject")),
             *DRAWN,
-            Total("lmms_eval_all", Sums(lmms_right, share), "lmms-eval's: open answers are wrong", on=("accuracy",)),
+            open_are_wrong("lmms_eval", "lmms-eval"),
         ),
         breakdowns=("domain", "subject"),
         labels=tuple("ABCDEFGHI"),
         shots=Shots("dev", same="subject"),
+        version="2",
     )

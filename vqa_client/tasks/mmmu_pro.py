@@ -13,14 +13,15 @@ The official script draws a letter at random if it finds none.
 from vqa_client.benchmark import Benchmark, Breakdown, Form, Home, Metric, Picture, Place, Question, Scored
 from vqa_client.benchmark import Total, choice, mean_over, tables
 from vqa_client.scoring.published import choice_readers as readers
-from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, known, lmms_eval
-from vqa_client.tasks.choices import reading, right
+from vqa_client.tasks.choices import ASKED, DRAWN, IMAGES, LETTERED, OURS, ChoiceRow, asking, drawn, known, reading
+from vqa_client.tasks.choices import right
 
 TEN, FOUR, VISION = SETTINGS = ("standard (10 options)", "standard (4 options)", "vision")
 BY_LETTER = "Answer with the option letter from the given choices directly."
 KIT_LETTER = "Answer directly with the option letter from the given choices. "
 ENDING = "Think step by step. The last line is 'Answer: X', where X is the letter of the right choice."
 HOME = Home("hf://MMMU/MMMU_Pro", "Apache-2.0")
+LMMS = reading(readers.lmms_mmmu, stripped=True, alone=lambda asked: not asked.text)
 
 
 class Row(ChoiceRow):
@@ -74,7 +75,7 @@ BENCHMARK = Benchmark(
         OURS,
         *drawn(readers.mmmu_pro, 42),
         Metric("vlmevalkit", right, "VLMEvalKit's reader, without its judge", reading(readers.kit_step_by_step)),
-        lmms_eval(readers.lmms_mmmu),
+        Metric("lmms_eval", right, "lmms-eval's reader; of a screenshot it wants the letter alone", LMMS),
     ),
     totals=(
         Total("overall", mean_over(published_setting), "the mean of ten choices and screenshots"),
@@ -83,4 +84,5 @@ BENCHMARK = Benchmark(
     ),
     breakdowns=(Breakdown("setting", SETTINGS), "subject"),
     labels=tuple("ABCDEFGHIJ"),
+    version="2",
 )

@@ -2,7 +2,7 @@
 
 Data: the hub's Parquet, or VLMEvalKit's MMStar.tsv, whose choices are columns. A row of the Parquet:
 
-    {"index": 0, "question": "What is it?\nOptions: A: cat, B: dog, C: cow, D: fox", "image": {"bytes": ...},
+    {"index": 0, "question": "What is it?\\nOptions: A: cat, B: dog, C: cow, D: fox", "image": {"bytes": ...},
      "answer": "B", "category": "math", "l2_category": "geometry"}
 
 Published: right answers divided by 1,500, however many were asked (Chen et al., NeurIPS 2024, section 3); lmms-eval
@@ -34,11 +34,12 @@ class Row(ChoiceRow):
 
 def question(row: Row, place: Place) -> Question:
     text, _, options = row.question.partition("\nOptions: ")
+    choices = row.choices() or taken_apart(options, LETTER)[1]
     return Question(
         id=row.index,
-        text=text,
+        text=text if choices else row.question,
         images=(row.image,),
-        choices=row.choices() or taken_apart(options, LETTER)[1] or labelled([""] * 4),
+        choices=choices or labelled([""] * 4),
         references=known(row.answer),
         groups={"category": row.category, "part": f"{row.category} ({row.l2_category})"},
         cluster=row.index,

@@ -1,18 +1,20 @@
 """POPE: is an object in the photograph? Half are not: random, frequent, or often seen together with what is there.
 
 Data: coco_pope_random.json, coco_pope_popular.json and coco_pope_adversarial.json beside val2014/, the hub's Parquet,
-or VLMEvalKit's POPE.tsv, in which a question of several kinds is one row, has another id, and counts in each kind. A
-row:
+or VLMEvalKit's POPE.tsv, in which a question of several kinds is one row, has another id, and counts in each kind and
+in totals as often, which makes them those of the three files. A row:
 
     {"question_id": 1, "image": "COCO_val2014_000000310196.jpg", "text": "Is there a snowboard?", "label": "yes"}
 
-Published: accuracy, precision, recall, F1 and the share of "yes" for each file (Li et al., EMNLP 2023, section 3).
+Published: accuracy, precision, recall, F1 and the share of "yes" for each file (Li et al., EMNLP 2023, section 3); a
+run of one file has all of them, one of three has accuracy and F1 of each, and the mean of F1 that model cards report.
 """
 
 from msgspec import Struct
 
-from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Question
-from vqa_client.benchmark import Scored, Sums, Total, pope_yes, tables, yes_no, yorn
+from vqa_client.benchmark import Benchmark, Beside, Breakdown, Columns, Form, Home, Metric, Picture, Place, Prompt
+from vqa_client.benchmark import Question, Sums, Total, mean_over, pope_yes, tables, yes_no, yorn
+from vqa_client.scoring.published import pope as rules
 
 
 class Row(Struct):
@@ -40,17 +42,8 @@ def right(answer: str, question: Question) -> float:
     return float(answer == question.references[0])
 
 
-def counts(scored: Scored) -> tuple[float, ...]:
-    """Rightly said "yes", said "yes", there, all."""
-    there, said = scored.question.references == ("yes",), scored.answer == "yes"
-    return there and said, said, there, 1
-
-
-def f1(hits: float, said: float, there: float, n: float) -> float:
-    precision, recall = hits / said, hits / there
-    return 2 * precision * recall / (precision + recall)
-
-
+KINDS = ("random", "popular", "adversarial")
+LMMS_EVAL = Prompt("{question}\nAnswer the question using a single word or phrase.", max_tokens=128)
 ASKED: dict[str, str | Columns | Beside] = {"text": "question", "label": "answer", "kinds": "category"}
 BENCHMARK = Benchmark(
     name="pope",
@@ -70,17 +63,24 @@ BENCHMARK = Benchmark(
         question=question,
     ),
     prompt="{question}\nAnswer yes or no.",
+    prompt_forms={"official": Prompt(), "lmms_eval": LMMS_EVAL, "vlmevalkit": Prompt()},
     parse=yes_no,
     metrics=(
         Metric("accuracy", right, "says rightly whether the object is there"),
         Metric("published", right, "the published script: yes unless it denies", read=pope_yes),
         Metric("vlmevalkit", right, "VLMEvalKit: one of the words, not the other", read=yorn),
+        Metric("lmms_eval", right, "lmms-eval: the word alone", read=rules.lmms_eval),
     ),
     totals=(
-        Total("precision", Sums(counts, lambda hits, said, there, n: hits / said), "of what it sees, what is there"),
-        Total("recall", Sums(counts, lambda hits, said, there, n: hits / there), "of what is there, what it sees"),
-        Total("f1", Sums(counts, f1), "their harmonic mean"),
-        Total("yes_share", Sums(counts, lambda hits, said, there, n: said / n), 'how often it says "yes"'),
+        Total("precision", Sums(rules.counts, rules.precision), "of what it sees, what is there"),
+        Total("recall", Sums(rules.counts, rules.recall), "of what is there, what it sees"),
+        Total("f1", Sums(rules.counts, rules.f1), "their harmonic mean"),
+        *(Total(f"f1_{kind}", Sums(rules.within(kind), rules.f1), f"F1 of {kind} objects") for kind in KINDS),
+        Total("f1_by_kind", mean_over("kind", Sums(rules.once, rules.f1)), "the mean of F1 over kinds"),
+        Total("yes_share", Sums(rules.counts, rules.yes_share), 'how often it says "yes"'),
+        Total("recall_lmms", Sums(rules.counts, rules.recall_lmms), "recall as lmms-eval counts it", ("lmms_eval",)),
+        Total("f1_lmms", Sums(rules.counts, rules.f1_lmms), "F1 as lmms-eval counts it", ("lmms_eval",)),
     ),
-    breakdowns=(Breakdown("kind", order=("random", "popular", "adversarial")), "label"),
+    breakdowns=(Breakdown("kind", order=KINDS), "label"),
+    version="2",
 )

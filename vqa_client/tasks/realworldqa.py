@@ -3,8 +3,8 @@
 Data: the hub's Parquet, whose questions contain their choices and how to answer, or VLMEvalKit's RealWorldQA.tsv. A
 row of the Parquet, whose questions have no ids:
 
-    {"question": "Which lane is free?\n\nA. left\nB. right\nPlease answer directly with only the letter of the correct
-     option and nothing else.", "image": {"bytes": ...}, "answer": "A"}
+    {"question": "Which lane is free?\\n\\nA. left\\nB. right\\nPlease answer directly with only the letter of ...",
+     "image": {"bytes": ...}, "answer": "A"}
 
 Published: accuracy (xAI, 2024), without a script; most published numbers use lmms-eval's rule.
 """
@@ -18,7 +18,7 @@ from vqa_client.scoring.readings import choice_or_short
 from vqa_client.scoring.vqa_normalise import normalised
 from vqa_client.settings.declared import ChoiceSettings
 from vqa_client.tasks.choices import ASKED, KIT_PROMPT, LETTERED, ChoiceRow, asking, known, reading
-from vqa_client.tasks.choices import right, taken_apart, with_choices
+from vqa_client.tasks.choices import open_are_wrong, right, taken_apart, with_choices
 
 MARK = re.compile(r"\n+([A-H])[.)] ?")
 HOW = "\nPlease answer directly with "
@@ -81,6 +81,7 @@ def benchmark(options: ChoiceSettings) -> Benchmark:
             Metric("lmms_eval", same, "lmms-eval's rule on the reply as it came", verbatim),
             Metric("vlmevalkit", right, "VLMEvalKit's reader of choices", reading(kit), when=with_choices),
         ),
+        totals=(open_are_wrong("vlmevalkit", "VLMEvalKit"),),
         breakdowns=("answer",),
         labels=tuple("ABCDE"),
     )

@@ -3,8 +3,8 @@
 Data: the authors' test_questions.jsonl beside its folders of images, the hub's Parquet, or VLMEvalKit's VStarBench.tsv.
 A row, whose text contains the choices and how to answer:
 
-    {"question_id": "0", "image": "direct_attributes/sa_4690.jpg", "text": "What colour is the cup?\n(A) red\n(B) blue\n
-     Answer with the option's letter from the given choices directly.", "category": "direct_attributes", "label": "A"}
+    {"question_id": "0", "image": "direct_attributes/sa_4690.jpg", "category": "direct_attributes", "label": "A",
+     "text": "Which colour is the cup?\\n(A) red\\n(B) blue\\nAnswer with the option's letter from the ..."}
 
 Published: accuracy over all and by category (Wu and Xie, CVPR 2024, section 5); the official script ranks the choices
 by their loss, which chat endpoints don't give.
