@@ -49,9 +49,12 @@ class Interrupted(VqaClientError):
 
 
 class ModelsFailed(ServerUnusable):
-    """Of several models some could not be asked to the end: `errors` by config; `reports` are those of the others."""
+    """Of several models some could not be asked to the end: `errors` by config; `reports` are those of the others.
 
-    def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report]) -> None:
+    `begun` are the logs of those that the server failed.
+    """
+
+    def __init__(self, errors: Mapping[str, VqaClientError], reports: list[Report], begun: Sequence[Path] = ()) -> None:
         names: dict[str, list[str]] = {}
         for config, error in errors.items():
             names.setdefault(str(error), []).append(config)
@@ -60,6 +63,7 @@ class ModelsFailed(ServerUnusable):
         super().__init__(f"not completed: {said}", hint="; ".join(hints))
         self.errors = errors
         self.reports = reports
+        self.begun = begun
 
 
 class _Given(Struct, frozen=True, kw_only=True):
@@ -182,7 +186,9 @@ async def arun_several(
             finish(each, found, {job.name: errors[job.name] for job in of_this if job.name in errors}, progress.note)
     everything = [report for found in reports.values() for report in found]
     if errors:
-        raise ModelsFailed(errors, everything)
+        failed = (job for job in jobs if isinstance(errors.get(job.name), ServerUnusable))
+        logs = (plan.paths.log for job in failed for plan in job.plans)
+        raise ModelsFailed(errors, everything, [log for log in logs if log.exists()])
     return everything
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.compare.logged import failed, many, put, record
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import by_question, delay, error, oracle
+from tests.fakes.words import by_question, delay, error, first_n, oracle
 from vqa_client.cli.main import run_command
 from vqa_client.compare.leaderboard import Column, leaderboard
 from vqa_client.settings.suite import Entry, SuiteSettings, read_suite, settings_of, words
@@ -186,6 +186,20 @@ def test_a_suite_that_is_stopped_ends_with_the_table_of_what_there_is(
     assert not list((tmp_path / "out").glob("chartqa.html")), "pages are of finished runs"
     assert run_command(asked) == 0
     assert len({chat.prompt for chat in server.chats}) == 12
+
+
+def test_a_benchmark_that_the_server_failed_is_in_the_table_as_far_as_it_came(
+    suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = fault_server(first_n(6, "yes", then=error(500)))
+    asked = ["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url, "--max_workers", "1"]
+    assert run_command([*asked, "--max_retries", "0", "--breaker_after", "2", "--no-html"]) == 3
+    cells = {column["title"]: list(column["cells"].values()) for column in board(tmp_path / "out")["columns"]}
+    assert [(cell["n"] - cell["failed"], cell["expected"]) for cell in (*cells["chartqa"], *cells["pope"])] == [
+        (4, 4),
+        (2, 8),
+    ]
+    assert "not completed: pope" in capsys.readouterr().err
 
 
 def columns(*places: Path) -> dict[str, Column]:

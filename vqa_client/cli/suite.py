@@ -44,7 +44,7 @@ def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
         say(f"stopped; to resume: {resume_command(sys.argv)}")
         return stopped.code
     except ModelsFailed as failed:
-        _finish(settings, failed.reports, path.stem, html=settings.html)
+        _finish(settings, failed.reports, path.stem, html=settings.html, others=failed.begun)
         raise
     _finish(settings, reports, path.stem, html=settings.html)
     code = code_of(settings, reports)
@@ -55,17 +55,19 @@ def suite(name: _Suite, /, settings: SuiteSettings = _SUITE) -> int:
     return max(code, *map(judge_after, cast(list[BenchmarkSettings], judged)))
 
 
-def _finish(settings: SuiteSettings, reports: Sequence[Report], title: str, *, html: bool) -> None:
-    """Print and write the table of the runs that have begun; their pages with `html`."""
+def _finish(
+    settings: SuiteSettings, reports: Sequence[Report], title: str, *, html: bool, others: Sequence[Path] = ()
+) -> None:
+    """Print and write the table of the runs that have begun, and of other logs; `html`: also the pages of reports."""
     if settings.part is not None:
         show(reports, settings, as_json=settings.json)
         return
     begun = [report for report in reports if report.log.exists()]
-    if not begun:
+    if not begun and not others:
         return
     if html:
         write_pages(begun)
-    board = leaderboard([report.log for report in begun])
+    board = leaderboard([*(report.log for report in begun), *others])
     if settings.json:
         show(begun, as_json=True)
     else:
