@@ -18,7 +18,7 @@ from vqa_client.client.check.preflight import check_before
 from vqa_client.client.limits import Breaker
 from vqa_client.client.session import Session, affordable_workers, as_asked, model_of, named_model, open_session
 from vqa_client.cpus import usable_cpus
-from vqa_client.errors import OutputError, ServerUnusable, UsageError, VqaClientError
+from vqa_client.errors import DataError, OutputError, ServerUnusable, UsageError, VqaClientError
 from vqa_client.images.data_url import encoded_pieces
 from vqa_client.model_config import ModelSettings
 from vqa_client.progress import Progress
@@ -224,12 +224,21 @@ def _planned(
     note = cache(note)  # several models have the same data, and what is said of it would be said for each
     asked = [(each, config, model_of(each, config)) for each in settings for config in each.configs]
     names = [str(config) if len(settings) == 1 else _name(each, config) for each, config, _ in asked]
+
+    def plans_of(name: str, each: RunSettings, config: str | None, model: ModelSettings | None) -> list[Plan]:
+        try:
+            return make_plans(each, config, model, note, corrupted=corrupted)
+        except (UsageError, DataError) as error:
+            if not name:
+                raise
+            raise type(error)(f"{name}: {error}", hint=error.hint) from None
+
     jobs = [
         _Job(
             name=name if names.count(name) == 1 else f"{name} in {output_folder(each)}",
             settings=each,
             config=model,
-            plans=make_plans(each, config, model, note, corrupted=corrupted),
+            plans=plans_of("" if len(settings) == 1 else name, each, config, model),
         )
         for name, (each, config, model) in zip(names, asked, strict=True)
     ]

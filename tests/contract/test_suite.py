@@ -272,6 +272,7 @@ def test_a_foreign_file_in_the_place_of_the_table_stays(tmp_path: Path, capsys: 
         ("[nothing]\n", "there is no benchmark 'nothing'"),
         ('[chartqa]\ndata = "chartqa"\ncolour = 3\n', "colour"),
         ('[chartqa]\ndata = "elsewhere"\n', "there is no"),
+        ('[chartqa]\ndata = "chartqa"\n[pope]\n', "pope: there is no data to ask"),
         ('[chartqa]\nlimit = "many"\n', "suite, [chartqa]: Invalid value for --limit"),
         ('[[chartqa]]\ndata = "chartqa"\n', "chartqa is a table, not an option"),
         ('[chartqa]\noutput = "here"\n', "[chartqa]: output belongs to the whole command"),
