@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.settings.declared import ChoiceSettings
+from vqa_client.settings.validation import Switch
 
 COLUMNS = Group("Columns", sort_key=1)
 
@@ -16,42 +17,28 @@ class AskSettings(ChoiceSettings):
     """Settings of `vqa-client ask`; a column that no option names is detected."""
 
     benchmark: Annotated[str, Parameter(parse=False)] = "ask"
-    question: Annotated[
-        str, Parameter(group=COLUMNS, show_default=False, help="Column of the question; a.b reaches into an object.")
-    ] = ""
-    image: Annotated[
-        str, Parameter(group=COLUMNS, show_default=False, help="Column of the image; several, comma-separated.")
-    ] = ""
+    question: Annotated[str, Parameter(group=COLUMNS, help="Column of the question; a.b reaches into an object.")] = ""
+    image: Annotated[str, Parameter(group=COLUMNS, help="Column of the image; several, comma-separated.")] = ""
     choices: Annotated[
         str,
         Parameter(
             group=COLUMNS,
-            show_default=False,
             help="Column of the choices, or several; or the choices themselves for all rows, such as yes,no.",
         ),
     ] = ""
-    answer: Annotated[
-        str,
-        Parameter(group=COLUMNS, show_default=False, help="Column of the answer; `folder` is an image's folder."),
-    ] = ""
-    id: Annotated[str, Parameter(group=COLUMNS, show_default=False, help="Column of the question's id.")] = ""
+    answer: Annotated[str, Parameter(group=COLUMNS, help="Column of the answer; `folder` is an image's folder.")] = ""
+    id: Annotated[str, Parameter(group=COLUMNS, help="Column of the question's id.")] = ""
     document: Annotated[
         str,
         Parameter(
-            group=COLUMNS,
-            show_default=False,
-            help="Column of what several questions share, such as a document. Default: the first image.",
+            group=COLUMNS, help="Column of what several questions share, such as a document. Default: the first image."
         ),
     ] = ""
-    group: Annotated[
-        str,
-        Parameter(group=COLUMNS, show_default=False, help="Columns to break the result down by, comma-separated."),
-    ] = ""
+    group: Annotated[str, Parameter(group=COLUMNS, help="Columns to break the result down by, comma-separated.")] = ""
     prompt: Annotated[
         str,
         Parameter(
             group=COLUMNS,
-            show_default=False,
             help="The prompt: {question}, {choices} or any column in braces; {image}, {image 2} place images.",
         ),
     ] = ""
@@ -60,23 +47,20 @@ class AskSettings(ChoiceSettings):
         Parameter(
             group=COLUMNS,
             show_choices=False,
-            show_default=False,
             help="How answers name a choice: letter, text, or 0 or 1 for its place counted from there.",
         ),
     ] = ""
     choices_separator: Annotated[
-        str, Parameter(group=COLUMNS, show_default=False, help="Split a text with all choices here. Default: never.")
+        str, Parameter(group=COLUMNS, help="Split a text with all choices here. Default: never.")
     ] = ""
     answers_separator: Annotated[
-        str,
-        Parameter(group=COLUMNS, show_default=False, help="Split a text of several answers here. Default: never."),
+        str, Parameter(group=COLUMNS, help="Split a text of several answers here. Default: never.")
     ] = ""
     score: Annotated[
         Literal["choice", "exact", "contains", "anls", "vqa", "relaxed", "f1", "none", ""],
         Parameter(
             group=COLUMNS,
             show_choices=False,
-            show_default=False,
             help="The headline: choice, exact, contains, anls, vqa, relaxed, f1 or none; all are computed. Default: "
             "choice for questions with choices, else contains (vqa with ten answers each).",
         ),
@@ -90,8 +74,7 @@ class AskSettings(ChoiceSettings):
         ),
     ] = "refuse"
     skip_faulty: Annotated[
-        bool,
-        Parameter(group=COLUMNS, negative="", help="Leave out rows that can't be asked; the report names them."),
+        Switch, Parameter(group=COLUMNS, help="Leave out rows that can't be asked; the report names them.")
     ] = False
     show: Annotated[
         int, Parameter(group=COLUMNS, help="With --dry_run: print the first N questions as the model gets them.")

@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.divided import DividedSettings
-from vqa_client.settings.validation import ABOVE_0, AtLeast
+from vqa_client.settings.validation import ABOVE_0, AtLeast, Switch
 
 LIMITS = Group("Limits", sort_key=6)
 BATCH = Group("Batch", sort_key=6)
@@ -68,10 +68,9 @@ class BatchSettings(BudgetSettings):
     """What every benchmark command takes to ask by batches."""
 
     batch: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=BATCH,
-            negative="",
             help="Use the server's batch API, at its batch price: upload, wait (up to 24 h), read. Ctrl-C stops "
             "the waiting, not the batches; run the same command again to collect them (needs the extra openai).",
         ),
@@ -80,7 +79,6 @@ class BatchSettings(BudgetSettings):
         str,
         Parameter(
             group=BATCH,
-            show_default=False,
             help="Ask no server: write files of requests, run this command on each and read its results, e.g. "
             "'vllm run-batch -i {input} -o {output} --model some-vlm'.",
         ),
@@ -109,10 +107,9 @@ class BatchSettings(BudgetSettings):
         Parameter(group=BATCH, help="Seconds between status requests, growing to 300 while no batch ends."),
     ] = 30.0
     no_wait: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=BATCH,
-            negative="",
             help="Read the batches that have ended, submit what is possible, and exit; the same command resumes.",
         ),
     ] = False

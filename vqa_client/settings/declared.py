@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ASKED, DATA, IMAGES, JUDGE, OneModelSettings, RunSettings
-from vqa_client.settings.validation import AtLeast
+from vqa_client.settings.validation import AtLeast, Several, Switch
 from vqa_client.types import ChoiceMode
 
 ALL_PAGES, EVIDENCE, RETRIEVED = "all", "evidence", "retrieved:"
@@ -26,17 +26,12 @@ class ChoiceOptions(RunSettings):
             "logprob: pick the letter with the highest first-token probability.",
         ),
     ] = "text"
-    shuffle_choices: Annotated[
-        bool,
-        Parameter(group=ASKED, negative="", help="Shuffle each question's choices by --seed."),
-    ] = False
+    shuffle_choices: Annotated[Switch, Parameter(group=ASKED, help="Shuffle each question's choices by --seed.")] = (
+        False
+    )
     circular: Annotated[
-        bool,
-        Parameter(
-            group=ASKED,
-            negative="",
-            help="Ask each question in all rotations of its choices; right if right in every one.",
-        ),
+        Switch,
+        Parameter(group=ASKED, help="Ask each question in all rotations of its choices; right if right in every one."),
     ] = False
 
     @property
@@ -58,17 +53,13 @@ class BenchmarkSettings(OneModelSettings):
         Path | None, Parameter(alias="-d", group=DATA, help="The benchmark's data: its folder, or one of its files.")
     ] = None
     images: Annotated[
-        Path | None,
-        Parameter(alias="-i", group=DATA, help="Folder of the images. Default: the data file's."),
+        Path | None, Parameter(alias="-i", group=DATA, help="Folder of the images. Default: the data file's.")
     ] = None
-    split: Annotated[
-        str, Parameter(group=DATA, show_default=False, help="The split to ask. Default: the one usually reported.")
-    ] = ""
+    split: Annotated[str, Parameter(group=DATA, help="The split to ask. Default: the one usually reported.")] = ""
     prompt_form: Annotated[
         str,
         Parameter(
             group=ASKED,
-            show_default=False,
             help="Use the prompt of another published evaluation, such as lmms_eval, if the benchmark declares it.",
         ),
     ] = ""
@@ -81,7 +72,6 @@ class BenchmarkSettings(OneModelSettings):
         str,
         Parameter(
             group=ASKED,
-            show_default=False,
             help="Where worked examples are from: a data file or folder, or a split. Default: as the benchmark "
             "declares.",
         ),
@@ -91,22 +81,20 @@ class BenchmarkSettings(OneModelSettings):
     )
 
     submission: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Also write the file that the benchmark's test server takes."),
+        Switch, Parameter(group=DATA, help="Also write the file that the benchmark's test server takes.")
     ] = False
 
     judge: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             group=JUDGE,
-            negative="",
             help="The config of a model that judges the replies after the run, asked where its base_url says; once "
             "more for each further judge. See `vqa-client judge`.",
         ),
     ] = ()
 
     yes: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Fetch data that --data hf://owner/name names without asking.")
+        Switch, Parameter(group=DATA, help="Fetch data that --data hf://owner/name names without asking.")
     ] = False
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast
+from vqa_client.settings.validation import AtLeast, Switch
 
 DIVIDED = Group("Several processes or machines", sort_key=6)
 AUTO, NEXT = "auto", "next"
@@ -50,7 +50,6 @@ class DividedSettings:
         str,
         Parameter(
             group=DIVIDED,
-            show_default=False,
             help="K/N: ask only the Kth of N parts, for `vqa-client merge`; auto: both from a SLURM array; auto/N: K "
             "from an indexed Kubernetes job; next/N: take one free part after the other, together with other "
             "processes that have this --output, then merge.",
@@ -60,7 +59,6 @@ class DividedSettings:
         str,
         Parameter(
             group=DIVIDED,
-            show_default=False,
             help="Where workers of --shard next/N without a common folder keep leases and records: s3://bucket/prefix, "
             "gs:// or az:// (needs the extra cloud). Each ends with the merged report in its --output.",
         ),
@@ -69,7 +67,6 @@ class DividedSettings:
         str,
         Parameter(
             group=DIVIDED,
-            show_default=False,
             help="Ask in --shards parts on a Ray cluster: auto: the one that this machine is part of; local: one "
             "started here; or HOST:PORT.",
         ),
@@ -87,10 +84,7 @@ class DividedSettings:
         ),
     ] = 1
     ok_with_failures: Annotated[
-        bool,
-        Parameter(
-            group=DIVIDED, negative="", help="Exit with 0 even if questions failed: schedulers treat 1 as a crash."
-        ),
+        Switch, Parameter(group=DIVIDED, help="Exit with 0 even if questions failed: schedulers treat 1 as a crash.")
     ] = False
 
     @property

@@ -9,7 +9,7 @@ from cyclopts import Parameter, Token
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, SERVER, ConfiguredSettings
-from vqa_client.settings.validation import Formerly
+from vqa_client.settings.validation import CsvSafe, Formerly, Switch
 
 N_SAMPLES = 10
 _ALL = ("none", "null", "all")
@@ -41,8 +41,7 @@ class ExplainSettings(ConfiguredSettings):
         Literal["vqax", "actx", "esnlive", "vcr"], Parameter(group=DATA, help="VQA-X, ACT-X, e-SNLI-VE or VCR.")
     ] = "vqax"
     split: Annotated[
-        Literal["train", "val", "test"],
-        Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val and use test."),
+        Literal["train", "val", "test"], Parameter(group=DATA, help="ACT-X and e-SNLI-VE have no val and use test.")
     ] = "val"
     n_samples: Annotated[
         int | None,
@@ -53,8 +52,7 @@ class ExplainSettings(ConfiguredSettings):
         ),
     ] = N_SAMPLES
     data_root: Annotated[
-        Path,
-        Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with images/ and nle_data/."),
+        Path, Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with images/ and nle_data/.")
     ] = Path(".")
     results_dir: Annotated[
         Path,
@@ -65,8 +63,7 @@ class ExplainSettings(ConfiguredSettings):
         ),
     ] = Path("results")
     require_images: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Stop if an image is missing. Default: count and report them."),
+        Switch, Parameter(group=DATA, help="Stop if an image is missing. Default: count and report them.")
     ] = False
     prompt_mode: Annotated[
         Literal["zero", "1shot", "3shot"] | None,
@@ -86,13 +83,9 @@ class ExplainSettings(ConfiguredSettings):
             "described, published_latest its last version.",
         ),
     ] = "robust"
-    csv_safe: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Prefix cells that a spreadsheet would run as formulas with '."),
-    ] = False
+    csv_safe: Annotated[CsvSafe, Parameter(group=DATA)] = False
     coco_captions: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Write references and explanations as COCO captions too, for scorers."),
+        Switch, Parameter(group=DATA, help="Write references and explanations as COCO captions too, for scorers.")
     ] = False
     model: Annotated[
         str,

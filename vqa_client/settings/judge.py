@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import ConfiguredSettings
-from vqa_client.settings.validation import AtLeast, CheckedSettings, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch, check
 from vqa_client.types import STATUSES, ChoiceMode
 
 JUDGEMENT = Group("Judgement", sort_key=0)
@@ -45,10 +45,9 @@ class JudgeSettings(ConfiguredSettings):
 
     results: Annotated[Path, Parameter(parse=False)] = Path()
     judge: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             group=JUDGEMENT,
-            negative="",
             help="The judge: a config, as of `run`, or the name of a served model; repeat for several judges and "
             "their majority. Default: the model that the server serves.",
         ),
@@ -85,9 +84,7 @@ class JudgeSettings(ConfiguredSettings):
             "grades, as the sheet has it, else as the judges have it.",
         ),
     ] = None
-    with_images: Annotated[
-        bool, Parameter(group=JUDGEMENT, negative="", help="Show the judge the question's images too.")
-    ] = False
+    with_images: Annotated[Switch, Parameter(group=JUDGEMENT, help="Show the judge the question's images too.")] = False
     other: Annotated[Path | None, Parameter(name="--with", group=JUDGEMENT, help="The other run of --kind pair.")] = (
         None
     )
@@ -114,8 +111,7 @@ class JudgeSettings(ConfiguredSettings):
     labels: Annotated[
         Path | None,
         Parameter(
-            group=PEOPLE,
-            help="A sheet that people have filled in: compare the run's judges with them. Sends nothing.",
+            group=PEOPLE, help="A sheet that people have filled in: compare the run's judges with them. Sends nothing."
         ),
     ] = None
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from vqa_client.settings.declared import ChoiceOptions
 from vqa_client.settings.run import DATA, OneModelSettings
-from vqa_client.settings.validation import Formerly
+from vqa_client.settings.validation import Formerly, Switch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +33,7 @@ class McSettings(ChoiceOptions, OneModelSettings):
         None
     )
     text_only: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
+        Switch, Parameter(group=DATA, help="Send each document's text in the prompt and no images.")
     ] = False
     parser: Annotated[
         Literal["robust", "published", "longbench"],
@@ -74,9 +74,9 @@ class NiahSettings(OneModelSettings):
         None
     )
     text_only: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Send each document's text in the prompt and no images.")
+        Switch, Parameter(group=DATA, help="Send each document's text in the prompt and no images.")
     ] = False
-    case_sensitive: Annotated[bool, Parameter(group=DATA, negative="", help="Case-sensitive matching.")] = False
+    case_sensitive: Annotated[Switch, Parameter(group=DATA, help="Case-sensitive matching.")] = False
 
     @property
     def shows_images(self) -> bool:

@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, CheckedSettings, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch, Workers, check
 
 DATA = Group("Data", sort_key=0)
 STYLE = Group("Style", sort_key=1)
@@ -43,8 +43,7 @@ class RenderSettings(CheckedSettings):
         Path, Parameter(alias="-o", group=DATA, help="Folder for images/{_id}_page_{NNN}.png and metadata.json.")
     ]
     line_bbox: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Also write line_bbox.jsonl: the place of each line, in pixels."),
+        Switch, Parameter(group=DATA, help="Also write line_bbox.jsonl: the place of each line, in pixels.")
     ] = False
     dpi: Annotated[int, AtLeast(20), Parameter(group=STYLE, help="Pixels per inch.")] = 96
     font: Annotated[
@@ -66,25 +65,20 @@ class RenderSettings(CheckedSettings):
             help="White to cut away: to the right of each page's text, below the text of a document's last page.",
         ),
     ] = "both"
-    remove_line_breaks: Annotated[
-        bool, Parameter(group=STYLE, negative="", help="Join each document into one paragraph.")
-    ] = False
+    remove_line_breaks: Annotated[Switch, Parameter(group=STYLE, help="Join each document into one paragraph.")] = False
     max_pages: Annotated[
         int | None, AtLeast(1), Parameter(group=STYLE, help="Draw only the first N pages of a document.")
     ] = None
     legibility: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=RUN,
-            negative="",
             help="Also report how many words an OCR reader recognises; `vqa-client legibility --limit N` reads a part.",
         ),
     ] = False
-    workers: Annotated[
-        int, AtLeast(1), Parameter(group=RUN, help="Processes. Default: one per processor.", show_default=False)
-    ] = field(default_factory=usable_cpus)
+    workers: Annotated[Workers, Parameter(group=RUN)] = field(default_factory=usable_cpus)
     dry_run: Annotated[
-        bool, Parameter(group=RUN, negative="", help="Print the expected number of pages, megabytes and image tokens.")
+        Switch, Parameter(group=RUN, help="Print the expected number of pages, megabytes and image tokens.")
     ] = False
 
     def __post_init__(self) -> None:
@@ -140,8 +134,10 @@ PERTURBATIONS = (
     "noise[:gaussian|salt_and_pepper[:INTENSITY]], blur[:RADIUS] and resample:METHOD:SCALE change the clean pages. "
     "One or several."
 )
-_WORKERS = Parameter(help="Processes. Default: one per processor.", show_default=False)
-_DRY_RUN = Parameter(negative="", help="Print what would be made; write nothing.")
+_DryRun = Annotated[Switch, Parameter(help="Print what would be made; write nothing.")]
+_PageFolders = Annotated[
+    Several[Path], Parameter(alias="-i", consume_multiple=True, help="Folders of pages, or a folder of such folders.")
+]
 _DOCUMENTS = "The documents in LongBench-v2's form, or a folder of .txt files."
 
 
@@ -157,7 +153,7 @@ class NeedlesSettings(CheckedSettings):
     ]
     num_secrets: Annotated[int, AtLeast(1), Parameter(help="Needles in each document, at even depths.")] = 5
     seed: Annotated[int, Parameter(help="Random seed; with a document's id it decides the secrets.")] = SEED
-    dry_run: Annotated[bool, _DRY_RUN] = False
+    dry_run: _DryRun = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,9 +164,7 @@ class PerturbSettings(CheckedSettings):
         Path, Parameter(alias="-i", help="The clean pages: a folder with images/*.png, or of such files.")
     ]
     output: Annotated[Path, Parameter(alias="-o", help="The folder that gets a folder adv_... for each perturbation.")]
-    perturbation: Annotated[
-        tuple[str, ...], Parameter(alias="-p", consume_multiple=True, negative="", help=PERTURBATIONS)
-    ]
+    perturbation: Annotated[Several[str], Parameter(alias="-p", consume_multiple=True, help=PERTURBATIONS)]
     data_json: Annotated[
         Path | None,
         Parameter(
@@ -180,34 +174,22 @@ class PerturbSettings(CheckedSettings):
     ] = None
     seed: Annotated[int, Parameter(help="Random seed; with a page's name it decides the noise.")] = SEED
     legibility: Annotated[
-        bool,
-        Parameter(
-            negative="", help="Also report how much an OCR reader recognises of the clean and the perturbed pages."
-        ),
+        Switch, Parameter(help="Also report how much an OCR reader recognises of the clean and the perturbed pages.")
     ] = False
     limit: Annotated[int | None, AtLeast(0), Parameter(help="--legibility reads the first N documents only.")] = None
-    workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
-    dry_run: Annotated[bool, _DRY_RUN] = False
+    workers: Workers = field(default_factory=usable_cpus)
+    dry_run: _DryRun = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PagesPreviewSettings(CheckedSettings):
     """Settings of `vqa-client pages-preview`."""
 
-    images: Annotated[
-        tuple[Path, ...],
-        Parameter(
-            alias="-i", consume_multiple=True, negative="", help="Folders of pages, or a folder of such folders."
-        ),
-    ]
+    images: _PageFolders
     output: Annotated[Path, Parameter(alias="-o", help="The contact sheet, a PNG.")]
     page: Annotated[
-        tuple[str, ...],
-        Parameter(
-            consume_multiple=True,
-            negative="",
-            help="Pages by file name, or by its beginning. Default: some, evenly spread.",
-        ),
+        Several[str],
+        Parameter(consume_multiple=True, help="Pages by file name, or by its beginning. Default: some, evenly spread."),
     ] = ()
     limit: Annotated[int, AtLeast(0), Parameter(help="How many pages to show if --page names none.")] = 3
 
@@ -216,13 +198,8 @@ class PagesPreviewSettings(CheckedSettings):
 class LegibilitySettings(CheckedSettings):
     """Settings of `vqa-client legibility`."""
 
-    images: Annotated[
-        tuple[Path, ...],
-        Parameter(
-            alias="-i", consume_multiple=True, negative="", help="Folders of pages, or a folder of such folders."
-        ),
-    ]
+    images: _PageFolders
     data_json: Annotated[Path, Parameter(name=("--data", "-d", "--data_json"), help=_DOCUMENTS)]
     limit: Annotated[int | None, AtLeast(0), Parameter(help="Read the first N documents only.")] = None
-    workers: Annotated[int, AtLeast(1), _WORKERS] = field(default_factory=usable_cpus)
-    json: Annotated[bool, Parameter(negative="", help="Print JSON to standard output.")] = False
+    workers: Workers = field(default_factory=usable_cpus)
+    json: Annotated[Switch, Parameter(help="Print JSON to standard output.")] = False

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, CheckedSettings, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, CsvSafe, Several, Switch, check
 
 FORMS = Group("Forms", help="Without any of these the HTML page is written.", sort_key=1)
 RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchmark."
@@ -17,29 +17,22 @@ RUN_HELP = "a folder, a report, a *.run.json or a *.records.jsonl, of any benchm
 class ReportSettings(CheckedSettings):
     """Settings of `vqa-client report`: a run's record log, made into forms for people and programs."""
 
-    runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Runs: {RUN_HELP}")]
+    runs: Annotated[Several[Path], Parameter(help=f"Runs: {RUN_HELP}")]
     _: KW_ONLY
     output: Annotated[
         Path | None, Parameter(alias="-o", help="Folder for what is written. Default: beside each log.")
     ] = None
-    html: Annotated[bool, Parameter(group=FORMS, negative="", help="One page that opens from disk: NAME.html.")] = False
-    csv: Annotated[bool, Parameter(group=FORMS, negative="", help="One row per question: NAME.records.csv.")] = False
-    jsonl: Annotated[
-        bool, Parameter(group=FORMS, negative="", help="A JSON object per question: NAME.table.jsonl.")
-    ] = False
-    json: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers: NAME.summary.json.")] = False
-    parquet: Annotated[
-        bool, Parameter(group=FORMS, negative="", help="One typed row per question: NAME.records.parquet.")
-    ] = False
-    md: Annotated[bool, Parameter(group=FORMS, negative="", help="The numbers as Markdown: NAME.md.")] = False
+    html: Annotated[Switch, Parameter(group=FORMS, help="One page that opens from disk: NAME.html.")] = False
+    csv: Annotated[Switch, Parameter(group=FORMS, help="One row per question: NAME.records.csv.")] = False
+    jsonl: Annotated[Switch, Parameter(group=FORMS, help="A JSON object per question: NAME.table.jsonl.")] = False
+    json: Annotated[Switch, Parameter(group=FORMS, help="The numbers: NAME.summary.json.")] = False
+    parquet: Annotated[Switch, Parameter(group=FORMS, help="One typed row per question: NAME.records.parquet.")] = False
+    md: Annotated[Switch, Parameter(group=FORMS, help="The numbers as Markdown: NAME.md.")] = False
     html_images: Annotated[
         Literal["thumbs", "full", "none"],
         Parameter(group=FORMS, help="Pictures inside the page: small ones, ones to read, or none."),
     ] = "thumbs"
-    csv_safe: Annotated[
-        bool,
-        Parameter(group=FORMS, negative="", help="Prefix cells that a spreadsheet would run as formulas with '."),
-    ] = False
+    csv_safe: Annotated[CsvSafe, Parameter(group=FORMS)] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -55,11 +48,9 @@ class MergeSettings(CheckedSettings):
         Path, Parameter(help="The folder with the shards' logs and run files, or a folder of such folders.")
     ]
     _: KW_ONLY
-    partial: Annotated[
-        bool, Parameter(negative="", help="Merge what is there, though shards are missing or unfinished.")
-    ] = False
-    tidy: Annotated[bool, Parameter(negative="", help="Delete the shards' files once all of a run is merged.")] = False
-    json: Annotated[bool, Parameter(negative="", help="Print the summaries as JSON to standard output.")] = False
+    partial: Annotated[Switch, Parameter(help="Merge what is there, though shards are missing or unfinished.")] = False
+    tidy: Annotated[Switch, Parameter(help="Delete the shards' files once all of a run is merged.")] = False
+    json: Annotated[Switch, Parameter(help="Print the summaries as JSON to standard output.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +62,9 @@ class CtlSettings(CheckedSettings):
     max_workers: Annotated[
         int | None, AtLeast(1), Parameter(help="Requests in flight at once from now on; of several shards together.")
     ] = None
-    pause: Annotated[
-        bool, Parameter(negative="", help="Ask no further question until --resume; questions in flight end.")
-    ] = False
-    resume: Annotated[bool, Parameter(negative="", help="End the pause.")] = False
-    stop: Annotated[bool, Parameter(negative="", help="Stop as Ctrl-C does; the same command resumes.")] = False
+    pause: Annotated[Switch, Parameter(help="Ask no further question until --resume; questions in flight end.")] = False
+    resume: Annotated[Switch, Parameter(help="End the pause.")] = False
+    stop: Annotated[Switch, Parameter(help="Stop as Ctrl-C does; the same command resumes.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -100,8 +89,7 @@ class CompareSettings(CheckedSettings):
     """Settings of `vqa-client compare`: two or more runs over the same questions."""
 
     runs: Annotated[
-        tuple[Path, ...],
-        Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first."),
+        Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it. All are compared with the first.")
     ]
     _: KW_ONLY
     output: Annotated[
@@ -112,10 +100,8 @@ class CompareSettings(CheckedSettings):
         ),
     ] = None
     html_images: Annotated[int, AtLeast(0), Parameter(help="Pictures in compare.html, at most.")] = 200
-    csv_safe: Annotated[
-        bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
-    ] = False
-    json: Annotated[bool, Parameter(negative="", help="Print the comparison as JSON to standard output.")] = False
+    csv_safe: CsvSafe = False
+    json: Annotated[Switch, Parameter(help="Print the comparison as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -127,13 +113,13 @@ class CompareSettings(CheckedSettings):
 class LeaderboardSettings(CheckedSettings):
     """Settings of `vqa-client leaderboard`: any finished runs."""
 
-    runs: Annotated[tuple[Path, ...], Parameter(negative="", help=f"Each {_RUN}; a folder is all runs in it.")]
+    runs: Annotated[Several[Path], Parameter(help=f"Each {_RUN}; a folder is all runs in it.")]
     _: KW_ONLY
     output: Annotated[
         Path | None,
         Parameter(alias="-o", help="Folder for leaderboard.json and leaderboard.html. Default: none are written."),
     ] = None
-    json: Annotated[bool, Parameter(negative="", help="Print the table as JSON to standard output.")] = False
+    json: Annotated[Switch, Parameter(help="Print the table as JSON to standard output.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +132,7 @@ class ParseSettings(CheckedSettings):
     variant: Annotated[
         str | None, Parameter(help="The variant, if the question was asked in several: a page folder, or snow/3.")
     ] = None
-    json: Annotated[bool, Parameter(negative="", help="Print the same as JSON to standard output.")] = False
+    json: Annotated[Switch, Parameter(help="Print the same as JSON to standard output.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +141,7 @@ class RescoreSettings(CheckedSettings):
 
     run: Annotated[Path, Parameter(help=f"{_RUN[0].upper()}{_RUN[1:]}; of a folder, every run in it.")]
     _: KW_ONLY
-    write: Annotated[
-        bool, Parameter(negative="", help="Write the new readings into the record log. Default: only show them.")
-    ] = False
-    json: Annotated[bool, Parameter(negative="", help="Print the differences as JSON to standard output.")] = False
+    write: Annotated[Switch, Parameter(help="Write the new readings into the record log. Default: only show them.")] = (
+        False
+    )
+    json: Annotated[Switch, Parameter(help="Print the differences as JSON to standard output.")] = False

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast
+from vqa_client.settings.validation import AtLeast, Several
 from vqa_client.types import OURS
 
 REQUEST = Group("Request", sort_key=2)
@@ -42,7 +42,6 @@ class RequestOptions:
         str,
         Parameter(
             group=REQUEST,
-            show_default=False,
             help="Prompt template with {question}, and {choices} where there are some. Default: the config's, else the "
             "benchmark's own.",
         ),
@@ -51,7 +50,6 @@ class RequestOptions:
         str | None,
         Parameter(
             group=REQUEST,
-            show_default=False,
             help='A system message for every question; "" sends none. Default: the config\'s system_prompt, else the '
             "benchmark's own.",
         ),
@@ -64,21 +62,17 @@ class RequestOptions:
         ),
     ] = "auto"
     extra_body: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             group=REQUEST,
-            negative="",
-            show_default=False,
             help="A further field of the request as name=value, such as top_k=20; repeat for more. Values are JSON "
             "where they can be; a.b=value sets b inside a.",
         ),
     ] = ()
     header: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             group=REQUEST,
-            negative="",
-            show_default=False,
             help="A header of every request as name=value, such as api-key=...; repeat for more. Never recorded.",
         ),
     ] = field(default=(), repr=False)

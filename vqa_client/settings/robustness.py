@@ -1,7 +1,7 @@
 """Settings of `vqa-client robustness`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from cyclopts import Group, Parameter
 
 from vqa_client.cpus import usable_cpus
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import AtLeast, CheckedSettings, check
+from vqa_client.settings.validation import AtLeast, CheckedSettings, CsvSafe, Several, Switch, Workers, check
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 FileFormat = Literal["png", "jpeg"]
@@ -26,20 +26,17 @@ class GenerateSettings(CheckedSettings):
     ] = "all"
     levels: Annotated[str, Parameter(help="Levels, such as 1-5 or 1,3.")] = "1-5"
     profile: Annotated[
-        Profile,
-        Parameter(help="Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate."),
+        Profile, Parameter(help="Constants of VQA-VRB or ImageNet-C; they differ in shot noise and pixelate.")
     ] = "vqa-vrb"
     seed: Annotated[
         int, Parameter(help="Random seed; each file's own is made from it, the image, corruption and level.")
     ] = 0
     format: Annotated[FileFormat, Parameter(help="png is lossless; jpeg removes part of the noise.")] = "png"
     quality: Annotated[int, AtLeast(1, most=100), Parameter(help="Quality of --format jpeg.")] = 95
-    workers: Annotated[
-        int, AtLeast(1), Parameter(help="Processes. Default: one per processor.", show_default=False)
-    ] = field(default_factory=usable_cpus)
-    dry_run: Annotated[
-        bool, Parameter(negative="", help="Print the expected number of files and megabytes; write nothing.")
-    ] = False
+    workers: Workers = field(default_factory=usable_cpus)
+    dry_run: Annotated[Switch, Parameter(help="Print the expected number of files and megabytes; write nothing.")] = (
+        False
+    )
 
 
 CORRUPTIONS = Group("Corruptions", sort_key=0)
@@ -50,8 +47,7 @@ class RobustnessRun(CheckedSettings):
     """Which corruptions a benchmark is asked under; level 0 is the clean image, asked once."""
 
     corruptions: Annotated[
-        str,
-        Parameter(group=CORRUPTIONS, help="all (the fourteen), or names with commas, such as snow,gaussian_noise."),
+        str, Parameter(group=CORRUPTIONS, help="all (the fourteen), or names with commas, such as snow,gaussian_noise.")
     ] = "all"
     levels: Annotated[str, Parameter(group=CORRUPTIONS, help="Levels, such as 0-5 or 0,3.")] = "0-5"
     profile: Annotated[
@@ -64,8 +60,7 @@ class RobustnessRun(CheckedSettings):
         int, Parameter(group=CORRUPTIONS, help="Random seed; each image's own is made from it, corruption and level.")
     ] = 0
     published_files: Annotated[
-        bool,
-        Parameter(group=CORRUPTIONS, negative="", help="Also write a result file per variant, in the published form."),
+        Switch, Parameter(group=CORRUPTIONS, help="Also write a result file per variant, in the published form.")
     ] = False
 
 
@@ -73,7 +68,7 @@ RUNS_HELP = (
     "Robustness runs: folders of them, *_robustness.json, *.run.json or *.records.jsonl; or a folder of result files, "
     "{Transform_Lk}/{Model}_{Transform_Lk}.json."
 )
-Runs = Annotated[tuple[Path, ...], Parameter(negative="", help=RUNS_HELP)]
+Runs = Annotated[Several[Path], Parameter(help=RUNS_HELP)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +76,25 @@ class EvaluateSettings(CheckedSettings):
     """Settings of `vqa-client robustness evaluate`: how the models of finished runs bear corruptions."""
 
     runs: Runs
+    _: KW_ONLY
     output: Annotated[
         Path | None,
         Parameter(alias="-o", help="Folder for robustness_evaluation.json and .csv. Default: none are written."),
-    ] = field(default=None, kw_only=True)
+    ] = None
     weights: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             consume_multiple=True,
-            negative="",
             help="Weights in VRE of first drop, range of error, error rate, average error and average difference. "
             "Default: 0.2 each.",
             show_default=False,
         ),
-    ] = field(default=("0.2", "0.2", "0.2", "0.2", "0.2"), kw_only=True)
+    ] = ("0.2", "0.2", "0.2", "0.2", "0.2")
     sort_levels: Annotated[
-        bool,
-        Parameter(negative="", help="Put the levels of each corruption in rising order of error, as published."),
-    ] = field(default=False, kw_only=True)
-    csv_safe: Annotated[
-        bool, Parameter(negative="", help="Prefix cells that a spreadsheet would run as formulas with '.")
-    ] = field(default=False, kw_only=True)
-    json: Annotated[bool, Parameter(negative="", help="Print the evaluation as JSON to standard output.")] = field(
-        default=False, kw_only=True
-    )
+        Switch, Parameter(help="Put the levels of each corruption in rising order of error, as published.")
+    ] = False
+    csv_safe: CsvSafe = False
+    json: Annotated[Switch, Parameter(help="Print the evaluation as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -128,11 +118,12 @@ class PlotSettings(CheckedSettings):
     """Settings of `vqa-client robustness plot`: the same as figures, each as PNG and SVG."""
 
     runs: Runs
-    output: Annotated[Path, Parameter(alias="-o", help="Folder for the figures.")] = field(kw_only=True)
+    _: KW_ONLY
+    output: Annotated[Path, Parameter(alias="-o", help="Folder for the figures.")]
     image: Annotated[
         Path | None,
         Parameter(help="An image for the contact sheet. Default: the first of the runs, if its file still exists."),
-    ] = field(default=None, kw_only=True)
+    ] = None
 
     def __post_init__(self) -> None:
         check(self)

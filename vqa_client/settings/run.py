@@ -12,7 +12,7 @@ from vqa_client.errors import UsageError
 from vqa_client.settings.batch import BatchSettings, check_batch
 from vqa_client.settings.divided import check_divided
 from vqa_client.settings.request import RequestOptions
-from vqa_client.settings.validation import ABOVE_0, AtLeast, check
+from vqa_client.settings.validation import ABOVE_0, AtLeast, Several, Switch, check
 from vqa_client.types import FAILED, STATUSES, Status
 
 DATA = Group("Data", sort_key=0)
@@ -48,10 +48,9 @@ class RunSettings(RequestOptions, BatchSettings):
         ),
     ] = field(default=None, repr=False)
     endpoint: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             group=SERVER,
-            negative="",
             help="A server to use instead of --base_url; repeat for several that serve the same model. --max_workers "
             "counts for all of them; a document's questions go to one.",
         ),
@@ -94,7 +93,7 @@ class RunSettings(RequestOptions, BatchSettings):
         Path | None, Parameter(group=SERVER, help="A PEM file of certificate authorities to trust.")
     ] = None
     insecure: Annotated[
-        bool, Parameter(group=SERVER, negative="", help="Don't verify the server's certificate; recorded in the run.")
+        Switch, Parameter(group=SERVER, help="Don't verify the server's certificate; recorded in the run.")
     ] = False
     image_uuid: Annotated[
         Literal["off", "auto"],
@@ -105,19 +104,17 @@ class RunSettings(RequestOptions, BatchSettings):
         ),
     ] = "off"
     file_urls: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=SERVER,
-            negative="",
             help="Send the file:// addresses of unchanged images to a server on this machine that may read them "
             "(vLLM's --allowed-local-media-path).",
         ),
     ] = False
     stream: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=SERVER,
-            negative="",
             help="Ask for replies as streams, to measure the time to the first token and the tokens per second.",
         ),
     ] = False
@@ -149,18 +146,15 @@ class RunSettings(RequestOptions, BatchSettings):
         str,
         Parameter(
             group=RUN,
-            show_default=False,
             help="When resuming, also re-ask questions with these statuses, e.g. failed,empty,unparsed. Default: "
             "only failures that may be temporary.",
         ),
     ] = ""
-    retry_failed: Annotated[bool, Parameter(group=RUN, negative="", help="The same as --retry failed.")] = False
-    fresh: Annotated[
-        bool, Parameter(group=RUN, negative="", help="Start over: records of an earlier run are moved aside.")
-    ] = False
-    json: Annotated[bool, Parameter(group=RUN, negative="", help="Print the summaries as JSON to standard output.")] = (
+    retry_failed: Annotated[Switch, Parameter(group=RUN, help="The same as --retry failed.")] = False
+    fresh: Annotated[Switch, Parameter(group=RUN, help="Start over: records of an earlier run are moved aside.")] = (
         False
     )
+    json: Annotated[Switch, Parameter(group=RUN, help="Print the summaries as JSON to standard output.")] = False
     html: Annotated[
         bool, Parameter(group=RUN, help="Write an HTML page beside each report (needs the extra html).")
     ] = True
@@ -173,28 +167,18 @@ class RunSettings(RequestOptions, BatchSettings):
         ),
     ] = None
     by: Annotated[
-        str,
-        Parameter(
-            group=ASKED,
-            show_default=False,
-            help="Stratify --sample by these fields (comma-separated), e.g. difficulty.",
-        ),
+        str, Parameter(group=ASKED, help="Stratify --sample by these fields (comma-separated), e.g. difficulty.")
     ] = ""
     seed: Annotated[int, Parameter(group=ASKED, help="Random seed for sampling and shuffling.")] = 0
     repeat: Annotated[
         int, AtLeast(1), Parameter(group=ASKED, help="Ask each question N times: pass@k, majority and instability.")
     ] = 1
     blind: Annotated[
-        bool,
-        Parameter(
-            group=ASKED,
-            negative="",
-            help="Ask every question with and without its images, to measure how much they matter.",
-        ),
+        Switch,
+        Parameter(group=ASKED, help="Ask every question with and without its images, to measure how much they matter."),
     ] = False
     dry_run: Annotated[
-        bool,
-        Parameter(group=DRY, negative="", help="Estimate requests, tokens, time and cost; send and write nothing."),
+        Switch, Parameter(group=DRY, help="Estimate requests, tokens, time and cost; send and write nothing.")
     ] = False
     rate: Annotated[
         float | None,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from vqa_client.errors import UsageError
-from vqa_client.settings.validation import CheckedSettings, check
+from vqa_client.settings.validation import CheckedSettings, Several, Switch, check
 
 DATA = Group("Data", sort_key=0)
 METRICS = (
@@ -45,13 +45,10 @@ class ScoreSettings(CheckedSettings):
         Parameter(alias="-o", group=DATA, help="Folder for the official evaluation files. Default: none are written."),
     ] = None
     metrics: Annotated[
-        tuple[str, ...],
-        Parameter(group=DATA, consume_multiple=True, negative="", help=f"Any of {', '.join(METRICS)}."),
+        Several[str], Parameter(group=DATA, consume_multiple=True, help=f"Any of {', '.join(METRICS)}.")
     ] = ("normalised", "official", "contains")
     variant: _Variant = None
-    json: Annotated[bool, Parameter(group=DATA, negative="", help="Print the scores as JSON to standard output.")] = (
-        False
-    )
+    json: Annotated[Switch, Parameter(group=DATA, help="Print the scores as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)
@@ -68,19 +65,15 @@ class AnswersSettings(CheckedSettings):
     """Settings of `vqa-client score --task NAME` beside the benchmark's own: answers in a file, and what they are."""
 
     predictions: _Predictions
-    model: Annotated[
-        str, Parameter(group=DATA, show_default=False, help="Who answered. Default: the predictions' name.")
-    ] = ""
+    model: Annotated[str, Parameter(group=DATA, help="Who answered. Default: the predictions' name.")] = ""
     variant: _Variant = None
     missing: Annotated[
         Literal["left-out", "wrong"], Parameter(group=DATA, help="What questions without an answer count as.")
     ] = "left-out"
-    fresh: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Move the records of other predictions in --output aside.")
-    ] = False
-    json: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Print the summaries as JSON to standard output.")
-    ] = False
+    fresh: Annotated[Switch, Parameter(group=DATA, help="Move the records of other predictions in --output aside.")] = (
+        False
+    )
+    json: Annotated[Switch, Parameter(group=DATA, help="Print the summaries as JSON to standard output.")] = False
 
 
 TaskName = Literal["vqax", "actx", "esnlive", "vcr"]
@@ -114,12 +107,7 @@ class ScoreExplanationsSettings(CheckedSettings):
         Literal["train", "val", "test"] | None, Parameter(group=DATA, help="Default: as the predictions' name says.")
     ] = None
     data_root: Annotated[
-        Path,
-        Parameter(
-            name=("--data", "-d", "--data_root"),
-            group=DATA,
-            help="Folder with nle_data/.",
-        ),
+        Path, Parameter(name=("--data", "-d", "--data_root"), group=DATA, help="Folder with nle_data/.")
     ] = Path(".")
     vcr_mode: Annotated[
         Literal["free", "q2a", "qa2r", "q2ar"] | None,
@@ -137,12 +125,9 @@ class ScoreExplanationsSettings(CheckedSettings):
         Path | None, Parameter(alias="-o", group=DATA, help="Folder for the scores as JSON. Default: none is written.")
     ] = None
     coco_captions: Annotated[
-        bool,
-        Parameter(group=DATA, negative="", help="Write both sides as COCO captions into --output, for other scorers."),
+        Switch, Parameter(group=DATA, help="Write both sides as COCO captions into --output, for other scorers.")
     ] = False
-    json: Annotated[bool, Parameter(group=DATA, negative="", help="Print the scores as JSON to standard output.")] = (
-        False
-    )
+    json: Annotated[Switch, Parameter(group=DATA, help="Print the scores as JSON to standard output.")] = False
 
     def __post_init__(self) -> None:
         check(self)

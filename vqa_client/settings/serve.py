@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vqa_client.settings.run import DEFAULT_BASE_URL, OneModelSettings, RunSettings
-from vqa_client.settings.validation import AtLeast, CheckedSettings
+from vqa_client.settings.validation import AtLeast, CheckedSettings, Several, Switch
 
 ServerName = Literal["vllm", "mlx", "local", "reader"]
 
@@ -17,11 +17,7 @@ class ServeSettings(CheckedSettings):
     """Settings of `vqa-client serve`."""
 
     config: Annotated[
-        str | None,
-        Parameter(
-            alias="-c",
-            help="The model's config: a file, or a shipped one's name. For vllm and mlx.",
-        ),
+        str | None, Parameter(alias="-c", help="The model's config: a file, or a shipped one's name. For vllm and mlx.")
     ] = None
     host: Annotated[str, Parameter(help="Where to listen; 0.0.0.0: reachable from the network.")] = "127.0.0.1"
     port: Annotated[int, AtLeast(0, most=65_535), Parameter(help="The port to listen on.")] = 8000
@@ -30,7 +26,7 @@ class ServeSettings(CheckedSettings):
         Parameter(help="The page images of the run: vLLM's limit on images is set for the longest document."),
     ] = None
     start_timeout: Annotated[float, Parameter(help="Seconds it may take to load, downloads included.")] = 3600.0
-    dry_run: Annotated[bool, Parameter(negative="", help="Print the command, and start nothing.")] = False
+    dry_run: Annotated[Switch, Parameter(help="Print the command, and start nothing.")] = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,9 +35,7 @@ class DemoSettings(CheckedSettings):
 
     output: Annotated[Path, Parameter(alias="-o", help="Folder for the reports.")] = Path("demo_results")
     max_workers: Annotated[int, AtLeast(1), Parameter(help="Requests in flight at once.")] = 8
-    fresh: Annotated[
-        bool, Parameter(negative="", help="Ask all questions again, also those that an earlier demo asked.")
-    ] = False
+    fresh: Annotated[Switch, Parameter(help="Ask all questions again, also those that an earlier demo asked.")] = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,9 +58,9 @@ class CheckSettings(CheckedSettings):
     api_key: Annotated[
         str | None, Parameter(help="Default: $VQA_CLIENT_API_KEY, then $OPENAI_API_KEY.", show_default=False)
     ] = field(default_factory=lambda: RunSettings().api_key, repr=False)
-    header: Annotated[
-        tuple[str, ...], Parameter(negative="", show_default=False, help="A header as name=value; repeat for more.")
-    ] = field(default=(), repr=False)
+    header: Annotated[Several[str], Parameter(help="A header as name=value; repeat for more.")] = field(
+        default=(), repr=False
+    )
     timeout: Annotated[float, Parameter(help="Seconds that one request may take.")] = 30.0
     wait_for_server: Annotated[float, AtLeast(0), Parameter(help="Seconds to wait for a server that is starting.")] = (
         10.0
@@ -76,8 +70,8 @@ class CheckSettings(CheckedSettings):
         Parameter(help="HTTP client, as of a run; openai signs for Azure and Bedrock (needs the extra openai)."),
     ] = "direct"
     ca_bundle: Annotated[Path | None, Parameter(help="A PEM file of certificate authorities to trust.")] = None
-    insecure: Annotated[bool, Parameter(negative="", help="Don't verify the server's certificate.")] = False
-    json: Annotated[bool, Parameter(negative="", help="Print the findings as JSON to standard output.")] = False
+    insecure: Annotated[Switch, Parameter(help="Don't verify the server's certificate.")] = False
+    json: Annotated[Switch, Parameter(help="Print the findings as JSON to standard output.")] = False
 
     def as_run(self) -> OneModelSettings:
         """The settings of a run that asks the same server."""

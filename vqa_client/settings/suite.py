@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, SERVER, OneModelSettings, RunSettings, output_option
+from vqa_client.settings.validation import Several
 from vqa_client.shipped import shipped
 
 _SHIPPED = "{shipped}"
@@ -43,17 +44,11 @@ class SuiteSettings(RunSettings):
         Parameter(alias="-o", group=DATA, help="Folder for the leaderboard, with a folder of reports for each model."),
     ] = Path("results")
     config: Annotated[
-        tuple[str, ...],
-        Parameter(
-            alias="-c",
-            group=SERVER,
-            negative="",
-            help="A model's settings, as of `run`; repeat for several models.",
-        ),
+        Several[str],
+        Parameter(alias="-c", group=SERVER, help="A model's settings, as of `run`; repeat for several models."),
     ] = ()
     model: Annotated[
-        tuple[str, ...],
-        Parameter(group=SERVER, negative="", help="A model to ask for, by its served name; repeat for several models."),
+        Several[str], Parameter(group=SERVER, help="A model to ask for, by its served name; repeat for several models.")
     ] = ()
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from cyclopts import Parameter, Token
 
@@ -24,6 +24,13 @@ class AtLeast(NamedTuple):
 
 
 ABOVE_0 = AtLeast(_TINY)
+Item = TypeVar("Item")
+Switch = Annotated[bool, Parameter(negative="")]
+"""Off unless it is given, so it has no --no- form."""
+Several = Annotated[tuple[Item, ...], Parameter(negative="")]
+"""None unless some are given, so it has no --empty- form."""
+Workers = Annotated[int, AtLeast(1), Parameter(help="Processes. Default: one per processor.", show_default=False)]
+CsvSafe = Annotated[Switch, Parameter(help="Prefix cells that a spreadsheet would run as formulas with '.")]
 
 
 class Formerly(dict[str, str]):
@@ -132,4 +139,4 @@ def readable(settings: type[Any]) -> type[Any]:
 
 def _help(annotation: Any) -> str:
     marks = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Parameter)]
-    return str(marks[0].help or "") if marks else ""
+    return next((mark.help for mark in marks if mark.help), "")

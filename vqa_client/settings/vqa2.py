@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from vqa_client.errors import UsageError
 from vqa_client.settings.run import DATA, IMAGES, RUN, SERVER, ConfiguredSettings
-from vqa_client.settings.validation import AtLeast
+from vqa_client.settings.validation import AtLeast, Several, Switch
 
 MAX_TOKENS = 100
 """As many as the published framework lets a model say."""
@@ -43,11 +43,7 @@ class Vqa2Settings(ConfiguredSettings):
         ),
     ] = Path("materials/vqa2")
     questions_file: Annotated[
-        Path | None,
-        Parameter(
-            group=DATA,
-            help="Questions in VQA 2.0's form. Default: those in --data.",
-        ),
+        Path | None, Parameter(group=DATA, help="Questions in VQA 2.0's form. Default: those in --data.")
     ] = None
     annotations_file: Annotated[
         Path | None,
@@ -60,17 +56,13 @@ class Vqa2Settings(ConfiguredSettings):
     results_dir: Annotated[
         Path, Parameter(name=("--output", "-o", "--results_dir"), group=DATA, help="Folder for vqa2_results_*.json.")
     ] = Path("results")
-    verbose: Annotated[
-        bool, Parameter(group=DATA, negative="", help="Print each question and answer, at most 100.")
-    ] = False
+    verbose: Annotated[Switch, Parameter(group=DATA, help="Print each question and answer, at most 100.")] = False
     model: Annotated[
-        tuple[str, ...],
+        Several[str],
         Parameter(
             alias=("--models", "--config", "-c"),
             group=SERVER,
             consume_multiple=True,
-            negative="",
-            show_default=False,
             help="Configs of one or more models: shipped names or JSON files; or a model's name at the server. "
             "Default: the model that the server serves.",
         ),
@@ -93,10 +85,9 @@ class Vqa2Settings(ConfiguredSettings):
         ),
     ] = 16
     raw_images: Annotated[
-        bool,
+        Switch,
         Parameter(
             group=IMAGES,
-            negative="",
             help="Send images as they are (recorded). Default: shrunk to a longest side of 1024, as published.",
         ),
     ] = False
