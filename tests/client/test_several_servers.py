@@ -39,8 +39,8 @@ def is_question(received: Received) -> bool:
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.01)
-    monkeypatch.setattr("vqa_client.client.several.FIRST_LOOK_S", 0.1)
-    monkeypatch.setattr("vqa_client.client.several.HURRY_S", 0.05)
+    monkeypatch.setattr("vqa_client.client.servers.FIRST_LOOK_S", 0.1)
+    monkeypatch.setattr("vqa_client.client.servers.HURRY_S", 0.05)
 
 
 async def test_questions_are_shared_and_the_run_file_says_how(tmp_path: Path, fault_server: StartsServers) -> None:

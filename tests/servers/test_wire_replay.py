@@ -65,7 +65,7 @@ def words_of(body: Any) -> str:
 async def asker(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ChatClient]:
     """The client of a run that repeats once what may succeed."""
     monkeypatch.setattr("vqa_client.client.retry.BASE_S", 0.001)
-    monkeypatch.setattr("vqa_client.client.several.FIRST_LOOK_S", 0.01)
+    monkeypatch.setattr("vqa_client.client.servers.FIRST_LOOK_S", 0.01)
     settings = RunSettings(base_url=server.base_url, api_key=None, max_retries=1, wait_for_server=5.0)
     model = ModelSettings(model_name="tiny-vlm", max_tokens=16, timeout=10.0)
     async with open_session(settings, model, encode=nothing, note=lambda text: None) as session:

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx2
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vqa_client.client.batching import BatchGate
@@ -13,6 +14,8 @@ from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
 from vqa_client.client.limits import Outage
 from vqa_client.client.probe import Found, Served, wait_for_server
+from vqa_client.client.probing.findings import Fingerprint
+from vqa_client.client.probing.short import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.url import candidates, without_secrets
@@ -20,6 +23,11 @@ from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import DEFAULT_BASE_URL, RunSettings
 
+FIRST_LOOK_S = 1.0
+LAST_LOOK_S = 30.0
+"""The wait between two looks at a lost server doubles up to here."""
+HURRY_S = 0.5
+"""The wait where every server is lost."""
 Note = Callable[[str], None]
 
 
@@ -114,8 +122,6 @@ async def open_routes(
 
         yield Routes(tuple(routes), outage=Outage(back))
         return
-    from vqa_client.client.several import several_routes
-
     async with several_routes(routes, model, patience_s=settings.wait_for_server, note=note) as all_routes:
         yield all_routes
 
@@ -132,3 +138,169 @@ async def _back_again(endpoint: Endpoint, before: Served, model: str, patience_s
         )
     if time.monotonic() - started_s > 1:
         note(f"the server is back after {time.monotonic() - started_s:.0f} s")
+
+
+class Recovery:
+    """Watches lost servers; `look` gives "" for one that may have questions again, else why it may not."""
+
+    def __init__(self, routes: Routes, look: Callable[[Route], Awaitable[str]], note: Callable[[str], None]) -> None:
+        self._routes = routes
+        self._look = look
+        self._note = note
+        self._watching: set[asyncio.Task[None]] = set()
+        self._all_lost = asyncio.Event()
+        self._some_back = asyncio.Event()
+        self._why: dict[Route, str] = {}
+
+    def lost(self, route: Route, why: str) -> None:
+        """Say so, and look after it from now on."""
+        self._why[route] = why
+        left = sum(not other.lost for other in self._routes.all)
+        self._note(f"{route.address} is out ({why}); {left} of {len(self._routes.all)} servers continue")
+        if not left:
+            self._some_back.clear()
+            self._all_lost.set()
+        task = asyncio.create_task(self._watch(route))
+        self._watching.add(task)
+        task.add_done_callback(self._watching.discard)
+
+    async def first_back(self, patience_s: float) -> None:
+        """Return as soon as one is back; raises ServerUnusable after `patience_s` seconds."""
+        if not all(route.lost for route in self._routes.all):
+            return
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._some_back.wait()
+        except TimeoutError:
+            said = "; ".join(f"{route.address}: {self._why.get(route, 'lost')}" for route in self._routes.all)
+            raise ServerUnusable(
+                f"none of {len(self._routes.all)} servers answers: {said}",
+                hint="start one again and run the same command again; --wait_for_server SECONDS waits longer",
+            ) from None
+
+    async def aclose(self) -> None:
+        for task in self._watching:
+            task.cancel()
+        await asyncio.gather(*self._watching, return_exceptions=True)
+
+    async def _watch(self, route: Route) -> None:
+        since_s, wait_s = time.monotonic(), FIRST_LOOK_S
+        while True:
+            await self._pause(wait_s)
+            why = await self._look(route)
+            if not why:
+                break
+            self._why[route] = why
+            wait_s = min(2 * wait_s, LAST_LOOK_S)
+        self._routes.back(route)
+        self._all_lost.clear()
+        self._some_back.set()
+        self._note(f"{route.address} is back after {time.monotonic() - since_s:.0f} s")
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait so long, or less once every server is lost."""
+        try:
+            async with asyncio.timeout(max(0.0, seconds - HURRY_S)):
+                await self._all_lost.wait()
+        except TimeoutError:
+            pass
+        await asyncio.sleep(min(seconds, HURRY_S))
+
+
+class Nature(Struct, frozen=True, kw_only=True):
+    """What a server lists, and how it took two small pictures."""
+
+    served: Served
+    check: ShortCheck
+
+    @property
+    def seen(self) -> Fingerprint:
+        return self.check.fingerprint
+
+    @property
+    def version(self) -> str:
+        """Its kind and version, where it tells them."""
+        return f"{self.seen.kind} {self.seen.version or ''}".strip()
+
+
+def difference(one: Nature, other: Nature, model: str) -> str:
+    """Why the second may not stand in for the first, in words; "" where nothing speaks against it."""
+    lists = [model in nature.served.models for nature in (one, other) if nature.served.models]
+    if lists == [True, False]:
+        return f"it lists {', '.join(other.served.models[:5])}, and not {model}"
+    if lists == [False, True]:
+        return f"it lists {model}, and the first only {', '.join(one.served.models[:5])}"
+    for what, mine, theirs in (
+        ("longest prompt in tokens", one.served.context_length, other.served.context_length),
+        ("prompt tokens of a small picture", one.seen.picture_tokens, other.seen.picture_tokens),
+    ):
+        if mine is not None and theirs is not None and mine != theirs:
+            return f"it {what}: {theirs}, and the first {mine}"
+    return ""
+
+
+@asynccontextmanager
+async def several_routes(
+    found: Mapping[Route, Found], model: ModelSettings, *, patience_s: float, note: Note
+) -> AsyncIterator[Routes]:
+    """Routes to servers that small questions found to be alike; raises ServerUnusable where they are not."""
+    look = _Look(found, model, note)
+    await look.compare()
+    routes = Routes(tuple(found), outage=Outage(lambda: recovery.first_back(patience_s)))
+    routes.check = look.first.check
+    recovery = Recovery(routes, look.at, note)
+    routes.on_lost = recovery.lost
+    try:
+        for route, one in found.items():
+            if one.lost:
+                routes.drain(route, one.lost)
+        yield routes
+    finally:
+        await recovery.aclose()
+
+
+class _Look:
+    """Looks at the servers of a run: at first whether they are alike, later whether a lost one still is."""
+
+    def __init__(self, found: Mapping[Route, Found], model: ModelSettings, note: Note) -> None:
+        self._found = found
+        self._model = model
+        self._note = note
+        self._told: set[str] = set()
+        self.first: Nature
+
+    async def compare(self) -> None:
+        served = [(route, one.served) for route, one in self._found.items() if not one.lost]
+        natures = await asyncio.gather(*(self._nature(route, one) for route, one in served))
+        first, self.first = served[0][0], natures[0]
+        for (route, _), nature in zip(served, natures, strict=True):
+            if said := difference(self.first, nature, self._model.model_name):
+                raise ServerUnusable(
+                    f"{route.address} is not like {first.address}: {said}",
+                    hint="serve the same model with the same settings everywhere, or leave one --endpoint out",
+                )
+            if nature.version != self.first.version:
+                self._note(f"{route.address} is {nature.version}, {first.address} is {self.first.version}")
+
+    async def _nature(self, route: Route, served: Served) -> Nature:
+        """Ask two or three small questions; never raises for what the server does."""
+        return Nature(served=served, check=await short_check(route.endpoint, self._model))
+
+    async def at(self, route: Route) -> str:
+        """Say nothing of a server that answers questions as the first one did; else what is wrong."""
+        bases = self._found[route].bases
+        try:
+            served = await wait_for_server(
+                route.endpoint, bases, patience_s=0, note=lambda _: None, model_is_named=True
+            )
+        except ServerUnusable as error:
+            return str(error)
+        route.endpoint = route.endpoint.at(served.base)
+        nature = await self._nature(route, served)
+        if nature.seen.sight == "unknown":
+            return "it answers no questions"
+        said = difference(self.first, nature, self._model.model_name)
+        if said and said not in self._told:
+            self._told.add(said)
+            self._note(f"{route.address} is there and gets no questions: {said}")
+        return said
