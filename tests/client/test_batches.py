@@ -13,10 +13,9 @@ import vqa_client
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import oracle
 from tests.runs.sample import Sample
-from vqa_client.client.batching import BatchGate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint, headers_for
-from vqa_client.client.limits import Outage
+from vqa_client.client.limits import BatchGate, Outage
 from vqa_client.client.routes import Route, Routes
 from vqa_client.errors import QuestionFailed
 from vqa_client.model_config import ModelSettings

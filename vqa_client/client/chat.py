@@ -11,10 +11,10 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
-from vqa_client.client.batching import BatchGate, BatchSlot
 from vqa_client.client.body import THINKING, Body, Dialect, EncodedPieces, RequestTemplate, Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S
 from vqa_client.client.failures import BODY_CHARACTERS, MEGABYTE
+from vqa_client.client.limits import BatchGate, BatchSlot
 from vqa_client.client.messages import Response
 from vqa_client.client.reply_room import without_frames
 from vqa_client.client.retry import (

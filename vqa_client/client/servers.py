@@ -9,10 +9,9 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vqa_client.client.batching import BatchGate
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_transport
-from vqa_client.client.limits import Outage
+from vqa_client.client.limits import BatchGate, Outage
 from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint
 from vqa_client.client.probing.short import ShortCheck, short_check
