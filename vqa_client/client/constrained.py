@@ -12,10 +12,15 @@ from msgspec.structs import replace
 
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import GET_TIMEOUT_S, Endpoint
-from vqa_client.client.probing.asker import Asker
-from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Reply, json_object
-from vqa_client.client.probing.features import found_reasoning
-from vqa_client.client.probing.parameters import PARAMETERS, UNLIKELY, alternatives, effect_of
+from vqa_client.client.probing.asks import MOST_TOKENS, Ask, Asker, Reply, json_object
+from vqa_client.client.probing.parameters import (
+    PARAMETERS,
+    UNLIKELY,
+    alternatives,
+    answer_in_json,
+    effect_of,
+    found_reasoning,
+)
 from vqa_client.client.probing.sight import colour_asks
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable
@@ -76,20 +81,10 @@ class ChoiceForm(Struct, frozen=True, kw_only=True):
     fields: dict[str, Any]
 
 
-def _json_form(labels: Sequence[str]) -> dict[str, Any]:
-    schema = {
-        "type": "object",
-        "properties": {"answer": {"type": "string", "enum": list(labels)}},
-        "required": ["answer"],
-        "additionalProperties": False,
-    }
-    return {"type": "json_schema", "json_schema": {"name": "choice", "schema": schema, "strict": True}}
-
-
 CONSTRAINED: Mapping[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "structured_outputs": lambda labels: {"structured_outputs": {"choice": list(labels)}},
     "guided_choice": lambda labels: {"guided_choice": list(labels)},
-    "response_format": lambda labels: {"response_format": _json_form(labels)},
+    "response_format": lambda labels: {"response_format": answer_in_json("choice", labels)},
 }
 """Ways to allow some texts only, the shortest reply first: vLLM's, that of vLLM before 0.12, and JSON."""
 

@@ -10,7 +10,7 @@ import httpx2
 from vqa_client.client.allowance import Allowance
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.limits import BatchGate, Deadlines, Outage, Pause, Window
-from vqa_client.client.probing.short import ShortCheck
+from vqa_client.client.probing.identity import ShortCheck
 from vqa_client.client.retry import MOVE_S
 from vqa_client.client.uploading.uploads import Uploads
 from vqa_client.client.url import without_secrets

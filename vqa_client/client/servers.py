@@ -14,7 +14,7 @@ from vqa_client.client.endpoint import Endpoint, headers_for, is_signed, open_tr
 from vqa_client.client.limits import BatchGate, Outage
 from vqa_client.client.probe import Found, Served, wait_for_server
 from vqa_client.client.probing.findings import Fingerprint
-from vqa_client.client.probing.short import ShortCheck, short_check
+from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.routes import Route, Routes
 from vqa_client.client.url import candidates, without_secrets

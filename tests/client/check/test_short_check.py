@@ -10,7 +10,7 @@ from tests.fakes.words import answer, blind, error
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.probing.findings import Fingerprint
-from vqa_client.client.probing.short import ShortCheck, short_check
+from vqa_client.client.probing.identity import ShortCheck, short_check
 from vqa_client.client.url import candidates
 
 

@@ -26,8 +26,7 @@ from tests.fakes.words import (
     only_path,
     unsupported_parameter,
 )
-from vqa_client.client.probing.asker import Asker
-from vqa_client.client.probing.asks import Ask
+from vqa_client.client.probing.asks import Ask, Asker
 from vqa_client.client.probing.findings import fingerprint
 
 KINDS = [("vllm", "vllm", "0.32.0"), ("mlx-vlm", "mlx-vlm", "0.7.10"), ("llamacpp", "llama.cpp", "b0-unknown")]

@@ -13,12 +13,18 @@ from vqa_client.client.check.addresses import (
 from vqa_client.client.check.canary import canary_asks, found_canary
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probing.asker import Asker
-from vqa_client.client.probing.asks import SIDE_PX, Reply
-from vqa_client.client.probing.features import found_reasoning, found_usage, found_uuid, uuid_asks
+from vqa_client.client.probing.asks import SIDE_PX, Asker, Reply
 from vqa_client.client.probing.findings import Checked, Finding, Sight
 from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
-from vqa_client.client.probing.parameters import PARAMETERS, asked_with, found_parameters
+from vqa_client.client.probing.parameters import (
+    PARAMETERS,
+    asked_with,
+    found_parameters,
+    found_reasoning,
+    found_usage,
+    found_uuid,
+    uuid_asks,
+)
 from vqa_client.client.probing.sight import bare_ask, code_ask, colour_asks, found_sight, sight_of
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import without_secrets

@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 
 from vqa_client.client.probing.findings import Sight
-from vqa_client.client.probing.short import TIMEOUT_S, ShortCheck, short_check
+from vqa_client.client.probing.identity import TIMEOUT_S, ShortCheck, short_check
 from vqa_client.client.session import Session
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable

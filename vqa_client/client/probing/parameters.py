@@ -1,24 +1,22 @@
-"""Request fields that servers take and may ignore: each is sent where ignoring it shows in the reply."""
+"""What a run may rely on or can save by: request fields, usage, reasoning, images named by a uuid.
 
-from collections.abc import Callable, Mapping
+Fields that a server may take and ignore are sent where ignoring them shows in the reply.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from vqa_client.client.probing.asks import Ask, Reply
+from vqa_client.client.probing.asks import Ask, Picture, Reply, square
 from vqa_client.client.probing.findings import PARAMETER, Finding
-from vqa_client.client.probing.sight import colour_asks
+from vqa_client.client.probing.sight import PROMPT, SHOWN, colour_asks
 
 Effect = Literal["honoured", "ignored", "refused", "unclear"]
 UNLIKELY = ("zebra", "quartz")
 """What no model says of a red square by itself."""
-SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "enum": list(UNLIKELY)}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 SHORT = 32
 """Tokens of a reply here: models that think are cut, and most of what they would show stays unclear."""
 
@@ -28,25 +26,29 @@ Judge: TypeAlias = Callable[[Reply, Reply, Fields], Effect]
 """From the plain reply, the one with the fields, and the fields, to what was made of them."""
 
 
-class Parameter(Struct, frozen=True, kw_only=True):
+class Parameter(Struct, frozen=True):
     """A field of a request: what is sent after the plain question was answered, and who judges the reply to that."""
 
     name: str
-    fields: Callable[[Reply], Fields]
+    fields: Fields | Callable[[Reply], Fields]
     judge: Judge
+
+    def sent(self, plain: Reply) -> Fields:
+        """The fields, which may depend on the plain reply."""
+        return self.fields(plain) if callable(self.fields) else self.fields
 
 
 def asked_with(parameter: Parameter, plain: Reply) -> Ask:
     """The plain question with the parameter's fields."""
     question, _ = colour_asks()
-    return msgspec.structs.replace(question, fields={"max_tokens": SHORT, **parameter.fields(plain)})
+    return msgspec.structs.replace(question, fields={"max_tokens": SHORT, **parameter.sent(plain)})
 
 
 def effect_of(parameter: Parameter, plain: Reply, reply: Reply, fields: Fields | None = None) -> Effect:
     """What the server made of the parameter, or of other `fields` of the same kind."""
     if reply.completion is None:
         return "refused" if reply.http_status else "unclear"
-    return parameter.judge(plain, reply, parameter.fields(plain) if fields is None else fields)
+    return parameter.judge(plain, reply, parameter.sent(plain) if fields is None else fields)
 
 
 def found_parameters(replies: Mapping[str, Reply], plain: Reply, config_fields: frozenset[str]) -> list[Finding]:
@@ -165,34 +167,95 @@ def alternatives(reply: Reply) -> int | None:
     return len(tokens[0].get("top_logprobs") or ())
 
 
-def _always(fields: Fields) -> Callable[[Reply], Fields]:
-    return lambda plain: fields
+def answer_in_json(name: str, texts: Sequence[str]) -> Fields:
+    """The response_format of an object whose answer is one of some texts."""
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(texts)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
 
 
 SWITCHES = ("chat_template_kwargs", "enable_thinking")
 """Two names for a variable of the chat template: one of them is vLLM's, the other mlx-vlm's."""
 _TEMPLATE = {"enable_thinking": True, "thinking": True, "add_vision_id": True}
 """Variables of common templates that change the prompt's length; a template takes those that it knows."""
-_JSON = {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True}}
 _LOGPROBS = {"logprobs": True, "max_tokens": 2}
 
-_ROWS: tuple[tuple[str, Fields | Callable[[Reply], Fields], Judge], ...] = (
-    ("max_tokens", {"max_tokens": 1}, _cut),
-    ("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _cut),
-    ("stop", _second_half, _stopped),
-    ("n", {"n": 2, "temperature": 1.0}, _several),
-    ("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _chosen),
-    ("guided_choice", {"guided_choice": UNLIKELY}, _chosen),
-    ("response_format", {"response_format": _JSON}, _in_json),
-    ("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _other_prompt),
-    ("enable_thinking", {"enable_thinking": True}, _other_prompt),
-    ("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _other_picture),
-    ("logprobs", _LOGPROBS, _told_logprobs),
-    ("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _told_logprobs),
-    ("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens),
-    ("an unknown field", {"no_such_parameter": 1}, _taken),
+_ROWS = (
+    Parameter("max_tokens", {"max_tokens": 1}, _cut),
+    Parameter("max_completion_tokens", {"max_tokens": None, "max_completion_tokens": 1}, _cut),
+    Parameter("stop", _second_half, _stopped),
+    Parameter("n", {"n": 2, "temperature": 1.0}, _several),
+    Parameter("structured_outputs", {"structured_outputs": {"choice": UNLIKELY}}, _chosen),
+    Parameter("guided_choice", {"guided_choice": UNLIKELY}, _chosen),
+    Parameter("response_format", {"response_format": answer_in_json("reply", UNLIKELY)}, _in_json),
+    Parameter("chat_template_kwargs", {"chat_template_kwargs": _TEMPLATE}, _other_prompt),
+    Parameter("enable_thinking", {"enable_thinking": True}, _other_prompt),
+    Parameter("mm_processor_kwargs", {"mm_processor_kwargs": {"max_pixels": 56 * 56}}, _other_picture),
+    Parameter("logprobs", _LOGPROBS, _told_logprobs),
+    Parameter("top_logprobs", {**_LOGPROBS, "top_logprobs": 5}, _told_logprobs),
+    Parameter("logprob_token_ids", {**_LOGPROBS, "logprob_token_ids": [5, 6]}, _named_tokens),
+    Parameter("an unknown field", {"no_such_parameter": 1}, _taken),
 )
-PARAMETERS: dict[str, Parameter] = {
-    name: Parameter(name=name, fields=fields if callable(fields) else _always(fields), judge=judge)
-    for name, fields, judge in _ROWS
-}
+PARAMETERS = {row.name: row for row in _ROWS}
+
+
+REASONING_FIELDS = ("reasoning", "reasoning_content")
+_MARKS = ("<think>", "</think>")
+
+
+def uuid_asks() -> tuple[Ask, Ask]:
+    """A picture with its bytes and a uuid, then the uuid alone; the uuid is the picture's digest, so never wrong."""
+    png = square(SHOWN[0])
+    named = Picture(png=png, uuid=sha256(png).hexdigest())
+    unsent = Picture(png=png, uuid=named.uuid, sent=False)
+    return Ask(prompt=PROMPT, pictures=(named,)), Ask(prompt=PROMPT, pictures=(unsent,))
+
+
+def found_uuid(first: Reply, again: Reply) -> Finding:
+    """Whether the second request, without the bytes, was the first for the server."""
+    if first.completion is None:
+        text = f"an image with a uuid is refused ({first.told})"
+    elif again.completion is None and "cache miss" in again.refusal.lower():
+        text = "known, but the server keeps no images"
+    elif again.completion is None:
+        text = f"images can't be named by uuid ({again.told})"
+    elif again.prompt_tokens != first.prompt_tokens or again.text != first.text:
+        text = "ignored: without its bytes an image is not seen"
+    else:
+        return Finding(name="uuid", value=True, text="an image sent once can be named by its uuid")
+    return Finding(name="uuid", level="note", value=False, text=text)
+
+
+def found_usage(replies: Sequence[Reply]) -> Finding:
+    """Whether tokens are counted."""
+    if all(reply.prompt_tokens is not None for reply in replies):
+        cached = any("cached_tokens" in _details(reply) for reply in replies)
+        return Finding(name="usage", value=True, text="counted" + (", cached tokens too" if cached else ""))
+    text = "the server counts no tokens, so they can't show a dropped image"
+    return Finding(name="usage", level="note", value=False, text=text)
+
+
+def _details(reply: Reply) -> dict[str, object]:
+    usage = reply.body.get("usage")
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    return details if isinstance(details, dict) else {}
+
+
+def found_reasoning(replies: Sequence[Reply]) -> Finding:
+    """Where a model's thoughts are, if it has told any."""
+    for field in REASONING_FIELDS:
+        if any(isinstance(reply.message.get(field), str) and reply.message[field] for reply in replies):
+            return Finding(name="reasoning", value=field, text=f"in the field {field}")
+    if any(mark in reply.text for reply in replies for mark in _MARKS):
+        return Finding(
+            name="reasoning",
+            level="warning",
+            value="text",
+            text="thoughts come inside the answer's text",
+            hint="start the server with its --reasoning-parser, so that they are separated",
+        )
+    return Finding(name="reasoning", text="none")

@@ -10,9 +10,8 @@ import msgspec
 from vqa_client.client.body import EncodedPieces
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
-from vqa_client.client.probing.asker import Asker
-from vqa_client.client.probing.asks import Ask, Picture, square
-from vqa_client.client.probing.features import found_uuid, uuid_asks
+from vqa_client.client.probing.asks import Ask, Asker, Picture, square
+from vqa_client.client.probing.parameters import found_uuid, uuid_asks
 from vqa_client.client.probing.sight import PROMPT
 from vqa_client.client.uploading.file_proof import FileProof
 from vqa_client.client.uploading.held_images import HeldImages
