@@ -12,8 +12,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.replies import Reply
 from tests.faults.questions import Questions
-from vqa_client.client.coding import MOST_MEMBERS, read_whole, unpacked
-from vqa_client.client.messages import Response, headers_of
+from vqa_client.client.messages import MOST_MEMBERS, Response, headers_of, read_whole, unpacked
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom
 
 SAID = json.dumps({"choices": [{"message": {"content": "B"}, "finish_reason": "stop"}]}).encode()

@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vqa_client.client.uploading.held_images import WORTH_WAITING_BYTES, HeldImages
+from vqa_client.client.uploading.uploads import WORTH_WAITING_BYTES, HeldImages
 from vqa_client.types import Image
 
 

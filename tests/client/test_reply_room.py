@@ -8,10 +8,10 @@ import weakref
 import httpx2
 import pytest
 
-from vqa_client.client.coding import read_whole
 from vqa_client.client.connection import Connection
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.messages import read_whole
 from vqa_client.client.pool import PoolTransport
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, without_frames
 

@@ -15,8 +15,8 @@ from vqa_client.answers.annotations import read_annotations
 from vqa_client.answers.predictions import read_predictions
 from vqa_client.cli.text import safe
 from vqa_client.client import retry
-from vqa_client.client.coding import _unpacked
 from vqa_client.client.failures import error_message, excerpt
+from vqa_client.client.messages import _unpacked
 from vqa_client.client.probe import _read_models
 from vqa_client.client.reply_room import REPLY_LIMIT_BYTES
 from vqa_client.client.url import candidates, join, without_secrets

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import httptools
 import httpx2
 
-from vqa_client.client.coding import too_large
-from vqa_client.client.messages import Response, headers_of
+from vqa_client.client.messages import Response, headers_of, too_large
 from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 HEAD_LIMIT_BYTES = 1_000_000

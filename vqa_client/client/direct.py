@@ -15,9 +15,8 @@ from typing import Any, Self
 import httpx2
 
 from vqa_client.client.body import Upload
-from vqa_client.client.coding import unpacked
 from vqa_client.client.connection import Connection
-from vqa_client.client.messages import Head, Response, Target
+from vqa_client.client.messages import Head, Response, Target, unpacked
 from vqa_client.client.reply_room import ReplyRoom
 
 UPLOADS_AT_ONCE = 16

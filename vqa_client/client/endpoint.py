@@ -12,9 +12,8 @@ from typing import Any
 import httpx2
 
 from vqa_client.client.body import Upload
-from vqa_client.client.coding import read_whole
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
-from vqa_client.client.messages import Response, Target
+from vqa_client.client.messages import Response, Target, read_whole
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
 from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets, written_forms

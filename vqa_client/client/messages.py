@@ -1,5 +1,11 @@
-"""What goes over the wire and what comes back, for either engine: httpx2's own objects cost as much as the sending."""
+"""What goes over the wire and what comes back, for either engine: httpx2's own objects cost as much as the sending.
 
+Replies that come compressed, though nobody asked for it, are unpacked within the limit of all others: some hundred bytes
+can unpack to gigabytes, and httpx2 unpacks whatever comes.
+"""
+
+import time
+import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -8,7 +14,7 @@ import httpx2
 from msgspec import Struct
 
 from vqa_client.client.body import Upload
-from vqa_client.client.reply_room import Share
+from vqa_client.client.reply_room import FREE_BYTES, REPLY_LIMIT_BYTES, ReplyRoom, Share
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
@@ -95,3 +101,96 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+MOST_MEMBERS = 64
+"""Parts of one gzip body, each a stream of its own (RFC 1952, section 2.2); a million of them could hold nothing."""
+_OF_CODING = frozenset({"content-encoding", "content-length"})
+_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+
+
+def too_large() -> httpx2.RemoteProtocolError:
+    """What a reply beyond the limit is."""
+    return httpx2.RemoteProtocolError(f"the reply is larger than {REPLY_LIMIT_BYTES} bytes")
+
+
+async def unpacked(response: Response, room: ReplyRoom) -> Response:
+    """A reply as it was meant; raises httpx2.RemoteProtocolError where it can't be unpacked or is too large."""
+    coding = response.headers.get("content-encoding", "").lower()
+    if not coding:
+        return response
+    content, share = _unpacked(response.content, coding, FREE_BYTES), None
+    if content is None:
+        share = room.share()
+        if waits := share.grow(REPLY_LIMIT_BYTES):
+            await waits
+        content = _unpacked(response.content, coding, REPLY_LIMIT_BYTES)
+    if content is None:
+        raise too_large()
+    headers = {name: value for name, value in response.headers.items() if name not in _OF_CODING}
+    return Response(response.status_code, headers, content, share)
+
+
+async def read_whole(response: httpx2.Response, room: ReplyRoom | None = None) -> Response:
+    """Read a reply of httpx2's, which may still be on the wire, within the limit; raises httpx2.TransportError."""
+    if response.is_closed:
+        headers = headers_of(response.headers.raw)
+        kept = response.extensions
+        return Response(response.status_code, headers, response.content, kept.get("share"), kept.get("arrived", ()))
+    room = room or ReplyRoom()
+    pieces: list[bytes] = []
+    arrived: list[tuple[float, int]] = []
+    size_bytes, counted_bytes, share = 0, FREE_BYTES, None
+    try:
+        async for piece in response.aiter_raw():
+            pieces.append(piece)
+            size_bytes += len(piece)
+            arrived.append((time.monotonic(), size_bytes))
+            if size_bytes > REPLY_LIMIT_BYTES:
+                raise too_large()
+            if size_bytes > counted_bytes:
+                share, counted_bytes = share or room.share(), size_bytes + FREE_BYTES
+                if waits := share.grow(counted_bytes):
+                    await waits
+    finally:
+        await response.aclose()
+    raw = Response(response.status_code, headers_of(response.headers.raw), b"".join(pieces), share, arrived)
+    return await unpacked(raw, room)
+
+
+def _unpacked(body: bytes, codings: str, limit_bytes: int) -> bytes | None:
+    """The content, or None where it is larger than the limit."""
+    names = [name for coding in codings.split(",") if (name := coding.strip()) not in ("", "identity")]
+    if not names:
+        return body
+    if len(names) > 1:
+        raise httpx2.RemoteProtocolError(f"the reply is packed {len(names)} times over: {', '.join(names)[:40]!r}")
+    if names[0] not in _WINDOW_BITS:
+        raise httpx2.RemoteProtocolError(f"the reply comes in a coding that was not requested: {names[0][:40]!r}")
+    window_bits = _WINDOW_BITS[names[0]]
+    try:
+        try:
+            return _inflated(body, window_bits, limit_bytes)
+        except zlib.error:
+            if window_bits != 15:
+                raise
+            return _inflated(body, -15, limit_bytes)  # half of all servers leave out the header (RFC 9110, 8.4.1.2)
+    except zlib.error as error:
+        raise httpx2.RemoteProtocolError(f"the reply says that it is {names[0]} and is not: {error}") from None
+
+
+def _inflated(body: bytes, window_bits: int, limit_bytes: int) -> bytes | None:
+    contents: list[bytes] = []
+    left_bytes = limit_bytes + 1
+    for _ in range(MOST_MEMBERS if window_bits > 15 else 1):
+        stream = zlib.decompressobj(window_bits)
+        contents.append(stream.decompress(body, left_bytes))
+        left_bytes -= len(contents[-1])
+        if left_bytes <= 0:
+            return None
+        if not stream.eof:
+            raise zlib.error("its end is missing")
+        body = stream.unused_data.lstrip(b"\0")  # padding, as gzip(1) allows it
+        if not body:
+            return b"".join(contents)
+    raise zlib.error("something follows its end")

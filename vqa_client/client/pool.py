@@ -14,9 +14,9 @@ import httpcore2
 import httptools
 import httpx2
 
-from vqa_client.client.coding import read_whole
 from vqa_client.client.connection import is_stray
 from vqa_client.client.direct import connect_limit_s
+from vqa_client.client.messages import read_whole
 from vqa_client.client.reply_room import ReplyRoom
 from vqa_client.client.url import without_secrets
 

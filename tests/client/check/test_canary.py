@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.canary import canary_asks, found_canary, mark_of
+from vqa_client.client.check.examine import canary_asks, found_canary, mark_of
 from vqa_client.client.probing.asks import Reply
 
 ALONE = [said("Red"), said("blue"), said("It is green"), said("yellow")]

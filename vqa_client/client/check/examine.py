@@ -1,7 +1,8 @@
-"""The whole check of a server, in some dozens of small requests."""
+"""The whole check of a server, in some dozens of small requests; at last whether answers stay apart under load."""
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from vqa_client.client.check.addresses import (
     found_connections,
@@ -10,10 +11,9 @@ from vqa_client.client.check.addresses import (
     other_form,
     try_connections,
 )
-from vqa_client.client.check.canary import canary_asks, found_canary
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probing.asks import SIDE_PX, Asker, Reply
+from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Picture, Reply, square
 from vqa_client.client.probing.findings import Checked, Finding, Sight
 from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
 from vqa_client.client.probing.parameters import (
@@ -25,7 +25,7 @@ from vqa_client.client.probing.parameters import (
     found_uuid,
     uuid_asks,
 )
-from vqa_client.client.probing.sight import bare_ask, code_ask, colour_asks, found_sight, sight_of
+from vqa_client.client.probing.sight import PROMPT, bare_ask, code_ask, colour_asks, colour_in, found_sight, sight_of
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
@@ -152,3 +152,50 @@ class _Check:
 
 
 _NO_PATH = frozenset({404, 405})
+
+
+CODES = ("4821", "7036", "1954", "3267", "9405", "6178", "2593", "8740")
+NAME = "answers_under_load"
+_HINT = "run with --max_workers 1, or another version of the server: more workers would lower the score"
+
+
+def canary_asks(sight: Sight) -> tuple[Ask, ...]:
+    """Eight pictures whose right answers differ: colours, or codes for a server that only reads."""
+    if sight == "text":
+        return tuple(map(code_ask, CODES))
+    return tuple(Ask(prompt=PROMPT, pictures=(Picture(png=square(colour)),)) for colour in COLOURS)
+
+
+def mark_of(reply: Reply) -> str:
+    """What counts of an answer: the colour or the code that it names, else its words in small letters."""
+    code = re.search(r"\b\d{4}\b", reply.text)
+    return colour_in(reply.text) or (code[0] if code else " ".join(reply.text.lower().split()))
+
+
+def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
+    """Compare the two; a difference makes the server unusable, one that can't show is said."""
+    failed = [reply for reply in together if reply.completion is None]
+    pairs = [
+        (at, mark_of(before), mark_of(after))
+        for at, (before, after) in enumerate(zip(alone, together, strict=True))
+        if before.completion and after.completion
+    ]
+    others = {at: {mark_of(reply) for place, reply in enumerate(alone) if place != at} for at, _, _ in pairs}
+    wrong = [(at, before, after) for at, before, after in pairs if before != after]
+    if wrong:
+        _, before, after = wrong[0]
+        swapped = sum(after in others[at] for at, _, after in wrong)
+        whose = f", {swapped} of them to another question's answer" if swapped else ""
+        return Finding(
+            name=NAME,
+            level="unusable",
+            value="mixed",
+            text=f"{len(wrong)} of {len(pairs)} answers change when sent at once{whose}: {before!r} becomes {after!r}",
+            hint=_HINT,
+        )
+    if failed:
+        text = f"{len(failed)} of {len(together)} questions fail when sent at once ({failed[0].told})"
+        return Finding(name=NAME, level="warning", value="failed", text=text, hint="lower --max_workers")
+    if len({mark for _, mark, _ in pairs}) < 2:
+        return Finding(name=NAME, level="note", text="unknown: every picture gets the same answer")
+    return Finding(name=NAME, value="same", text=f"{len(pairs)} answers are the same alone and all at once")

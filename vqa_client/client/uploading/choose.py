@@ -14,8 +14,7 @@ from vqa_client.client.probing.asks import Ask, Asker, Picture, square
 from vqa_client.client.probing.parameters import found_uuid, uuid_asks
 from vqa_client.client.probing.sight import PROMPT
 from vqa_client.client.uploading.file_proof import FileProof
-from vqa_client.client.uploading.held_images import HeldImages
-from vqa_client.client.uploading.uploads import Uploads
+from vqa_client.client.uploading.uploads import HeldImages, Uploads
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
 from vqa_client.settings.run import RunSettings

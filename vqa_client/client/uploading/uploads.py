@@ -1,5 +1,6 @@
 """How images go to one server: as bytes, as the address of a file that it reads itself, or by name once it has them."""
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from typing import Self
@@ -7,6 +8,7 @@ from typing import Self
 from msgspec import Struct
 
 from vqa_client.client.body import Part, by_address, by_bytes, by_name
+from vqa_client.client.failures import MEGABYTE
 from vqa_client.client.uploading.file_proof import (
     FileProof,
     changed,
@@ -15,10 +17,77 @@ from vqa_client.client.uploading.file_proof import (
     state_of,
     unchanged_state,
 )
-from vqa_client.client.uploading.held_images import HeldImages
 from vqa_client.errors import ServerUnusable
 from vqa_client.files import FileState
 from vqa_client.types import Image
+
+MOST_IMAGES = 16_384
+"""Far more than a server keeps: vLLM's 4 GiB hold some hundreds of pages."""
+WORTH_WAITING_BYTES = MEGABYTE
+"""From here on a question waits for the answer to another one that is bringing its images to the server."""
+
+
+class HeldImages:
+    """The digests of images that a server has answered about, the least recently used first."""
+
+    def __init__(self, limit: int = MOST_IMAGES) -> None:
+        self._limit = limit
+        self._held: dict[str, None] = {}
+        self._coming: dict[str, asyncio.Event] = {}
+
+    def __contains__(self, sha256: str) -> bool:
+        return sha256 in self._held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    async def lead(self, images: Sequence[Image]) -> str:
+        """Wait while another question brings these images; "" then, or the digest to give to `brought`.
+
+        Whoever gets a digest is to bring the images itself, and others wait for it until it calls `brought`.
+        """
+        while True:
+            missing = [image for image in images if image.sha256 not in self._held]
+            if sum(image.size_bytes for image in missing) < WORTH_WAITING_BYTES:
+                return ""
+            first = missing[0].sha256
+            coming = self._coming.get(first)
+            if coming is None:
+                self._coming[first] = asyncio.Event()
+                return first
+            await coming.wait()
+
+    def brought(self, sha256: str) -> None:
+        """Let those go on that wait for these images, whether they are there now or not."""
+        coming = self._coming.pop(sha256, None)
+        if coming is not None:
+            coming.set()
+
+    def keep(self, images: Sequence[Image]) -> None:
+        """Remember what the server has now, or has used again."""
+        for image in images:
+            self._held.pop(image.sha256, None)
+            self._held[image.sha256] = None
+        while len(self._held) > self._limit:
+            del self._held[next(iter(self._held))]
+
+    def missed(self, sha256: str) -> None:
+        """The server has let go of this image, and so of all that it used before."""
+        if sha256 not in self._held:
+            return
+        for older in list(self._held):
+            del self._held[older]
+            if older == sha256:
+                return
+
+    def drop(self, images: Sequence[Image]) -> None:
+        """Send these with their bytes again."""
+        for image in images:
+            self._held.pop(image.sha256, None)
+
+    def clear(self) -> None:
+        self._held.clear()
+
 
 _MISS = re.compile(r"cache miss for image at index (\d+)", re.IGNORECASE)
 """How vLLM says that it has no image of that name, or none any more."""
@@ -43,7 +112,8 @@ class Counted(Struct):
 class Uploads:
     """The ways of one server: names where it has a memory (`held`), addresses where it gives a `proof`.
 
-    `suffix` keeps the names apart of images that it is told to process in different ways.
+    `suffix` keeps the names apart of images that it is told to process in different ways; `hits` counts the requests
+    with names that were answered.
     """
 
     def __init__(
@@ -58,8 +128,8 @@ class Uploads:
         self.suffix = suffix
         self.proof = proof
         self.counted = Counted()
+        self.hits = 0
         self._note = note
-        self._hits = 0
 
     async def sending(self, images: Sequence[Image], *, whole: bool) -> "Sending":
         """Begin an attempt with these images; `whole` names none of them without its bytes.
@@ -71,17 +141,13 @@ class Uploads:
         leads = "" if held is None or files or whole else await held.lead(images)
         return Sending(self, images, held, leads, files=files, whole=whole)
 
-    def hit(self) -> None:
-        """Count a request with names that was answered."""
-        self._hits += 1
-
     def missed(self, message: str, images: Sequence[Image]) -> bool:
         """Whether a refusal says that an image is not there any more: the question's are forgotten then."""
         miss = _MISS.search(message)
         if self.held is None or miss is None:
             return False
         self.counted.misses += 1
-        if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self._hits:
+        if self.counted.misses >= ENOUGH_MISSES and self.counted.misses > self.hits:
             self._give_up_names()
             return True
         at = int(miss[1])
@@ -150,7 +216,7 @@ class Sending:
         if self._held is not None:
             self._held.keep(self._images)
         if self._named:
-            self._uploads.hit()
+            self._uploads.hits += 1
 
     def __enter__(self) -> Self:
         return self
