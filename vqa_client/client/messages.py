@@ -1,7 +1,7 @@
 """What goes over the wire and what comes back, for either engine: httpx2's own objects cost as much as the sending.
 
-Replies that come compressed, though nobody asked for it, are unpacked within the limit of all others: some hundred bytes
-can unpack to gigabytes, and httpx2 unpacks whatever comes.
+Replies that come compressed, though nobody asked for it, are unpacked within the limit of all others: a few hundred
+bytes can unpack to gigabytes, and httpx2 unpacks whatever comes.
 """
 
 import time

@@ -25,27 +25,62 @@ class Closed(httpcore2.ReadError):
     """The server closed a connection that had carried replies, before any byte of this one."""
 
 
-class StockTransport(httpx2.AsyncHTTPTransport):
-    """Closes a connection on which more came than a reply, and repeats once what a closed one lost."""
+STEP = 0.5
+"""Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+
+class PoolTransport(httpx2.AsyncHTTPTransport):
+    """Takes what `AsyncHTTPTransport` takes; large replies share `room`.
+
+    Closes a connection on which more came than a reply, and repeats once what a closed one lost.
+    """
+
+    def __init__(self, room: ReplyRoom, **given: Any) -> None:
+        super().__init__(**given)
+        self._room = room
+        self._through = f" through {without_secrets(given['proxy'])}" if given.get("proxy") else ""
         self._network = _Network(self._pool._network_backend)  # noqa: SLF001  (the transport doesn't pass it on)
         self._pool._network_backend = self._network  # noqa: SLF001
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request; raises httpx2.TransportError."""
+        """Send one request and read its reply whole; raises httpx2.TransportError."""
+        return (await read_whole(await self._sent(request), self._room)).for_httpx2()
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            return await self.send_once(request)
+            return await self._send_once(request)
         except httpx2.ReadError as error:
             if not isinstance(error.__cause__, Closed):
                 raise
         self._network.age += 1  # the others may be no better
-        return await self.send_once(request)
+        return await self._send_once(request)
 
-    async def send_once(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request that may be sent again: it stays as it is."""
-        return await super().handle_async_request(request)
+    async def _send_once(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request within a limit for all before its first byte: httpx2 waits for a proxy's tunnel for ever."""
+        limit_s = connect_limit_s(request)
+        begun = copy.copy(request)  # the request itself may be sent again
+        begun.extensions = {"timeout": {"connect": STEP * limit_s}}
+        try:
+            async with asyncio.timeout(limit_s) as deadline:
+                assert isinstance(request.stream, httpx2.AsyncByteStream)
+                begun.stream = _Begun(request.stream, deadline)
+                return await super().handle_async_request(begun)
+        except TimeoutError:
+            where = f"{request.url.host}:{request.url.port or request.url.scheme}{self._through}"
+            raise httpx2.ConnectTimeout(f"no connection to {where} in {limit_s:.3g} s") from None
+
+
+class _Begun(httpx2.AsyncByteStream):
+    """A request's body that lifts a deadline once the first piece of it is wanted."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, deadline: asyncio.Timeout) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._deadline.reschedule(None)
+        async for piece in self._stream:
+            yield piece
 
 
 class _Network(httpcore2.AsyncNetworkBackend):
@@ -142,47 +177,3 @@ class _Stream(httpcore2.AsyncNetworkStream):
         if info == "is_readable" and (self._spoilt or self._age < self._network.age or not self._network.once):
             return True
         return self._stream.get_extra_info(info)
-
-
-STEP = 0.5
-"""Of the limit for all steps, that for a single one, which httpx2 keeps itself: then it closes what it has opened."""
-
-
-class PoolTransport(StockTransport):
-    """Takes what `AsyncHTTPTransport` takes; large replies share `room`."""
-
-    def __init__(self, room: ReplyRoom, **given: Any) -> None:
-        super().__init__(**given)
-        self._room = room
-        self._through = f" through {without_secrets(given['proxy'])}" if given.get("proxy") else ""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request and read its reply whole; raises httpx2.TransportError."""
-        return (await read_whole(await super().handle_async_request(request), self._room)).for_httpx2()
-
-    async def send_once(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request within a limit for all before its first byte: httpx2 waits for a proxy's tunnel for ever."""
-        limit_s = connect_limit_s(request)
-        begun = copy.copy(request)  # the request itself may be sent again
-        begun.extensions = {"timeout": {"connect": STEP * limit_s}}
-        try:
-            async with asyncio.timeout(limit_s) as deadline:
-                assert isinstance(request.stream, httpx2.AsyncByteStream)
-                begun.stream = _Begun(request.stream, deadline)
-                return await super().send_once(begun)
-        except TimeoutError:
-            where = f"{request.url.host}:{request.url.port or request.url.scheme}{self._through}"
-            raise httpx2.ConnectTimeout(f"no connection to {where} in {limit_s:.3g} s") from None
-
-
-class _Begun(httpx2.AsyncByteStream):
-    """A request's body that lifts a deadline once the first piece of it is wanted."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, deadline: asyncio.Timeout) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._deadline.reschedule(None)
-        async for piece in self._stream:
-            yield piece
