@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from vqa_client.cli import progress as displays
-from vqa_client.cli.live_counts import LiveCounts
-from vqa_client.cli.progress import LiveDisplay, PlainDisplay, display
+from vqa_client.cli.progress import LiveCounts, LiveDisplay, PlainDisplay, display
 from vqa_client.cli.signals import resume_command
 from vqa_client.cli.text import count, duration, safe
 from vqa_client.types import Record
@@ -36,7 +35,6 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("vqa_client.cli.live_counts.time", clock)
     monkeypatch.setattr("vqa_client.cli.progress.time", clock)
     return clock
 

@@ -14,7 +14,7 @@ from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, delay, error, oracle
 from tests.faults.questions import Notes, Questions, niah_settings
 from tests.runs.sample import Sample
-from vqa_client.cli.live_counts import LiveCounts
+from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.turns import check_locks, in_turns
 from vqa_client.compare.write import compare_runs
 from vqa_client.errors import DataError, IdentityError, UsageError

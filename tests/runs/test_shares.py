@@ -18,8 +18,8 @@ from tests.fakes.s3 import BUCKET, store_of
 from tests.fakes.words import delay, error, oracle
 from tests.faults.questions import Questions
 from vqa_client.cli import store_turns, turns
-from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.main import run_command
+from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.turns import in_turns
 from vqa_client.errors import IdentityError, OutputError, ServerUnusable, UsageError
 from vqa_client.evaluation import Interrupted, arun

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
-from vqa_client.cli.live_counts import LiveCounts
-from vqa_client.cli.progress import PipedDisplay, display
+from vqa_client.cli.progress import LiveCounts, PipedDisplay, display
 from vqa_client.cli.report_tables import as_json_text, as_tables
 from vqa_client.cli.signals import Stopped, resume_command, until_signalled
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, EXIT_SERVER, emit, say

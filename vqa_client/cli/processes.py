@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from vqa_client.cli.live_counts import LiveCounts
-from vqa_client.cli.progress import PROGRESS_FD
+from vqa_client.cli.progress import PROGRESS_FD, LiveCounts
 from vqa_client.cli.signals import SIGNALS
 from vqa_client.cli.streams import EXIT_SERVER, EXIT_USAGE
 from vqa_client.cpus import CPU_COUNT, usable_cpus

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vqa_client.cli.live_counts import LiveCounts
 from vqa_client.cli.processes import Shown, joined, share_of
+from vqa_client.cli.progress import LiveCounts
 from vqa_client.cli.ray_worker import STOPPED, Asked, Sent, Worker
 from vqa_client.cli.streams import EXIT_OK, EXIT_USAGE
 from vqa_client.client.session import model_of

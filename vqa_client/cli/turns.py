@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from typing import Protocol
 from zlib import crc32
 
-from vqa_client.cli.live_counts import LiveCounts
+from vqa_client.cli.progress import LiveCounts
 from vqa_client.errors import Busy, IdentityError, UsageError
 from vqa_client.evaluation import Interrupted, ModelsFailed, arun_several
 from vqa_client.reports.report import Report
