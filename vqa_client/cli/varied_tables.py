@@ -4,15 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vqa_client.cli.robustness_tables import of_robustness
-from vqa_client.reports.blind import BlindSummary
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.page_forms import CircularSummary, PagesSummary, ShuffledSummary
-from vqa_client.reports.repeats import RepeatSummary
 from vqa_client.reports.report import Report
 from vqa_client.reports.robustness.report import RobustnessSummary
 from vqa_client.reports.sections import Section, bounds, difference_text, p_text, points
 from vqa_client.reports.summary import Summary
-from vqa_client.reports.varied import tallies
+from vqa_client.reports.varied import BlindSummary, RepeatSummary, tallies
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.blindness import Pairing
 from vqa_client.scoring.choices.circular import PositionBias

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from vqa_client.html.figures import Figure, only, state_link
-from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.logged_run import CLEAN, LoggedRun
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.robustness.report import add_to
+from vqa_client.reports.varied import BLIND, SEEN
 from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.blindness import BlindScores, Pairing
 from vqa_client.scoring.calibration import Bin, Calibrating, Calibration

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from math import fsum
 from typing import Final
 
-from vqa_client.reports.blind import BLIND, SEEN
 from vqa_client.reports.judged import Form
 from vqa_client.reports.logged_run import CLEAN
+from vqa_client.reports.varied import BLIND, SEEN
 from vqa_client.scoring.averages import Averaging
 from vqa_client.scoring.choices.circular import ROTATION
 from vqa_client.scoring.paired import difference

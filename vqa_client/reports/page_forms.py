@@ -12,7 +12,17 @@ from vqa_client.json_stream import write_json_list
 from vqa_client.reports.common_keys import percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary
-from vqa_client.reports.varied import VariedSummary, by_question, by_variant, head, rest, share, summarised
+from vqa_client.reports.varied import (
+    QUESTIONS,
+    VariedSummary,
+    by_question,
+    by_variant,
+    head,
+    in_points,
+    rest,
+    share,
+    summarised,
+)
 from vqa_client.scoring.choices.circular import (
     CircularFigures,
     CircularScores,
@@ -50,16 +60,9 @@ def write(path: Path, run: Run, pairs: Pairs) -> PagesSummary:
         if between := difference(both):
             found[f"{after} - {before}"] = between
     summary = summarised(pairs)
-    differences = {name: _in_percent(of) for name, of in found.items()}
+    differences = {name: in_points(of) for name, of in found.items()}
     write_json(path, head(run) | {"by_pages": by_variant(summary), "differences": differences} | rest(run, summary))
     return PagesSummary(**asdict(summary), figures=found)
-
-
-def _in_percent(of: Difference) -> dict[str, Any]:
-    return asdict(of) | {name: percent(getattr(of, name)) for name in ("value", "low", "high")}
-
-
-QUESTIONS = "questions"
 
 
 class ShuffledSummary(VariedSummary, frozen=True, kw_only=True):

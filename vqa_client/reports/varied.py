@@ -1,19 +1,24 @@
-"""What the reports share of runs that ask every question in several forms.
+"""The reports of runs that ask every question in several forms: what they share, with and without images, repeats.
 
 Accuracies and intervals are in per cent, as in this program's other reports.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from vqa_client.files import natural_key
+from vqa_client.files import natural_key, write_json
+from vqa_client.json_stream import write_json_list
 from vqa_client.reports.common_keys import common_keys, interval, percent
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
 from vqa_client.scoring.averages import Mean
+from vqa_client.scoring.blindness import BlindFigures, BlindScores, Pairing
+from vqa_client.scoring.paired import Difference
+from vqa_client.scoring.repeats import RepeatFigures, RepeatScores, majority
 from vqa_client.types import Question, Record
 
 VARIANT = "variant"
@@ -46,14 +51,15 @@ def _marked(pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
         yield replace(record, groups=groups, cluster=record.cluster or record.question_id)
 
 
-def head(run: Run) -> dict[str, Any]:
-    """Say of what the report is."""
+def head(run: Run, **more: Any) -> dict[str, Any]:
+    """Say of what the report is; `more` comes before the model's settings."""
     return {
         "model": run.model,
         "config": run.config,
         "variant": run.variant,
         "data_path": run.data_path,
         "images_dir": run.images_dir,
+        **more,
         "model_settings": dict(run.model_settings),
     }
 
@@ -85,8 +91,113 @@ def share(of: Mean) -> dict[str, Any]:
     return {"n": of.n, "value": percent(of.value), "interval": interval(of.interval, percent)}
 
 
+def in_points(of: Difference) -> dict[str, Any]:
+    """Write a paired difference and its interval in points of per cent."""
+    return asdict(of) | {name: percent(getattr(of, name)) for name in ("value", "low", "high")}
+
+
 def rest(run: Run, summary: Summary) -> dict[str, Any]:
     """What all reports say, over all forms together."""
     said = common_keys(run, summary, percent)
     said["breakdowns"].pop(VARIANT, None)
     return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | said}
+
+
+SEEN, BLIND = "seen", "blind"
+
+
+class BlindSummary(VariedSummary, frozen=True, kw_only=True):
+    """What both forms say together."""
+
+    figures: BlindFigures
+
+
+def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> BlindSummary:
+    """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
+    scores = BlindScores(comparable=comparable)
+    for question, records in by_question(pairs):
+        forms = {one.variant: one for one in records}
+        if len(forms) < 2:
+            scores.unfinished += 1
+            continue
+        seen, blind = forms[SEEN], forms[BLIND]
+        scores.add(
+            (seen.score, blind.score),
+            (seen.answer, blind.answer),
+            cluster=seen.cluster,
+            groups=seen.groups,
+            choices=len(question.choices),
+        )
+    figures, summary = scores.figures(), summarised(pairs)
+    write_json(path, head(run) | _of_blind(figures) | {"by_form": by_variant(summary)} | rest(run, summary))
+    return BlindSummary(**asdict(summary), figures=figures)
+
+
+def _of_blind(figures: BlindFigures) -> dict[str, Any]:
+    return {
+        "images_matter": _pairing(figures.overall),
+        "right_without_images_of_those_right_with": share(figures.kept),
+        "same_answer": share(figures.same) if figures.same else None,
+        "chance": percent(figures.chance),
+        "unfinished_questions": figures.unfinished,
+        "by_group": {
+            field: {value: _pairing(of) for value, of in values.items()} for field, values in figures.groups.items()
+        },
+    }
+
+
+def _pairing(of: Pairing) -> dict[str, Any]:
+    return {
+        "questions": of.questions,
+        "seen": share(of.seen),
+        "blind": share(of.blind),
+        "gain": in_points(of.gain) if of.gain else None,
+    }
+
+
+QUESTIONS = "questions"
+
+
+class RepeatSummary(VariedSummary, frozen=True, kw_only=True):
+    """What repeats say, asked at a `temperature`; None where it was not sent."""
+
+    figures: RepeatFigures
+    temperature: float | None
+
+
+def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparable: bool) -> RepeatSummary:
+    """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
+    scores = RepeatScores(repeats, comparable=comparable)
+    for _, records in by_question(pairs):
+        scores.add([one.score for one in records], [one.answer for one in records], records[0].cluster)
+    figures, summary = scores.figures(), summarised(pairs)
+    said = head(run) | _of_repeats(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
+    write_json_list(path, said, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
+    return RepeatSummary(**asdict(summary), figures=figures, temperature=run.model_settings.get("temperature"))
+
+
+def _of_repeats(figures: RepeatFigures) -> dict[str, Any]:
+    return {
+        "repeats": figures.repeats,
+        "questions_with_all_repeats": figures.questions,
+        "unfinished_questions": figures.unfinished,
+        "pass_at": {str(k): share(of) for k, of in figures.pass_at.items()},
+        "majority": share(figures.majority),
+        "right_and_wrong": share(figures.turning),
+        "several_answers": share(figures.changing) if figures.changing else None,
+    }
+
+
+def _repeated_questions(pairs: Pairs, scores: RepeatScores, *, comparable: bool) -> Iterator[dict[str, Any]]:
+    for question, records in by_question(pairs):
+        found = [one.score for one in records]
+        answers = [one.answer for one in records]
+        yield {
+            "question_id": question.id,
+            "correct": sum(score >= 1.0 for score in found),
+            "of": len(found),
+            "majority": majority(found, scores.votes(found, answers)),
+            "scores": found,
+            **({"answers": answers} if comparable else {}),
+            "outcomes": [one.status for one in records],
+        }

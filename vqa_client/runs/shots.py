@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vqa_client.benchmark import Benchmark, first_reference
 from vqa_client.errors import DataError, UsageError
-from vqa_client.reports.blind import BLIND
+from vqa_client.reports.varied import BLIND
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.task import Shot, Source

@@ -7,9 +7,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from vqa_client.errors import UsageError
-from vqa_client.reports import blind, repeats
 from vqa_client.reports.page_forms import write_circular, write_shuffled
 from vqa_client.reports.run import Sample, Write
+from vqa_client.reports.varied import BLIND, SEEN, write_blind, write_repeats
 from vqa_client.runs.plan import Note, Plan
 from vqa_client.runs.resume import RunPaths
 from vqa_client.scoring.choices.circular import as_shown, names_others, rotation, shuffled
@@ -63,7 +63,7 @@ def repeated(plan: Plan, settings: RunSettings) -> Plan:
         "repeated",
         forms,
         count=times * plan.loaded.count,
-        write=partial(repeats.write, repeats=times, comparable=comparable),
+        write=partial(write_repeats, repeats=times, comparable=comparable),
     )
 
 
@@ -73,16 +73,16 @@ def blind_plan(plan: Plan, settings: RunSettings) -> Plan:
         raise UsageError("--blind leaves the images out, and a text-only run has none", hint="leave out --text_only")
     return varied(
         plan,
-        blind.BLIND,
+        BLIND,
         _forms,
         count=2 * plan.loaded.count,
-        write=partial(blind.write, comparable=plan.task.description.compares_answers),
+        write=partial(write_blind, comparable=plan.task.description.compares_answers),
     )
 
 
 def _forms(question: Question) -> Iterator[Question]:
-    yield replace(question, variant=blind.SEEN)
-    yield replace(question, variant=blind.BLIND, images=())
+    yield replace(question, variant=SEEN)
+    yield replace(question, variant=BLIND, images=())
 
 
 def shuffled_plan(plan: Plan, settings: RunSettings) -> Plan:

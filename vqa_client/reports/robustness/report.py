@@ -13,17 +13,16 @@ from msgspec.structs import asdict, replace
 
 from vqa_client.files import write_json
 from vqa_client.images.corruptions.table import milder_levels
-from vqa_client.reports.common_keys import common_keys, interval, percent
+from vqa_client.reports.common_keys import interval, percent
 from vqa_client.reports.robustness.evaluation import write_results
 from vqa_client.reports.run import Pairs, Run
 from vqa_client.reports.summary import Summary, Tally, summarise
+from vqa_client.reports.varied import VARIANT, head, in_points, rest
 from vqa_client.scoring.corrupted_scores import CorruptedScores, Curves, Figures
-from vqa_client.scoring.paired import Difference
 from vqa_client.scoring.robustness import class_of, metrics_of
 from vqa_client.types import Question, Record, Status, group_text
 
 CROSSING = ("corruption", "level")
-VARIANT = "variant"
 
 
 class Corrupted(Struct, frozen=True, kw_only=True):
@@ -70,9 +69,11 @@ def write(
         _scored(pairs(), scores, question_type), crossings=[CROSSING, *((VARIANT, field) for field in fields)]
     )
     curves = scores.curves()
-    notes = milder_levels(curves.levels, corrupted.profile if corrupted else None)
+    profile, seed = (corrupted.profile, corrupted.seed) if corrupted else (None, None)
+    notes = milder_levels(curves.levels, profile)
     figures = _figures(curves) | ({"notes": notes} if notes else {})
-    write_json(path, _head(run, corrupted) | figures | _by_group(summary, fields) | _rest(run, summary))
+    said = head(run, profile=profile, corruption_seed=seed) | figures | _by_group(summary, fields) | rest(run, summary)
+    write_json(path, said)
     if published_files:
         write_results(path.with_name(f"{path.stem}_results"), run, pairs)
     return RobustnessSummary(**asdict(summary), curves=curves, notes=notes)
@@ -117,19 +118,6 @@ def _scored(pairs: Iterable[tuple[Question, Record]], scores: CorruptedScores, q
         yield replace(record, groups={**record.groups, VARIANT: record.variant})
 
 
-def _head(run: Run, corrupted: Corrupted | None) -> dict[str, Any]:
-    return {
-        "model": run.model,
-        "config": run.config,
-        "variant": run.variant,
-        "data_path": run.data_path,
-        "images_dir": run.images_dir,
-        "profile": corrupted.profile if corrupted else None,
-        "corruption_seed": corrupted.seed if corrupted else None,
-        "model_settings": dict(run.model_settings),
-    }
-
-
 def _figures(curves: Curves) -> dict[str, Any]:
     return {
         "clean": _level(curves.clean) if curves.clean else None,
@@ -154,15 +142,9 @@ def _level(figures: Figures) -> dict[str, Any]:
         "accuracy": percent(figures.accuracy),
         "interval": interval(figures.interval, percent),
         "answered": figures.answered,
-        **({"difference": _difference(figures.difference)} if figures.difference else {}),
+        **({"difference": in_points(figures.difference)} if figures.difference else {}),
         "status_counts": figures.statuses,
     }
-
-
-def _difference(of: Difference) -> dict[str, Any]:
-    """Less clean, in points of per cent, over the `n` questions that both variants have."""
-    in_percent = {name: percent(value) for name, value in (("value", of.value), ("low", of.low), ("high", of.high))}
-    return asdict(of) | in_percent
 
 
 def _by_group(summary: Summary, fields: Iterable[str]) -> dict[str, Any]:
@@ -183,10 +165,3 @@ def _group(tally: Tally) -> dict[str, Any]:
         "accuracy": percent(tally.accuracy),
         "interval": interval(tally.interval, percent),
     }
-
-
-def _rest(run: Run, summary: Summary) -> dict[str, Any]:
-    """What all reports say, over all variants together; the variants' own accuracies stand above."""
-    rest = common_keys(run, summary, percent)
-    rest["breakdowns"].pop(VARIANT, None)
-    return {"all_variants": {"total": summary.overall.total, "accuracy": percent(summary.overall.accuracy)} | rest}
