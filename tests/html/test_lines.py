@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from vqa_client.html.asked import Gap
+from vqa_client.html.charts import VALUE, slopes, steps
 from vqa_client.html.figures import Figure, HeatMap
-from vqa_client.html.lines import VALUE, slopes, steps
 from vqa_client.task import Breakdown, Description
 
 

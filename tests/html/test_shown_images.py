@@ -9,16 +9,18 @@ import pytest
 from PIL import Image
 
 from tests.html.samples import facts, record, write_run
-from vqa_client.html.image_files import SIDE_PIXELS, ImageFiles, thumbnail
 from vqa_client.html.shown_images import (
     CANT_SHOW,
     CHANGED,
     KEPT,
     NOT_FOUND,
+    SIDE_PIXELS,
     EmbeddedImages,
+    ImageFiles,
     Kept,
     ServedImages,
     chosen,
+    thumbnail,
 )
 from vqa_client.reports.logged_run import LoggedRun, read_run
 from vqa_client.types import SentImage

@@ -17,7 +17,7 @@ from tests.runs.explain_sample import own
 from tests.security.hostile import ELSEWHERE, files_below
 from tests.tasks.explain.samples import actx, esnlive, vqax
 from vqa_client.errors import VqaClientError
-from vqa_client.html.image_files import ImageFiles
+from vqa_client.html.shown_images import ImageFiles
 from vqa_client.reports.logged_run import read_run
 from vqa_client.tasks.explain.loading import ImageFiles as ExplainedImages
 from vqa_client.tasks.vqa2.files import ImageFolders

@@ -12,10 +12,9 @@ from vqa_client.compare.sections import sentence, tests
 from vqa_client.compare.sides import Key, Side
 from vqa_client.files import replacing
 from vqa_client.html.asked import Gap, asked
-from vqa_client.html.charts import Scatter, scatter
+from vqa_client.html.charts import Scatter, scatter, slopes, steps
 from vqa_client.html.data import COLUMNS, TEXT_BUDGET, Block, text_limit
 from vqa_client.html.figures import Figure, heat_maps, state_link
-from vqa_client.html.lines import slopes, steps
 from vqa_client.html.page import OURS, policy, rendered
 from vqa_client.html.shown_images import EmbeddedImages, Kept, Show, chosen
 from vqa_client.reports.cost import dollars

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.html.figures import Figure, only, state_link
+from vqa_client.html.figures import Figure, of_mean, only, state_link
 from vqa_client.reports.logged_run import CLEAN, LoggedRun
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
@@ -299,8 +299,7 @@ def _mean(label: str, scored: Iterable[tuple[float, str]], variant: str) -> Figu
 
 
 def _figure(label: str, of: Mean, by_variant: str = "") -> Figure:
-    link = state_link(**{"by.variant": by_variant}) if by_variant else ""
-    return Figure(label=label, n=of.n, share=of.value, interval=of.interval, link=link)
+    return of_mean(label, of, state_link(**{"by.variant": by_variant}) if by_variant else "")
 
 
 def _figures(named: Mapping[str, Mean]) -> tuple[Figure, ...]:

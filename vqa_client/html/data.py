@@ -12,9 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from vqa_client.files import encode
-from vqa_client.html.image_files import ImageFiles
 from vqa_client.html.judged import rows_of_judges
-from vqa_client.html.shown_images import Show, Shown
+from vqa_client.html.shown_images import ImageFiles, Show, Shown
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.overview import Overview, field_value, in_order
 from vqa_client.scoring.choices.circular import choices_in

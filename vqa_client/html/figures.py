@@ -8,6 +8,7 @@ from msgspec import Struct
 from vqa_client.aggregates import Figure as Total
 from vqa_client.reports.overview import LEVELS, VARIANT, Overview, in_order
 from vqa_client.reports.summary import Tally
+from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.statistics import Interval
 from vqa_client.types import ANSWERED, UNKNOWN, Status
 
@@ -100,11 +101,7 @@ def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
     pairs = []
     for name, part in found.summary.parts.items():
         if not name.startswith("n_"):
-            means = [
-                Figure(label=name, n=mean.n, share=mean.value, interval=mean.interval)
-                for mean in (part.overall, part.answered)
-            ]
-            pairs.append((means[0], means[1]))
+            pairs.append((of_mean(name, part.overall), of_mean(name, part.answered)))
     return pairs
 
 
@@ -177,6 +174,11 @@ def state_link(**state: str) -> str:
 def heat(share: float | None) -> str:
     """The class of a cell's colour."""
     return "heat-none" if share is None else f"heat-{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
+
+
+def of_mean(label: str, mean: Mean, link: str = "") -> Figure:
+    """A mean score or a share of questions."""
+    return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval, link=link)
 
 
 def _breakdown(found: Overview, field: str, tallies: Mapping[str, Tally], within: Mapping[str, str]) -> Breakdown:

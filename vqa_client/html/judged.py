@@ -5,11 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from vqa_client.html.figures import Figure, state_link
+from vqa_client.html.figures import Figure, of_mean, state_link
 from vqa_client.reports.judged import Beside, Verdicts, agreement, coverage, kappa_text, name_of, read_judged, scored_by
 from vqa_client.reports.log_reader import Key
 from vqa_client.reports.logged_run import LoggedRun
-from vqa_client.scoring.averages import Mean
 
 SIDES = ("raised", "lowered")
 
@@ -76,11 +75,7 @@ def _judging(one: Beside, of: Verdicts) -> Judging:
         ),
         lines=(*coverage(of), *(agreement(of) if of.judged else ())),
         forms=(
-            tuple(_figure(form.name, form.judge) for form in of.forms),
-            tuple(_figure(form.name, form.rule) for form in of.forms),
+            tuple(of_mean(form.name, form.judge) for form in of.forms),
+            tuple(of_mean(form.name, form.rule) for form in of.forms),
         ),
     )
-
-
-def _figure(label: str, mean: Mean) -> Figure:
-    return Figure(label=label, n=mean.n, share=mean.value, interval=mean.interval)

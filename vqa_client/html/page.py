@@ -137,7 +137,7 @@ def environment() -> Any:
         auto_reload=False,
     )
     made.filters |= {
-        "link": link,
+        "link": lambda state: figures.state_link(**state),
         "words": words,
         "heat": figures.heat,
         "counted": count,
@@ -150,11 +150,6 @@ def environment() -> Any:
 def shown(text: object) -> str:
     """A text whose controls and direction overrides are seen as their codes instead of obeyed."""
     return _UNSEEN.sub(lambda found: f"[U+{ord(found.group()):04X}]", str(text))
-
-
-def link(state: dict[str, str]) -> str:
-    """A link that shows the questions of a state."""
-    return figures.state_link(**state)
 
 
 def words(name: object) -> str:

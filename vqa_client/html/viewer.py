@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from vqa_client.errors import VqaClientError
 from vqa_client.files import stamp, state_of
-from vqa_client.html.image_files import is_unchanged, thumbnail
 from vqa_client.html.page import index_page, page
-from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown
+from vqa_client.html.shown_images import CHANGED, ServedImages, Show, Shown, is_unchanged, thumbnail
 from vqa_client.images.facts import facts
 from vqa_client.reports.judged import judged_files
 from vqa_client.reports.log_reader import LOG_ENDING, find_logs
