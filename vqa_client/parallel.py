@@ -11,9 +11,10 @@ import sys
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from multiprocessing import connection, resource_tracker
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, TypeVar, cast
@@ -26,7 +27,7 @@ Result = TypeVar("Result")
 # Fork copies locks that other threads hold (a progress bar's, for one), and Python 3.12 warns of it; spawn is the
 # same on Linux and macOS.
 _SPAWN = multiprocessing.get_context("spawn")
-_AHEAD = 4  # jobs a worker that may be done before the oldest one is: a slow job doesn't stop the others
+_AHEAD = 4  # jobs a worker that are begun or done before the oldest one is: a slow job doesn't stop the others
 _FAREWELL_S = 2.0
 _STARTING = threading.Lock()
 """What is changed in this process while another one starts must be changed by one thread at a time."""
@@ -45,11 +46,16 @@ def in_processes(work: Callable[[Job], Result], jobs: Iterable[Job], *, workers:
     if len(first) < 2:
         yield from map(work, waiting)
         return
-    crew = _Crew(work, workers)
+    processes, ahead = Processes(work, workers), deque["Future[Result]"]()
     try:
-        yield from crew.results(waiting)
+        for job in waiting:
+            ahead.append(processes.submit(job))
+            if len(ahead) == workers * _AHEAD:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
     finally:
-        crew.end()
+        processes.close()
 
 
 class ProcessLost(VqaClientError):
@@ -86,7 +92,7 @@ class Processes(Generic[Job, Result]):
             worker = self._idle.pop()
         except IndexError:
             worker = self._hire()
-        worker.give(0, job)
+        worker.give(job)
         succeeded, result = worker.take()
         self._idle.append(worker)
         if not succeeded:
@@ -115,7 +121,6 @@ class _Worker:
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.wire, theirs = _SPAWN.Pipe()
         self.process: SpawnProcess = _SPAWN.Process(target=_serve, args=(work, theirs), daemon=True)
-        self.number = -1
         self.job: Any = None
         self._waiting = threading.Lock()  # of two threads that wait for one process, one finds it waited for
         self._code: int | None = None
@@ -123,8 +128,8 @@ class _Worker:
             self.process.start()
         theirs.close()
 
-    def give(self, number: int, job: Any) -> None:
-        self.number, self.job = number, job
+    def give(self, job: Any) -> None:
+        self.job = job
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # told when its result is taken
             self.wire.send(job)
 
@@ -153,52 +158,6 @@ class _Worker:
             self._code = self.process.exitcode
             self.process.close()
         self.wire.close()
-
-
-class _Crew:
-    def __init__(self, work: Callable[[Any], Any], size: int) -> None:
-        self.work = work
-        self.size = size
-        self.workers: list[_Worker] = []
-        self.idle: list[_Worker] = []
-        self.busy: dict[Any, _Worker] = {}  # by wire
-
-    def results(self, jobs: Iterable[Any]) -> Iterator[Any]:
-        """Give every free worker a job, at most a few ahead of the oldest one that isn't done; yield in order."""
-        waiting = enumerate(jobs)
-        done: dict[int, tuple[bool, Any]] = {}
-        for due in itertools.count():
-            self._give(itertools.islice(waiting, self._room(len(done))))
-            while due not in done:
-                if not self.busy:
-                    return
-                for wire in connection.wait(list(self.busy)):
-                    worker = self.busy.pop(wire)
-                    done[worker.number] = worker.take()
-                    self.idle.append(worker)
-                self._give(itertools.islice(waiting, self._room(len(done))))
-            succeeded, result = done.pop(due)
-            if not succeeded:
-                raise result  # in its turn, so that it is always the first one's
-            yield result
-
-    def _room(self, done: int) -> int:
-        """How many more jobs may be begun."""
-        return max(0, min(self.size, self.size * _AHEAD - done) - len(self.busy))
-
-    def _give(self, jobs: Iterable[tuple[int, Any]]) -> None:
-        for number, job in jobs:
-            worker = self.idle.pop() if self.idle else self._hire()
-            self.busy[worker.wire] = worker
-            worker.give(number, job)
-
-    def _hire(self) -> _Worker:
-        worker = _Worker(self.work)
-        self.workers.append(worker)
-        return worker
-
-    def end(self) -> None:
-        _end(self.workers)
 
 
 def _end(workers: Sequence[_Worker]) -> None:
