@@ -1,7 +1,6 @@
 """Images corrupted just before they are sent, in processes of their own; nothing is written to the disk."""
 
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
@@ -16,27 +15,9 @@ from vqa_client.images.memory_budget import MemoryBudget
 from vqa_client.images.prepare import CACHE_BYTES, ImagePreparer, made_images
 from vqa_client.images.steps import Recipe
 from vqa_client.parallel import Processes, ProcessLost
-from vqa_client.types import Image
 
 BUSY = 0.8
 """The share of the processes' time from which on they are what holds a run up."""
-
-
-class _Preparer:
-    """Prepares the images of one variant, within a memory budget."""
-
-    def __init__(self, images: ImagePreparer, budget: MemoryBudget) -> None:
-        self._images = images
-        self._budget = budget
-
-    async def prepare_all(self, paths: Sequence[str]) -> tuple[Image, ...]:
-        async with self._budget.reserved(len(paths)):
-            images = await self._images.prepare_all(paths)
-            self._budget.count(images)
-            return images
-
-    def close(self) -> None:
-        self._images.close()
 
 
 class CorruptedImages:
@@ -54,18 +35,18 @@ class CorruptedImages:
         self._made = made_images()
         self._clean = ImagePreparer(recipe, made=self._made)
         self._budget = MemoryBudget(kept_bytes=CACHE_BYTES)
-        self._preparers: dict[str, _Preparer] = {}
+        self._preparers: dict[str, ImagePreparer] = {}
 
-    def of_variant(self, variant: str) -> "ImagePreparer | _Preparer":
+    def of_variant(self, variant: str) -> ImagePreparer:
         """Give what prepares the images of a variant such as "gaussian_noise/3"; one without a level is clean."""
         name, _, level = variant.partition("/")
         if not level:
             return self._clean
         if variant not in self._preparers:
             corruption = Corruption(name=name, level=int(level), profile=self._profile, seed=self._seed)
-            elsewhere = partial(self._submit, corruption)
-            preparer = ImagePreparer(made=self._made, elsewhere=elsewhere, variant=variant)
-            self._preparers[variant] = _Preparer(preparer, self._budget)
+            self._preparers[variant] = ImagePreparer(
+                made=self._made, elsewhere=partial(self._submit, corruption), variant=variant, budget=self._budget
+            )
         return self._preparers[variant]
 
     def limit(self) -> str:

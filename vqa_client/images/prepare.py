@@ -63,8 +63,8 @@ class ImagePreparer:
     made upright, 8-bit, RGB or grey, opaque and small enough, and encoded: as PNG, or as `image_format`. A lossy
     `image_format` encodes every file, at `image_quality` in 1..100. What was encoded is kept in `made`, which several
     preparers may share, each for a `variant` of its own. `elsewhere`, where it is given, settles every file instead.
-    An image inside another file, or at an address, is kept in memory until it was sent, within a MemoryBudget;
-    with `hands_over` addresses go to the server as they are.
+    What it makes, and an image inside another file or at an address, is kept in memory until it was sent, within a
+    `budget`; with `hands_over` addresses go to the server as they are.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class ImagePreparer:
         made: MadeImages | None = None,
         threads: int | None = None,
         elsewhere: Elsewhere | None = None,
+        budget: MemoryBudget | None = None,
         variant: str = "",
         hands_over: bool = False,
     ) -> None:
@@ -83,7 +84,7 @@ class ImagePreparer:
         self._known: LRUCache[FileKey, Verdict] = LRUCache(KNOWN_FILES, lambda _: 1)
         self._made = made_images() if made is None else made  # an empty one is false
         self._cells: LRUCache[FileKey, Verdict] = LRUCache(CELL_BYTES, _size)
-        self._budget = MemoryBudget(kept_bytes=CACHE_BYTES + CELL_BYTES)
+        self._budget = budget or MemoryBudget(kept_bytes=CACHE_BYTES + CELL_BYTES)
         self._making: dict[FileKey, _Making] = {}
         self._turn = asyncio.Lock()
         self._since_breath = 0
@@ -101,7 +102,7 @@ class ImagePreparer:
 
         One question's new files are looked at before the next one's: the first is on its way while the others wait.
         """
-        if self._elsewhere is not None or all(map(_is_file, paths)):
+        if self._elsewhere is None and all(map(_is_file, paths)):
             return await self._prepared(paths)
         async with self._budget.reserved(len(paths)):
             images = await self._prepared(paths)

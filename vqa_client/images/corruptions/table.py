@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vqa_client.errors import UsageError
 from vqa_client.images.corruptions import formulas, physical
-from vqa_client.scoring.robustness import known_name
+from vqa_client.scoring.robustness import class_of, known_name
 
 Profile = Literal["vqa-vrb", "imagenet-c"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
@@ -28,8 +28,8 @@ class Way(Struct, frozen=True):
     milder: tuple[int, ...] = ()
 
 
-class Corruption(Struct, frozen=True, kw_only=True):
-    """One row: the name, the folder's name on disk, the class in VQA-VRB, how to make it, and what it costs.
+class Corruption(Struct, frozen=True):
+    """One row: the name, the folder's name on disk, how to make it, and what it costs.
 
     `cost` is "dear" where a 640 x 480 picture takes 12 to 15 ms of a processor's time, "cheap" where it takes 1 to 10;
     of the two profiles' only ImageNet-C's shot noise is off that, with 40.
@@ -37,9 +37,13 @@ class Corruption(Struct, frozen=True, kw_only=True):
 
     name: str
     folder: str
-    class_: str
-    cost: Literal["cheap", "dear"]
     ways: dict[Profile, Way]
+    cost: Literal["cheap", "dear"] = "cheap"
+
+    @property
+    def class_(self) -> str:
+        """Its class in VQA-VRB."""
+        return class_of(self.name)
 
     def levels(self, profile: Profile = "vqa-vrb") -> range:
         """The levels that there are, from 1; level 0 is the picture itself."""
@@ -57,10 +61,7 @@ def _both(
     imagenet_c: Callable[..., Any] | None = None,
 ) -> dict[Profile, Way]:
     """The same levels; `imagenet_c` where its script rounds in another way."""
-    return {
-        "vqa-vrb": Way(function, levels, milder),
-        "imagenet-c": Way(imagenet_c or function, levels, milder),
-    }
+    return {"vqa-vrb": Way(function, levels, milder), "imagenet-c": Way(imagenet_c or function, levels, milder)}
 
 
 _ELASTIC = tuple(
@@ -75,56 +76,32 @@ _ELASTIC = tuple(
 )
 _ROWS = (
     Corruption(
-        name="shot_noise",
-        folder="Shot-noise",
-        class_="Noise",
-        cost="cheap",
-        ways={
+        "shot_noise",
+        "Shot-noise",
+        {
             "vqa-vrb": Way(formulas.shot_noise_added, (0.08, 0.2, 0.5, 0.8, 1.2)),
             "imagenet-c": Way(formulas.shot_noise, (60, 25, 12, 5, 3)),
         },
     ),
+    Corruption("gaussian_noise", "Gaussian-noise", _both(formulas.gaussian_noise, 0.08, 0.12, 0.18, 0.26, 0.38)),
+    Corruption("impulse_noise", "Impulse-noise", _both(formulas.impulse_noise, 0.03, 0.06, 0.09, 0.17, 0.27)),
+    Corruption("speckle_noise", "Speckle-noise", _both(formulas.speckle_noise, 0.15, 0.2, 0.35, 0.45, 0.6)),
     Corruption(
-        name="gaussian_noise",
-        folder="Gaussian-noise",
-        class_="Noise",
-        cost="cheap",
-        ways=_both(formulas.gaussian_noise, 0.08, 0.12, 0.18, 0.26, 0.38),
-    ),
-    Corruption(
-        name="impulse_noise",
-        folder="Impulse-noise",
-        class_="Noise",
-        cost="cheap",
-        ways=_both(formulas.impulse_noise, 0.03, 0.06, 0.09, 0.17, 0.27),
-    ),
-    Corruption(
-        name="speckle_noise",
-        folder="Speckle-noise",
-        class_="Noise",
-        cost="cheap",
-        ways=_both(formulas.speckle_noise, 0.15, 0.2, 0.35, 0.45, 0.6),
-    ),
-    Corruption(
-        name="defocus_blur",
-        folder="Defocus-blur",
-        class_="Blur",
+        "defocus_blur",
+        "Defocus-blur",
+        _both(formulas.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
         cost="dear",
-        ways=_both(formulas.defocus_blur, (3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
     ),
     Corruption(
-        name="zoom_blur",
-        folder="Zoom-Blur",
-        class_="Blur",
+        "zoom_blur",
+        "Zoom-Blur",
+        _both(formulas.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
         cost="dear",
-        ways=_both(formulas.zoom_blur, (1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
     ),
     Corruption(
-        name="snow",
-        folder="Snow",
-        class_="Weather",
-        cost="cheap",
-        ways=_both(
+        "snow",
+        "Snow",
+        _both(
             physical.snow,
             (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
             (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
@@ -134,40 +111,18 @@ _ROWS = (
             imagenet_c=physical.snow_cut,
         ),
     ),
+    Corruption("brightness", "Brightness", _both(formulas.brightness, 0.1, 0.2, 0.3, 0.4, 0.5)),
+    Corruption("contrast", "Contrast", _both(formulas.contrast, 0.4, 0.3, 0.2, 0.1, 0.05)),
     Corruption(
-        name="brightness",
-        folder="Brightness",
-        class_="Image Attribute",
-        cost="cheap",
-        ways=_both(formulas.brightness, 0.1, 0.2, 0.3, 0.4, 0.5),
+        "saturation",
+        "Saturation",
+        _both(formulas.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2), milder=(3,)),
     ),
+    Corruption("elastic", "Elastic", _both(physical.elastic, *_ELASTIC, milder=(3,))),
     Corruption(
-        name="contrast",
-        folder="Contrast",
-        class_="Image Attribute",
-        cost="cheap",
-        ways=_both(formulas.contrast, 0.4, 0.3, 0.2, 0.1, 0.05),
-    ),
-    Corruption(
-        name="saturation",
-        folder="Saturation",
-        class_="Image Attribute",
-        cost="cheap",
-        ways=_both(formulas.saturation, (0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2), milder=(3,)),
-    ),
-    Corruption(
-        name="elastic",
-        folder="Elastic",
-        class_="Physical",
-        cost="cheap",
-        ways=_both(physical.elastic, *_ELASTIC, milder=(3,)),
-    ),
-    Corruption(
-        name="spatter",
-        folder="Spatter",
-        class_="Physical",
-        cost="cheap",
-        ways=_both(
+        "spatter",
+        "Spatter",
+        _both(
             physical.spatter,
             (0.65, 0.3, 4, 0.69, 0.6, 0),
             (0.65, 0.3, 3, 0.68, 0.6, 0),
@@ -178,36 +133,16 @@ _ROWS = (
         ),
     ),
     Corruption(
-        name="pixelate",
-        folder="Pixelate",
-        class_="Digital",
-        cost="cheap",
-        ways={
+        "pixelate",
+        "Pixelate",
+        {
             "vqa-vrb": Way(formulas.pixelate_smaller, (0.6, 0.5, 0.4, 0.3, 0.15)),
             "imagenet-c": Way(formulas.pixelate, (0.6, 0.5, 0.4, 0.3, 0.25), milder=(4,)),
         },
     ),
-    Corruption(
-        name="jpeg_compression",
-        folder="JPEG-compression",
-        class_="Digital",
-        cost="cheap",
-        ways=_both(formulas.jpeg_compression, 25, 18, 15, 10, 7),
-    ),
-    Corruption(
-        name="grayscale",
-        folder="Grayscale",
-        class_="Other",
-        cost="cheap",
-        ways=_both(formulas.grayscale, None),
-    ),
-    Corruption(
-        name="grayscale_inverse",
-        folder="Grayscale-Inverse",
-        class_="Other",
-        cost="cheap",
-        ways=_both(formulas.grayscale_inverse, None),
-    ),
+    Corruption("jpeg_compression", "JPEG-compression", _both(formulas.jpeg_compression, 25, 18, 15, 10, 7)),
+    Corruption("grayscale", "Grayscale", _both(formulas.grayscale, None)),
+    Corruption("grayscale_inverse", "Grayscale-Inverse", _both(formulas.grayscale_inverse, None)),
 )
 CORRUPTIONS: dict[str, Corruption] = {row.name: row for row in _ROWS}
 FOURTEEN: tuple[str, ...] = tuple(row.name for row in _ROWS if len(row.levels()) > 1)
