@@ -9,10 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vqa_client.batch.asking import Form, Stops, parts_of, read_results
+from vqa_client.batch.asking import Form, Results, Stops, parts_of, read_results
 from vqa_client.batch.lines import key_of, run_digest
 from vqa_client.batch.parts import Limits, Part, Parts, PartWriter, progress_of, refuse_open
-from vqa_client.batch.results import Results
 from vqa_client.batch.run import BatchRun, Listener
 from vqa_client.batch.service import open_service
 from vqa_client.client.body import Dialect, RequestTemplate
