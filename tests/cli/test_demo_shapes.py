@@ -17,7 +17,7 @@ from vqa_client.cli import demo
 from vqa_client.evaluation import Interrupted
 from vqa_client.progress import Progress
 from vqa_client.records import Record
-from vqa_client.servers import local
+from vqa_client.servers import local, serving
 from vqa_client.servers.process import Server, running
 from vqa_client.settings.serve import DemoSettings
 from vqa_client.shipped import shipped
@@ -147,7 +147,7 @@ def test_a_stop_between_two_runs_keeps_the_first_and_ends_the_server(
             pids.append(server.pid)
             yield server
 
-    monkeypatch.setattr(local, "running", noted)
+    monkeypatch.setattr(serving, "running", noted)
 
     async def main() -> Interrupted:
         stop = asyncio.Event()

@@ -62,15 +62,7 @@ def _lines(written: Written) -> list[str]:
             f"{count(len(written.left_out), 'question')} can't be asked: {safe(', '.join(written.left_out[:3]))}\n"
         )
     for path in list(written.files)[:1]:
-        words = [
-            "vllm",
-            "run-batch",
-            "-i",
-            str(path),
-            "-o",
-            str(path.with_suffix(".out.jsonl")),
-            "--model",
-            written.model,
-        ]
-        lines.append(f"for example: {safe(shlex.join(words))}; then `vqa-client batch read` with the same options\n")
+        files = ["-i", str(path), "-o", str(path.with_suffix(".out.jsonl"))]
+        words = shlex.join(["vllm", "run-batch", *files, "--model", written.model])
+        lines.append(f"for example: {safe(words)}; then `vqa-client batch read` with the same options\n")
     return lines or [f"{safe(written.title)}: nothing is left to ask\n"]

@@ -95,7 +95,8 @@ class _Count:
         """Done and total, the rate, the time left."""
         elapsed_s = self.elapsed_s
         rate = f"{self.done / elapsed_s:.1f} {self.noun}/s"
-        return self.joined(f"{self.done:,}/{self.total:,} {self.noun}", rate, self.left(self.done / elapsed_s))
+        parts = f"{self.done:,}/{self.total:,} {self.noun}", rate, self.left(self.done / elapsed_s)
+        return " · ".join(filter(None, parts))
 
     @property
     def elapsed_s(self) -> float:
@@ -105,11 +106,6 @@ class _Count:
     def left(self, rate: float) -> str:
         """The time that the rest takes, "" where it is unknown or nothing is left."""
         return f"{duration((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
-
-    @staticmethod
-    def joined(*parts: str) -> str:
-        """What there is to say, in one line."""
-        return " · ".join(filter(None, parts))
 
 
 class _PageCount(_Count):
@@ -129,12 +125,13 @@ class _PageCount(_Count):
     def line(self) -> str:
         """Documents, pages, their rate, the time left."""
         elapsed_s = self.elapsed_s
-        return self.joined(
+        parts = (
             f"{self._finished:,}/{self._documents:,} documents",
             count(self._pages, "page"),
             f"{self._made / elapsed_s:.1f} pages/s" if self._made else "",
             self.left((self.done - self._there) / elapsed_s),
         )
+        return " · ".join(filter(None, parts))
 
 
 def _shown(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:

@@ -16,7 +16,7 @@ from vqa_client.pages.folders import IMAGES
 from vqa_client.pages.fonts import has_cjk
 from vqa_client.pages.layout import Style
 from vqa_client.pages.legibility import check_reader
-from vqa_client.pages.needles import Hidden, write_needles
+from vqa_client.pages.needles import write_needles
 from vqa_client.pages.render import Rendered, draw_pdf_page, pdf_pages, render_documents
 from vqa_client.parallel import in_processes
 from vqa_client.settings.pages import NeedlesSettings, RenderSettings
@@ -104,8 +104,10 @@ def _draw(settings: RenderSettings, documents: Source, lengths: Sequence[int]) -
             about=about,
             line_bbox=settings.line_bbox,
         )
-    for line in _remarks(rendered):
-        say(line)
+    if rendered.cut_documents:
+        say(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
+    if rendered.missing:
+        say(_missing(rendered.missing))
     emit(_summary(rendered, time.monotonic() - since_s) + f"{settings.output}\n")
 
 
@@ -115,15 +117,6 @@ def _summary(rendered: Rendered, elapsed_s: float) -> str:
         f"{count(rendered.documents, 'document')} · {count(rendered.pages, 'page')} · "
         f"{rendered.size_bytes / MEGABYTE:,.1f} MB · {made}\n"
     )
-
-
-def _remarks(rendered: Rendered) -> list[str]:
-    remarks = []
-    if rendered.cut_documents:
-        remarks.append(f"{count(rendered.cut_documents, 'document')} drawn in part (--max_pages)")
-    if rendered.missing:
-        remarks.append(_missing(rendered.missing))
-    return remarks
 
 
 def _missing(missing: Mapping[str, int]) -> str:
@@ -167,13 +160,9 @@ def _needles(settings: NeedlesSettings) -> int:
             dry_run=settings.dry_run,
             advance=advance,
         )
-    _say_left_out(hidden)
-    would = "would contain" if settings.dry_run else "contains"
-    emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
-    return 0
-
-
-def _say_left_out(hidden: Hidden) -> None:
     for reason, ids in hidden.left_out.items():
         named = ", ".join(ids[:SHOWN_IDS]) + (" ..." if len(ids) > SHOWN_IDS else "")
         say(f"{count(len(ids), 'document')} left out, {reason.replace('_', ' ')}: {named}")
+    would = "would contain" if settings.dry_run else "contains"
+    emit(f"{settings.output} {would} {count(hidden.documents, 'document')}, {count(hidden.needles, 'question')}\n")
+    return 0

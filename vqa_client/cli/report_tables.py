@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -39,7 +39,11 @@ def as_json_text(reports: Sequence[Report]) -> str:
             "expected": report.expected,
             "left_out": {reason: len(ids) for reason, ids in report.left_out.items()},
             **({"sample": msgspec.to_builtins(report.sample)} if report.sample else {}),
-            **_figures(report),
+            **(
+                {"figures": msgspec.to_builtins(report.summary.figures)}
+                if isinstance(report.summary, VariedSummary)
+                else {}
+            ),
             **msgspec.to_builtins(
                 {
                     "overall": report.summary.overall,
@@ -52,12 +56,6 @@ def as_json_text(reports: Sequence[Report]) -> str:
         for report in reports
     ]
     return json.dumps(rows, indent=2) + "\n"
-
-
-def _figures(report: Report) -> dict[str, Any]:
-    """What several forms of the questions make together, where a run asks them in several."""
-    summary = report.summary
-    return {"figures": msgspec.to_builtins(summary.figures)} if isinstance(summary, VariedSummary) else {}
 
 
 def as_tables(reports: Sequence[Report], *, verbose: bool = False) -> str:

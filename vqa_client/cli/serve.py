@@ -13,7 +13,7 @@ from vqa_client.cli.text import duration, safe
 from vqa_client.errors import ServerUnusable, UsageError
 from vqa_client.model_config import ModelSettings, load_model
 from vqa_client.servers import guard, local, mlx, reader, vllm
-from vqa_client.servers.process import Server, running
+from vqa_client.servers.process import Server
 from vqa_client.servers.serving import Launch, check_port, most_images
 from vqa_client.settings.serve import ServerName, ServeSettings
 
@@ -100,14 +100,7 @@ async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
 
 async def _stay(launch: Launch, start_timeout_s: float, started: Callable[[Server], None]) -> None:
     begun_s = time.monotonic()
-    async with running(
-        launch.command,
-        ready=launch.ready,
-        name=launch.name,
-        env=launch.env,
-        start_timeout_s=start_timeout_s,
-        grace_s=launch.grace_s,
-    ) as server:
+    async with launch.running(start_timeout_s) as server:
         started(server)
         say(f"{launch.name} is ready after {duration(time.monotonic() - begun_s)}, as process {server.pid}; at:")
         emit(f"{server.base_url}\n")

@@ -36,17 +36,16 @@ def common_keys(run: Run, summary: Summary, unit: Unit) -> dict[str, Any]:
         "without_truncated": mean(summary.without_truncated, unit),
         "scores": {name: _part(name, part, unit) for name, part in summary.parts.items()},
         "breakdowns": {
-            field: {value: _group(of, unit) for value, of in tallies.items()}
+            field: {
+                value: {"total": of.total, "correct": of.correct, "accuracy": unit(of.accuracy)} | tally(of, unit)
+                for value, of in tallies.items()
+            }
             for field, tallies in summary.breakdowns.items()
         },
         "prompt_tokens": summary.prompt_tokens,
         "completion_tokens": summary.completion_tokens,
         "left_out": {reason: list(ids) for reason, ids in sorted(run.left_out.items())},
     }
-
-
-def _group(of: Tally, unit: Unit) -> dict[str, Any]:
-    return {"total": of.total, "correct": of.correct, "accuracy": unit(of.accuracy)} | tally(of, unit)
 
 
 def tally(of: Tally, unit: Unit) -> dict[str, Any]:

@@ -20,8 +20,9 @@ def safe_name(name: str) -> str:
 
     Two names that differ in case only stay different in case only.
     """
-    likeness = "".join(character if _is_allowed(character) else "_" for character in name)
-    likeness = _cut(likeness.strip(" .") or "_")
+    allowed = (one if one.isalnum() or one in _OTHERS_ALLOWED else "_" for one in name)
+    likeness = "".join(allowed).strip(" .") or "_"
+    likeness = likeness.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
     if likeness == name and unicodedata.is_normalized("NFC", name) and not _RESERVED.fullmatch(name):
         return f"{name}-{_digest(name)}" if _TAGGED.fullmatch(name) else name
     return f"{likeness}-{_digest(name)}"
@@ -32,16 +33,8 @@ def report_name(subdirectory: str, task: str) -> str:
     return f"{safe_name(subdirectory)}_{task}_eval.json" if subdirectory else f"{task}_eval.json"
 
 
-def _is_allowed(character: str) -> bool:
-    return character.isalnum() or character in _OTHERS_ALLOWED
-
-
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-
-
-def _cut(name: str) -> str:
-    return name.encode()[:_MOST_BYTES].decode("utf-8", "ignore").rstrip(" .")
 
 
 def count(number: int, noun: str = "question", several: str = "") -> str:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 
 from vqa_client.errors import UsageError
-from vqa_client.servers.process import Server, running
+from vqa_client.servers.process import Server
 from vqa_client.servers.serving import Launch, free_port, when_healthy
 from vqa_client.shipped import install, shipped
 
@@ -43,12 +43,4 @@ def start(
 
     Raises UsageError as `launch()` does, ServerUnusable as `running()` does.
     """
-    chosen = launch(host="127.0.0.1", port=free_port(), dry_run=False, note=note)
-    return running(
-        chosen.command,
-        ready=chosen.ready,
-        name=chosen.name,
-        env=chosen.env,
-        start_timeout_s=start_timeout_s,
-        grace_s=chosen.grace_s,
-    )
+    return launch(host="127.0.0.1", port=free_port(), dry_run=False, note=note).running(start_timeout_s)

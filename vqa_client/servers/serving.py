@@ -7,6 +7,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.errors import UsageError
 from vqa_client.images.find import IMAGE_SUFFIXES, page_folders
-from vqa_client.servers.process import Ready
+from vqa_client.servers.process import Ready, Server, running
 from vqa_client.shipped import install
 
 PROBE_S = 0.5
@@ -42,6 +43,17 @@ class Launch(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     grace_s: float = 20.0
     told: tuple[str, ...] = ()
+
+    def running(self, start_timeout_s: float) -> AbstractAsyncContextManager[Server]:
+        """The server while the block runs; raises ServerUnusable as `process.running` does."""
+        return running(
+            self.command,
+            ready=self.ready,
+            name=self.name,
+            env=self.env,
+            start_timeout_s=start_timeout_s,
+            grace_s=self.grace_s,
+        )
 
 
 def installed(program: str, *, name: str, extra: str, dry_run: bool) -> str:

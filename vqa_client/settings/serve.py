@@ -1,6 +1,6 @@
 """Settings of the commands that start or examine a server."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -75,15 +75,4 @@ class CheckSettings(CheckedSettings):
 
     def as_run(self) -> OneModelSettings:
         """The settings of a run that asks the same server."""
-        return OneModelSettings(
-            base_url=self.base_url,
-            config=self.config,
-            model=self.model,
-            api_key=self.api_key,
-            header=self.header,
-            timeout=self.timeout,
-            wait_for_server=self.wait_for_server,
-            engine=self.engine,
-            ca_bundle=self.ca_bundle,
-            insecure=self.insecure,
-        )
+        return OneModelSettings(**{each.name: getattr(self, each.name) for each in fields(self)})

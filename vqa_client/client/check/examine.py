@@ -13,7 +13,7 @@ from vqa_client.client.check.addresses import (
 )
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
 from vqa_client.client.endpoint import Endpoint
-from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Picture, Reply, square
+from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Reply
 from vqa_client.client.probing.findings import Checked, Finding, Sight
 from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
 from vqa_client.client.probing.parameters import (
@@ -25,7 +25,15 @@ from vqa_client.client.probing.parameters import (
     found_uuid,
     uuid_asks,
 )
-from vqa_client.client.probing.sight import PROMPT, bare_ask, code_ask, colour_asks, colour_in, found_sight, sight_of
+from vqa_client.client.probing.sight import (
+    bare_ask,
+    code_ask,
+    colour_ask,
+    colour_asks,
+    colour_in,
+    found_sight,
+    sight_of,
+)
 from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
@@ -163,7 +171,7 @@ def canary_asks(sight: Sight) -> tuple[Ask, ...]:
     """Eight pictures whose right answers differ: colours, or codes for a server that only reads."""
     if sight == "text":
         return tuple(map(code_ask, CODES))
-    return tuple(Ask(prompt=PROMPT, pictures=(Picture(png=square(colour)),)) for colour in COLOURS)
+    return tuple(map(colour_ask, COLOURS))
 
 
 def mark_of(reply: Reply) -> str:

@@ -16,10 +16,11 @@ TEMPLATE_TOKENS, CHARACTERS_PER_TOKEN = 40, 3
 
 def colour_asks() -> tuple[Ask, Ask]:
     """One question on a red and on a blue square; a model that thinks gets the room to name a colour."""
-    return _colour(SHOWN[0]), _colour(SHOWN[1])
+    return colour_ask(SHOWN[0]), colour_ask(SHOWN[1])
 
 
-def _colour(name: str) -> Ask:
+def colour_ask(name: str) -> Ask:
+    """The question on a square of this colour."""
     return Ask(prompt=PROMPT, pictures=(Picture(png=square(name)),))
 
 

@@ -55,7 +55,8 @@ def name_suffix(model: ModelSettings) -> str:
 async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[[str], None]) -> bool:
     """Whether it refuses a name it can't know, and sees the picture of one it knows: else images would be dropped."""
     asker = Asker(endpoint, model)
-    unknown = await asker.ask(_unknown())
+    picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
+    unknown = await asker.ask(Ask(prompt=PROMPT, pictures=(picture,)))
     if unknown.completion is not None or not _MISS.search(unknown.refusal):
         said = "answers without the image" if unknown.completion else unknown.told
         note(f"--image_uuid: {without_secrets(endpoint.base)} knows no names of images ({said}): all are sent whole")
@@ -65,8 +66,3 @@ async def _takes_names(endpoint: Endpoint, model: ModelSettings, note: Callable[
     if not found.value:
         note(f"--image_uuid: {without_secrets(endpoint.base)}: {found.text}: all images are sent whole")
     return bool(found.value)
-
-
-def _unknown() -> Ask:
-    picture = Picture(png=square("green"), uuid=f"never-sent-{secrets.token_hex(16)}", sent=False)
-    return Ask(prompt=PROMPT, pictures=(picture,))

@@ -1,6 +1,6 @@
 """The robustness of finished runs: what is known of each, and the files of their evaluation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -75,13 +75,9 @@ def _row(question: Question, record: Record) -> dict[str, Any]:
         "questionID": asked.get("question_id", question.id),
         "question": question.text,
         "questionType": record.groups.get("question_type"),
-        "answer": _gold(asked, question.references),
+        "answer": asked.get("multiple_choice_answer") or next(iter(question.references), None),
         "predicted": _predicted(record),
     }
-
-
-def _gold(asked: Mapping[str, Any], references: tuple[str, ...]) -> str | None:
-    return asked.get("multiple_choice_answer") or (references[0] if references else None)
 
 
 def _predicted(record: Record) -> str | None:
@@ -222,11 +218,8 @@ def _cell_rows(found: Evaluation) -> Iterator[list[Any]]:
 def _level_rows(found: Evaluation) -> Iterator[list[Any]]:
     for model, curves in found.models.items():
         for corruption, level, figures in curves.variants:
-            yield [model, *_named(corruption), level, *_figures(figures)]
-
-
-def _named(corruption: str) -> tuple[str, str]:
-    return (class_of(corruption), corruption) if corruption else ("", "clean")
+            named = (class_of(corruption), corruption) if corruption else ("", "clean")
+            yield [model, *named, level, *_figures(figures)]
 
 
 def _figures(of: Figures) -> list[Any]:
