@@ -113,24 +113,29 @@ def remove_leftovers(folder: Path) -> None:
 
 def _remove_unlocked(path: str) -> None:
     """Delete a file that no process has locked; raises OSError where one has, or where there are no locks."""
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    try:
+    with _opened(path, os.O_RDWR | os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path, flags: int = os.O_RDONLY | os.O_DIRECTORY) -> Iterator[int]:
+    """A descriptor of a folder, or of what else the flags say; a lock on it goes with it."""
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
 def removed_unlocked(folder: Path) -> bool:
     """Delete a folder with all that is in it, unless a process has it locked; whether that was so."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+    with _opened(folder) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder)
+        except OSError:
+            return False
     return True
 
 
@@ -144,26 +149,20 @@ def private_folder(prefix: str, root: str | None = None) -> Iterator[Path]:
         with contextlib.suppress(OSError):  # another user's
             if time.time() - left.stat().st_mtime > _NEW_S:
                 removed_unlocked(left)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True) as name:
-        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-            yield Path(name)
-        finally:
-            os.close(descriptor)
+    made = tempfile.TemporaryDirectory(prefix=prefix, dir=root, ignore_cleanup_errors=True)
+    with made as name, _opened(name) as descriptor:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield Path(name)
 
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Wait until nobody else changes a file of the folder that several processes read, change and replace."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with _opened(folder) as descriptor:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def state_of(found: os.stat_result) -> FileState:

@@ -114,7 +114,6 @@ def without(words: Sequence[str], options: Collection[str]) -> list[str]:
 
 
 def _error(said: str, kind: Callable[..., VqaClientError]) -> VqaClientError:
-    """The error that a process printed."""
     lines = said.splitlines()
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]

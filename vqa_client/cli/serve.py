@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from vqa_client.cli.signals import SIGNALS
+from vqa_client.cli.signals import signals_caught
 from vqa_client.cli.streams import EXIT_OK, emit, say
 from vqa_client.cli.text import duration, safe
 from vqa_client.errors import ServerUnusable, UsageError
@@ -75,26 +75,23 @@ def _as_typed(launch: Launch) -> str:
 
 async def _until_signalled(launch: Launch, start_timeout_s: float) -> int:
     """A first signal stops the server in order, a second at once."""
-    caught: list[int] = []
     serving: list[Server] = []
     stay = asyncio.ensure_future(_stay(launch, start_timeout_s, serving.append))
 
-    def on_signal(number: int) -> None:
-        caught.append(number)
-        if len(caught) == 1:
-            say(f"stopping {launch.name}, for at most {launch.grace_s:g} s (Ctrl-C again: stop now)")
-            stay.cancel()
-        elif serving:
-            guard.signal_group(serving[0].pid, signal.SIGKILL)
+    def stop() -> None:
+        say(f"stopping {launch.name}, for at most {launch.grace_s:g} s (Ctrl-C again: stop now)")
+        stay.cancel()
 
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, on_signal, number)
-    try:
-        await stay
-    except asyncio.CancelledError:
-        if not caught:
-            raise
+    def kill() -> None:
+        for server in serving:
+            guard.signal_group(server.pid, signal.SIGKILL)
+
+    with signals_caught(stop, kill) as caught:
+        try:
+            await stay
+        except asyncio.CancelledError:
+            if not caught:
+                raise
     return 128 + caught[0]
 
 

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import shlex
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from vqa_client.client.url import without_secrets
@@ -38,27 +39,36 @@ def until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress
 
 async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[Result]], progress: Progress) -> Result:
     stop = asyncio.Event()
-    caught: list[int] = []
     working = asyncio.ensure_future(work(stop))
+
+    def stop_in_order() -> None:
+        progress.note(f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)")
+        stop.set()
+
+    with signals_caught(stop_in_order, working.cancel) as caught:
+        try:
+            return await working
+        except (Interrupted, asyncio.CancelledError) as error:
+            if not caught and not isinstance(error, Interrupted):
+                raise
+            by = caught[0] if caught else int(signal.SIGINT)  # or the run's own limit did what Ctrl-C does
+            raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted([])) from None
+
+
+@contextmanager
+def signals_caught(first: Callable[[], object], again: Callable[[], object]) -> Iterator[list[int]]:
+    """Call `first` at the first signal of SIGNALS and `again` at each later one; gives the numbers of those caught."""
+    caught: list[int] = []
 
     def on_signal(number: int) -> None:
         caught.append(number)
-        if len(caught) == 1:
-            progress.note(f"stopping; waiting {GRACE_S:g} s for running requests (Ctrl-C again: stop now)")
-            stop.set()
-        else:
-            working.cancel()
+        (first if len(caught) == 1 else again)()
 
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, on_signal, number)
     try:
-        return await working
-    except (Interrupted, asyncio.CancelledError) as error:
-        if not caught and not isinstance(error, Interrupted):
-            raise
-        by = caught[0] if caught else int(signal.SIGINT)  # or the run's own limit did what Ctrl-C does
-        raise Stopped(by, error if isinstance(error, Interrupted) else Interrupted([])) from None
+        yield caught
     finally:
         for number in SIGNALS:
             loop.remove_signal_handler(number)

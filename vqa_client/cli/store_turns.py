@@ -37,7 +37,6 @@ class InStore:
         self._leases = Leases(run.settings[0].share, self._of)
 
     async def check(self) -> None:
-        """As of Shared."""
         await in_daemon_thread(self._leases.check)
         await self._check_same_run(asks_server=True)
 
@@ -95,7 +94,6 @@ class InStore:
         return True
 
     async def gather(self) -> None:
-        """As of Shared."""
         await self._check_same_run()  # they may all be of another run that began at the same time
         roots = [output_folder(each) for each in self._run.settings]
         for number in range(1, self._of + 1):

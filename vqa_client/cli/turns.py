@@ -91,12 +91,10 @@ class InFolder:
         self._known: list[RunPaths] = []
 
     async def check(self) -> None:
-        """As of Shared."""
         for each in self._run.settings:
             await in_daemon_thread(partial(check_locks, output_folder(each)))
 
     async def asked(self, shard: Shard) -> bool:
-        """As of Shared."""
         run = self._run
         if self._known and all(is_finished(paths.shard(*shard)) for paths in self._known):
             return True

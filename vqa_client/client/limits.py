@@ -28,7 +28,6 @@ class Pause:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the pause ends."""
         return max(0.0, self._until_s - time.monotonic())
 
     async def over(self) -> None:

@@ -113,7 +113,6 @@ class _Choices:
         self._positions, self._calibrating, self._other = Positions(), Calibrating(), 0
 
     def watching(self, records: Iterable[Record]) -> Iterable[Record]:
-        """Give the records on, counting them."""
         for record in records:
             if self._variant in (None, record.variant):
                 self._count(record)

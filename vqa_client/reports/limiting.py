@@ -40,7 +40,8 @@ def limits_of(session: Mapping[str, Any]) -> list[str]:
 def _limited(start: Start) -> Iterator[str]:
     if (limit := limit_of(start)) is not None:
         evidence, way_out = WORDS[limit]
-        yield f"bottleneck: {limit} ({evidence(start, held(start))}). {way_out(start)}."
+        helps = way_out if isinstance(way_out, str) else way_out(start)
+        yield f"bottleneck: {limit} ({evidence(start, held(start))}). {helps}."
 
 
 def _streamed(session: Mapping[str, Any]) -> Iterator[str]:
@@ -129,11 +130,7 @@ def _more_workers(start: Start) -> str:
     )
 
 
-def _always(text: str) -> Callable[[Start], str]:
-    return lambda start: text
-
-
-WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]] = {
+WORDS: Mapping[str, tuple[Callable[[Start, Held], str], str | Callable[[Start], str]]] = {
     "client CPU": (
         _cpu,
         lambda start: (
@@ -144,63 +141,59 @@ WORDS: Mapping[str, tuple[Callable[[Start, Held], str], Callable[[Start], str]]]
     ),
     "preparing images": (
         lambda start, found: f"{found.preparing:.1f} of {start.workers.most:,} workers waited for their images",
-        _always("Images that need no encoding, made beforehand, or more cores help"),
+        "Images that need no encoding, made beforehand, or more cores help",
     ),
     "repeats": (
         lambda start, found: (
             f"{start.requests - start.questions:,} requests were repeats after failures; {found.repeating:.1f} of "
             f"{start.workers.most:,} workers waited to repeat one, on average"
         ),
-        _always("See the failures above; a lower --max_retries gives up sooner"),
+        "See the failures above; a lower --max_retries gives up sooner",
     ),
     "timeouts": (
         lambda start, found: f"{start.timeouts:,} of {start.questions:,} questions timed out",
-        _always("Lower --max_workers or raise --timeout: the server is slower than its questions wait"),
+        "Lower --max_workers or raise --timeout: the server is slower than its questions wait",
     ),
     "rate limit": (
         lambda start, found: (
             f"{found.paused:.1f} of {start.workers.most:,} workers waited for a rate limit or in a pause"
         ),
-        _always("A higher limit helps; with fewer --max_workers fewer requests are refused"),
+        "A higher limit helps; with fewer --max_workers fewer requests are refused",
     ),
     "upload": (
         _uploading,
-        _always(
-            "Send less (--image_uuid auto or --file_urls with vLLM, --max_pixels, --image_format webp), or from nearer"
-        ),
+        "Send less (--image_uuid auto or --file_urls with vLLM, --max_pixels, --image_format webp), or from nearer",
     ),
     "server preprocessing": (
         lambda start, found: (
             f"{found.preprocessing:.1f} of {start.workers.most:,} requests were in image preprocessing at the server, "
             f"{found.running:.1f} running, {found.waiting:.1f} queued"
         ),
-        _always(
-            "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid"
-        ),
+        "Images are prepared on the processor: send smaller ones; vLLM has --api-server-count and --image_uuid",
     ),
     "upload or server": (
         lambda start, found: (
             f"{found.preprocessing:.1f} of {start.workers.most:,} requests were on their way, or had "
             "come to the server and were neither running nor waiting"
         ),
-        _always("Smaller images help either way; vLLM has --api-server-count"),
+        "Smaller images help either way; vLLM has --api-server-count",
     ),
     "GPU queue": (_inside, _more_servers),
     "KV cache": (_inside, _more_servers),
     "too few workers": (_inside, _more_workers),
     "too few questions": (
         lambda start, found: f"only {count(start.questions)}, all sent at once",
-        _always("The time is that of the slowest replies"),
+        "The time is that of the slowest replies",
     ),
     "last replies": (
         lambda start, found: f"{found.idle:.1f} of {start.workers.most:,} workers had no question left, on average",
-        _always("A few long replies ended the run: a lower --max_tokens shortens them"),
+        "A few long replies ended the run: a lower --max_tokens shortens them",
     ),
     "server": (
         lambda start, found: (
             f"{found.server:.1f} of {start.workers.most:,} workers waited for it; it reports no figures of its own"
         ),
-        _always("Try more --max_workers"),
+        "Try more --max_workers",
     ),
 }
 """What is said of each of the rules' limits: the figures that show it, and what may help."""

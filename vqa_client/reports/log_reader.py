@@ -86,7 +86,6 @@ class LogReader:
 
     @property
     def unreadable(self) -> int:
-        """How many lines are no records."""
         return len(self.unreadable_lines)
 
     def __len__(self) -> int:

@@ -44,7 +44,6 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> Description:
-        """What the figures mean."""
         return description_of(self.identity, self.scoring, self.described)
 
     @property

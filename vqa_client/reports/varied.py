@@ -3,7 +3,7 @@
 Accuracies and intervals are in per cent, as in this program's other reports.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -39,14 +39,14 @@ def by_question(pairs: Pairs) -> Iterator[Asked]:
         yield held[0][0], [record for _, record in held]
 
 
-def summarised(pairs: Pairs, *, fields: Sequence[str] = ()) -> Summary:
-    """Sum up over all forms, and over each by the group "variant"; `fields` are crossed with it."""
-    return summarise(_marked(pairs()), crossings=[(VARIANT, field) for field in fields])
+def summarised(pairs: Pairs) -> Summary:
+    """Sum up over all forms, and over each by the group "variant"."""
+    return summarise(_marked(pairs))
 
 
-def _marked(pairs: Iterable[tuple[Question, Record]]) -> Iterator[Record]:
+def _marked(pairs: Pairs) -> Iterator[Record]:
     """The forms of one question share its fate, and are a cluster."""
-    for _, record in pairs:
+    for _, record in pairs():
         groups = {**record.groups, VARIANT: record.variant}
         yield replace(record, groups=groups, cluster=record.cluster or record.question_id)
 

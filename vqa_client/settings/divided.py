@@ -101,7 +101,6 @@ class DividedSettings:
 
     @property
     def process_count(self) -> int:
-        """How many processes ask."""
         return usable_cpus() if self.processes == AUTO else int(self.processes)
 
 

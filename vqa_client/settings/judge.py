@@ -181,7 +181,6 @@ class JudgeSettings(ConfiguredSettings):
 
     @property
     def shows_images(self) -> bool:
-        """Whether the judge sees images."""
         return self.with_images
 
 

@@ -292,7 +292,6 @@ class RunSettings(RequestOptions, BatchSettings):
 
     @property
     def shows_images(self) -> bool:
-        """Whether the questions come with images."""
         return True
 
     @property

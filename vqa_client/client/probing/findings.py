@@ -38,7 +38,6 @@ class Checked(Struct, frozen=True, kw_only=True):
         return self.at("unusable")
 
     def at(self, level: Level) -> tuple[Finding, ...]:
-        """The findings of one level."""
         return tuple(finding for finding in self.findings if finding.level == level)
 
 
