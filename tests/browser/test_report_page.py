@@ -11,9 +11,8 @@ from tests.html.samples import HOSTILE, corrupted, facts, failed, hostile, mixed
 from tests.html.samples_judged import sample_judged
 from tests.html.test_shown_images import put, run_of
 from vqa_client.compare.write import comparison_page
-from vqa_client.html.viewer import Viewer
+from vqa_client.html.viewer import Viewer, read_notes
 from vqa_client.reports.judged import judged_path
-from vqa_client.reports.notes import read_notes
 
 FIRST_PAINT_MS = 2000
 

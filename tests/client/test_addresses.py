@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from vqa_client.client.proxy import proxy_for
+from vqa_client.client.endpoint import proxy_for
 from vqa_client.client.url import CHAT, candidates, join, root_of, without_secrets
 from vqa_client.errors import UsageError
 

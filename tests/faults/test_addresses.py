@@ -113,7 +113,7 @@ async def test_a_server_elsewhere_is_reached_through_the_proxy(
 async def test_a_socks_proxy_that_can_not_be_spoken_to_is_named_by_its_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vqa_client.client.proxy.find_spec", lambda name: None)
+    monkeypatch.setattr("vqa_client.client.endpoint.find_spec", lambda name: None)
     monkeypatch.setenv("ALL_PROXY", "socks5://10.0.0.1:9")
     of = Questions(tmp_path, 1)
     with pytest.raises(UsageError, match=r"^ALL_PROXY[^\n]*$"):
@@ -303,7 +303,7 @@ async def test_a_way_that_falls_silent_before_the_first_byte_ends_questions_in_t
         async with await asyncio.start_server(relay, "127.0.0.1", 0) as front:
             relayed = front.sockets[0].getsockname()[1]
             if tunnels:
-                monkeypatch.setattr("vqa_client.client.proxy.is_loopback", lambda host: False)
+                monkeypatch.setattr("vqa_client.client.endpoint.is_loopback", lambda host: False)
                 monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{relayed}")
             asking = of.ask(
                 f"https://127.0.0.1:{port if tunnels else relayed}/v1",

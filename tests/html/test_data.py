@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from tests.html.samples import facts, hostile, mixed, record, write_run
 from vqa_client.html.data import LONGEST_TEXT, data_block, shortened, text_limit
 from vqa_client.html.shown_images import Shown
-from vqa_client.reports.cost import spent
 from vqa_client.reports.logged_run import read_run
-from vqa_client.reports.overview import overview
+from vqa_client.reports.overview import overview, spent
 from vqa_client.types import Record, SentImage
 
 

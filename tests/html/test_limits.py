@@ -8,9 +8,8 @@ import pytest
 from tests.html.samples import facts, failed, mixed, record, write_run
 from tests.reports.paces import quarters, served, start
 from vqa_client.html.page import limits
-from vqa_client.reports.cost import totals
 from vqa_client.reports.logged_run import read_run
-from vqa_client.reports.overview import overview
+from vqa_client.reports.overview import overview, totals
 from vqa_client.types import Record
 
 

@@ -22,8 +22,7 @@ from vqa_client.compare.write import comparison_page
 from vqa_client.errors import DataError, UsageError
 from vqa_client.html.serving import MOST_WAITING, ReportServer
 from vqa_client.html.shown_images import CHANGED
-from vqa_client.html.viewer import Viewer
-from vqa_client.reports.notes import Note, notes_path, read_notes
+from vqa_client.html.viewer import Note, Viewer, notes_path, read_notes
 from vqa_client.types import Record
 
 

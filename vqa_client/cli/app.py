@@ -115,7 +115,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
             "score --predictions answers.json --annotations v2_mscoco_val2014_annotations.json",
         ),
         "score_explanations": (
-            "score_explanations",
+            "score",
             "Score explanations from a file against human ones; needs no server.",
             "score-explanations --task vqax --predictions answers.csv --data sets",
         ),

@@ -85,7 +85,7 @@ def _sections(reports: list[Report], *, verbose: bool) -> Iterator[Section]:
     yield _closing(reports)
     for report in reports:
         if (judged := getattr(report.summary, "explanations", None)) is not None:
-            from vqa_client.cli.explain_table import explanations  # only explain's own runs need its modules
+            from vqa_client.cli.score_tables import explanations  # only explain's own runs need it
 
             yield from explanations(report, judged)
 

@@ -1,4 +1,4 @@
-"""The score command: answers in a file against annotations or a benchmark's own questions, without a server."""
+"""The score commands: answers and explanations in files, against annotations or a benchmark's questions; no server."""
 
 from collections.abc import Sequence
 from dataclasses import Field, field, fields, make_dataclass
@@ -11,7 +11,7 @@ from vqa_client.cli.benchmark import settings_command, taken
 from vqa_client.cli.command_line import HELP_FLAGS, Options
 from vqa_client.cli.streams import EXIT_FAILED_QUESTIONS, EXIT_OK, emit, emit_json, say
 from vqa_client.settings.run import ConfiguredSettings, OneModelSettings, RunSettings
-from vqa_client.settings.score import DATA, AnswersSettings, ScoreSettings
+from vqa_client.settings.score import DATA, AnswersSettings, ScoreExplanationsSettings, ScoreSettings
 
 
 def score(
@@ -83,3 +83,17 @@ def _answers_and_data(kind: type[RunSettings]) -> type[Any]:
         for each in part
     ]
     return make_dataclass("Answers", copies, kw_only=True, namespace={"__module__": __name__})
+
+
+def score_explanations(settings: ScoreExplanationsSettings) -> int:
+    """Score and print; exit code 1 where the predictions have questions that failed, which count as wrong."""
+    from vqa_client.answers.explained import score_explanation_files
+    from vqa_client.cli.score_tables import of_explanations
+    from vqa_client.cli.tables import as_text
+
+    report = score_explanation_files(settings)
+    if settings.json:
+        emit_json(report.as_json())
+    else:
+        emit(as_text(of_explanations(report)))
+    return EXIT_FAILED_QUESTIONS if report.counts["n_failed"] else EXIT_OK

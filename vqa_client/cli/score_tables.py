@@ -1,13 +1,21 @@
-"""A scoring as people read it in a terminal."""
+"""Scorings, and what explanations are worth in every scope, as people read them in a terminal."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from vqa_client.answers.annotated import ScoreReport
 from vqa_client.answers.columns import DECIMALS
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import Section
 from vqa_client.scoring.averages import Mean
 from vqa_client.scoring.vqa_accuracy import Gap
+
+if TYPE_CHECKING:
+    from vqa_client.answers.annotated import ScoreReport
+    from vqa_client.answers.explained import ExplanationReport
+    from vqa_client.reports.report import Report
+    from vqa_client.scoring.explanation_metrics.corpus import Metric, Scope
+    from vqa_client.scoring.explanation_metrics.evil import Value
+    from vqa_client.scoring.explanation_metrics.judged import Judged
 
 METRICS_ACROSS = 3
 """More would not fit beside a long question type."""
@@ -15,7 +23,7 @@ MOST_TYPES = 12
 """Question types that are shown, those with most questions; the JSON has all."""
 
 
-def of_score(report: ScoreReport) -> Iterator[Section]:
+def of_score(report: "ScoreReport") -> Iterator[Section]:
     """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
     counts, summary = report.counts, report.summary
     scored = f"{count(counts['n_scored'], 'question')} scored of {counts['n_predictions']:,} predicted"
@@ -56,7 +64,7 @@ def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, 
     return Section(columns=[title, "questions", *metrics, f"{metrics[0]}: 95 %"], rows=rows)
 
 
-def _remarks(report: ScoreReport) -> Iterator[str]:
+def _remarks(report: "ScoreReport") -> Iterator[str]:
     hidden = len(report.summary.per_question_type) - MOST_TYPES
     if hidden > 0:
         yield f"and {count(hidden, 'more question type')}: --json has all"
@@ -75,3 +83,70 @@ def gap_text(gap: Gap) -> str:
         f"{count(gap.unanimous, 'question')} ({100 * gap.unanimous_share:.1f} %) whose annotators all agree: there the "
         f"official evaluator compares without normalising, and {gap.differing:,} score differently"
     )
+
+
+PER_CENT = frozenset({"Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "METEOR", "SPICE", "BERTScore"})
+
+
+def explanations(report: "Report", judged: "Judged") -> Iterator[Section]:
+    """A report's explanations, and their files."""
+    from vqa_client.tasks.explain.accuracy_grid import GRID
+
+    yield from of_judged(judged)
+    files = {"explanations": report.path.with_suffix(".explanations.json"), "grid": report.path.parents[1] / GRID}
+    yield Section(notes=[f"{what}: {path}" for what, path in files.items()])
+
+
+def of_judged(judged: "Judged") -> Iterator[Section]:
+    """The scores in every scope, e-ViL's, and why some are not there."""
+    scores = judged.scores
+    titled = {"all": scores.unfiltered, "answered right": scores.filtered, "half right too": scores.half_right}
+    scopes = {title: scope for title, scope in titled.items() if scope is not None}
+    names = [name for name, metric in scores.unfiltered.metrics.items() if metric.value is not None]
+    rows = [
+        [title, f"{scope.n:,}", f"{scope.n_empty:,}", *(_cell(name, scope.metrics[name]) for name in names)]
+        for title, scope in scopes.items()
+    ]
+    evil = judged.evil
+    line = f"e-ViL: S_T {_value(evil.s_t)}  S_E {_value(evil.s_e)}  S_O {_value(evil.s_o)}"
+    yield Section(
+        title="explanations against their references, CIDEr as it is, the others in %",
+        columns=["scope", "explanations", "empty", *names],
+        rows=rows,
+        notes=[line, *dict.fromkeys(_reasons(scopes))],
+    )
+
+
+def _reasons(scopes: "dict[str, Scope]") -> Iterator[str]:
+    """Why metrics are missing, and in which scope a value means nothing."""
+    for title, scope in scopes.items():
+        for metric in scope.metrics.values():
+            if metric.reason and metric.value is not None:
+                yield f"{title}: {metric.reason}"
+            elif metric.reason and title == "all":
+                yield f"not scored: {metric.reason}"
+
+
+def _cell(name: str, metric: "Metric") -> str:
+    if metric.value is None:
+        return "-"
+    return f"{100 * metric.value:.1f}" if name in PER_CENT else f"{metric.value:.3f}"
+
+
+def _value(value: "Value") -> str:
+    return "-" if value.value is None else f"{100 * value.value:.1f}"
+
+
+def of_explanations(report: "ExplanationReport") -> Iterator[Section]:
+    """The accuracies of a scoring with their intervals, the explanations' scores, and every note."""
+    counts = report.counts
+    scored = f"{count(counts['n_scored'])} scored of {counts['n_predictions']:,} predicted"
+    yield Section(
+        title=f"score-explanations · {report.predictions}",
+        notes=[f"{scored} and {counts['n_references']:,} in {report.references}"],
+    )
+    if report.accuracies:
+        means = {name: (each.mean, each.if_missing_were_wrong) for name, each in report.accuracies.items()}
+        yield accuracies("answers", means, missing=counts["n_without_prediction"] > 0)
+    yield from of_judged(report.explanations)
+    yield Section(notes=[*report.notes, *report.files])

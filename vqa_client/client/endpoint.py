@@ -1,11 +1,16 @@
-"""One OpenAI-compatible server: its address, its headers and the transport that leads there."""
+"""One OpenAI-compatible server: its address, its headers, and the transport or proxy that leads there."""
 
 import asyncio
 import base64
+import ipaddress
+import os
 import re
 import ssl
+import sys
+import urllib.request
 from collections.abc import Coroutine, Mapping
 from http import HTTPStatus
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +19,8 @@ import httpx2
 from vqa_client.client.body import Upload
 from vqa_client.client.direct import CONNECT_TIMEOUT_S, IDLE_S, DirectTransport
 from vqa_client.client.messages import Response, Target, read_whole
-from vqa_client.client.proxy import proxy_for
 from vqa_client.client.reply_room import ReplyRoom, without_frames
-from vqa_client.client.url import CHAT, join, root_of, secrets_in, without_secrets, written_forms
+from vqa_client.client.url import CHAT, can_exist, join, root_of, secrets_in, without_secrets, written_forms
 from vqa_client.errors import UsageError
 from vqa_client.version import __version__
 
@@ -196,3 +200,76 @@ def tls_context(ca_bundle: Path | None, *, insecure: bool) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(ca_bundle))
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"--ca_bundle {ca_bundle} can't be read: {error.strerror or error}") from None
+
+
+def proxy_for(url: httpx2.URL) -> str | None:
+    """The proxy that the environment names for this address; loopback addresses and NO_PROXY have none."""
+    if is_loopback(url.host) or _excepted(url):
+        return None
+    proxies = urllib.request.getproxies_environment()
+    scheme = url.scheme if url.scheme in proxies else "all"
+    proxy = proxies.get(scheme)
+    if proxy and "://" not in proxy:  # as curl takes it
+        proxy = f"http://{proxy}"
+    if proxy and proxy.startswith("socks") and find_spec("socksio") is None:
+        raise UsageError(
+            f"{scheme.upper()}_PROXY names a SOCKS proxy, {without_secrets(proxy)}",
+            hint=f"{sys.executable} -m pip install 'httpx2[socks]', or add the server's host to NO_PROXY",
+        )
+    if proxy and not _usable(proxy):
+        raise UsageError(
+            f"{scheme.upper()}_PROXY is not a proxy's address: {without_secrets(proxy)}",
+            hint="such as http://proxy.example:3128; or add the server's host to NO_PROXY",
+        )
+    return proxy or None
+
+
+def _usable(proxy: str) -> bool:
+    try:
+        url = httpx2.URL(proxy)
+    except httpx2.InvalidURL:
+        return False
+    return can_exist(url) and url.scheme in ("http", "https", "socks5", "socks5h")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine itself."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    address = _address(host.strip("[]"))
+    return address is not None and (address.is_loopback or address.is_unspecified)  # servers print 0.0.0.0 as theirs
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+_ENTRY = re.compile(r"(?:(\w+)://)?(?P<name>\[[^]]+\](?:/\d+)?|[^:]*|.*:.*:.*?)(?::(?P<port>\d+))?/?")
+"""An entry of NO_PROXY: [v6] or [v6]/bits, anything without a colon, or a bare v6 address; and a port."""
+
+
+def _excepted(url: httpx2.URL) -> bool:
+    """Whether NO_PROXY names the address, in any form that curl, Python's urllib or httpx2 reads."""
+    listed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    return any(_matches(url, entry) for entry in re.split(r"[,\s]+", listed) if entry)
+
+
+def _matches(url: httpx2.URL, entry: str) -> bool:
+    found = _ENTRY.fullmatch(entry)
+    if found is None or found[1] not in (None, "all", url.scheme):
+        return False
+    if found["port"] and int(found["port"]) != (url.port or (443 if url.scheme == "https" else 80)):
+        return False
+    name, address = found["name"].lower().rstrip("/"), _address(url.host)
+    if address is not None and name != "*":
+        try:
+            return address in ipaddress.ip_network(re.sub(r"[][]", "", name), strict=False)
+        except ValueError:
+            return False
+    name = name.removeprefix("*").strip(".")
+    hosts = {host.lower().rstrip(".") for host in (url.host, url.raw_host.decode("ascii"))}
+    return found["name"] == "*" or any(f".{host}".endswith(f".{name}") for host in hosts if name)

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vqa_client.files import replacing
-from vqa_client.reports.cost import totals
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import percent
-from vqa_client.reports.overview import VARIANT, Overview, in_order
+from vqa_client.reports.overview import VARIANT, Overview, in_order, totals
 from vqa_client.reports.sections import Section
 from vqa_client.reports.summary import Summary, Tally
 from vqa_client.scoring.statistics import Interval

@@ -18,12 +18,11 @@ from vqa_client.html.figures import MEANINGS
 from vqa_client.html.judged import judgings
 from vqa_client.html.shown_images import KEPT, EmbeddedImages, Show, chosen
 from vqa_client.log_lines import numbered
-from vqa_client.reports.cost import spent, totals
 from vqa_client.reports.described import gap_words
 from vqa_client.reports.limiting import limits_of, stands_of
 from vqa_client.reports.logged_run import LoggedRun
 from vqa_client.reports.names import count, cut, flat
-from vqa_client.reports.overview import Overview
+from vqa_client.reports.overview import Overview, spent, totals
 from vqa_client.reports.sections import p_text
 from vqa_client.reports.start import read_start
 from vqa_client.settings.run import RunSettings

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from tests.client.check.playing import refused, said
-from vqa_client.client.check.addresses import (
+from vqa_client.client.check.examine import (
     Connected,
     found_connections,
     found_forms,

@@ -1,18 +1,17 @@
-"""The whole check of a server, in some dozens of small requests; at last whether answers stay apart under load."""
+"""The whole check of a server, in some dozens of small requests: address, images, fields, and answers under load."""
 
+import asyncio
+import os
 import re
+import socket
 import time
 from collections.abc import Callable, Sequence
 
-from vqa_client.client.check.addresses import (
-    found_connections,
-    found_forms,
-    found_proxy,
-    other_form,
-    try_connections,
-)
+import httpx2
+from msgspec import Struct
+
 from vqa_client.client.check.sizes import find_image_limit, find_sizes
-from vqa_client.client.endpoint import Endpoint
+from vqa_client.client.endpoint import Endpoint, proxy_for
 from vqa_client.client.probing.asks import COLOURS, SIDE_PX, Ask, Asker, Reply
 from vqa_client.client.probing.findings import Checked, Finding, Sight
 from vqa_client.client.probing.identity import READER, Evidence, cards_of, found_identity, kind_of, loaded_model
@@ -34,7 +33,6 @@ from vqa_client.client.probing.sight import (
     found_sight,
     sight_of,
 )
-from vqa_client.client.proxy import proxy_for
 from vqa_client.client.url import without_secrets
 from vqa_client.model_config import ModelSettings
 
@@ -79,9 +77,9 @@ class _Check:
         await self._address()
         await self._pictures()
         await self._parameters(colours[0])
-        await self._uuid()
-        self.findings.append(found_reasoning(self.asker.answered))
-        self.findings.append(found_usage(self.asker.answered))
+        first, again = [await self.asker.ask(ask) for ask in uuid_asks()]
+        answered = self.asker.answered
+        self.findings += [found_uuid(first, again), found_reasoning(answered), found_usage(answered)]
         await self._canary()
 
     async def _asked_for_itself(self) -> Evidence:
@@ -148,10 +146,6 @@ class _Check:
         sent = frozenset(self.asker.model.extra_body or ())
         self.findings += found_parameters(replies, plain, sent)
 
-    async def _uuid(self) -> None:
-        first, again = [await self.asker.ask(ask) for ask in uuid_asks()]
-        self.findings.append(found_uuid(first, again))
-
     async def _canary(self) -> None:
         asks = canary_asks(self._sight)
         self._note(f"asking {len(asks)} questions one by one, and then all at once")
@@ -207,3 +201,79 @@ def found_canary(alone: Sequence[Reply], together: Sequence[Reply]) -> Finding:
     if len({mark for _, mark, _ in pairs}) < 2:
         return Finding(name=NAME, level="note", text="unknown: every picture gets the same answer")
     return Finding(name=NAME, value="same", text=f"{len(pairs)} answers are the same alone and all at once")
+
+
+CONNECT_S = 2.0
+SLOW_S = 0.5
+
+
+class Connected(Struct, frozen=True, kw_only=True):
+    """One address that a host's name stands for: how long a connection took, or why there is none."""
+
+    address: str
+    took_s: float = 0.0
+    error: str = ""
+
+
+def found_forms(base: httpx2.URL, other: httpx2.URL, reply: Reply) -> Finding:
+    """Which base answers, and what a chat at the other form (with /v1 for without, or the reverse) got."""
+    form = "with /v1" if other.path.rstrip("/").endswith("/v1") else "without /v1"
+    also = "answers too" if reply.completion is not None else f"doesn't ({reply.told})"
+    text = f"{without_secrets(base)}; {form} it {also}"
+    return Finding(
+        name="address", value={"base_url": without_secrets(base), form: reply.completion is not None}, text=text
+    )
+
+
+def found_proxy(proxy: str | None) -> Finding:
+    """What stands between."""
+    shown = without_secrets(proxy) if proxy else None
+    return Finding(name="proxy", level="note" if proxy else "ok", value=shown, text=shown or "none")
+
+
+def found_connections(host: str, tried: Sequence[Connected]) -> Finding:
+    """Whether the first address of a name takes connections, and at once."""
+    if not tried:
+        return Finding(name="connection", level="warning", text=f"{host} is not known here")
+    first = tried[0]
+    good = [each for each in tried if not each.error]
+    text = ", ".join(f"{each.address}: {each.error or f'{1000 * each.took_s:.0f} ms'}" for each in tried)
+    if good and (first.error or first.took_s > SLOW_S):
+        hint = f"other programs may try {first.address} first and wait; {good[0].address} instead of {host} is sure"
+        return Finding(name="connection", level="warning", text=text, hint=hint)
+    return Finding(name="connection", text=text)
+
+
+async def try_connections(url: httpx2.URL) -> list[Connected]:
+    """Connect to each address of the host, in the order in which the system names them."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # TimeoutError is an OSError
+        return []
+    return [await _try(str(place[0]), port) for place in dict.fromkeys(row[4][:1] for row in found)]
+
+
+async def _try(address: str, port: int) -> Connected:
+    started_s = time.monotonic()
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            _, writer = await asyncio.open_connection(address, port)
+    except TimeoutError:
+        return Connected(address=address, error=f"no connection within {CONNECT_S:g} s")
+    except OSError as error:
+        return Connected(address=address, error=os.strerror(error.errno) if error.errno else str(error))
+    took_s = time.monotonic() - started_s
+    writer.close()
+    return Connected(address=address, took_s=took_s)
+
+
+def other_form(base: httpx2.URL) -> httpx2.URL:
+    """The base without its /v1, or with one."""
+    path = base.path.rstrip("/")
+    return (
+        base.copy_with(path=path.removesuffix("/v1") or "/")
+        if path.endswith("/v1")
+        else base.copy_with(path=path + "/v1")
+    )
