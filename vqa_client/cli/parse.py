@@ -45,7 +45,8 @@ def _lines(found: Why) -> Iterator[str]:
         yield from _weighed(record.first_token, record.probabilities or {})
     yield f"in the log: {record.status.replace('_', ' ')}{_answer(record.answer)}{_by(record.rule, record.rivals)}"
     yield from (f"    {line}" for line in found.why)
-    yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{_parts(record.parts)}"
+    parts = "".join(f", {name} {value:g}" for name, value in record.parts.items())
+    yield f"    finish reason {record.finish_reason or '-'}, score {record.score:g}{parts}"
     yield f"right answer: {_list(record.references)}"
     if found.compared_as is not None:
         yield f"compared as {found.compared_as!r} with {_list(found.references_as)}"
@@ -112,10 +113,6 @@ def _by(rule: str, rivals: Sequence[str]) -> str:
     said = [f"by {rule}"] if rule else []
     said += [f"rivals {', '.join(map(_short, rivals))}"] if rivals else []
     return f" ({'; '.join(said)})" if said else ""
-
-
-def _parts(parts: dict[str, float]) -> str:
-    return "".join(f", {name} {value:g}" for name, value in parts.items())
 
 
 def _list(texts: Sequence[str]) -> str:

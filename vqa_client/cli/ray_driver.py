@@ -330,15 +330,12 @@ def _files_of(settings: Sequence[RunSettings]) -> Mapping[str, bytes]:
     return {name: path.read_bytes() for name in sorted(names) if (path := Path(name).expanduser()).is_file()}
 
 
-def _is_anywhere(path: Path) -> bool:
-    return str(path).startswith(SCHEME) or is_address(path)
-
-
 def _anywhere(settings: RunSettings, share: Mapping[str, Any]) -> RunSettings:
     """The settings as a worker takes them, wherever it was started: with whole paths."""
     paths = {
         field.name: Path.absolute(value)
         for field in dataclasses.fields(settings)
-        if isinstance(value := getattr(settings, field.name), Path) and not _is_anywhere(value)
+        if isinstance(value := getattr(settings, field.name), Path)
+        and not (str(value).startswith(SCHEME) or is_address(value))
     }
     return dataclasses.replace(settings, **{**paths, **share, "ray": "", "shards": None, "ray_cpus": 1})

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from vqa_client.answers.columns import DECIMALS
 from vqa_client.reports.names import count, interval_text, percent
 from vqa_client.reports.sections import Section
 from vqa_client.scoring.averages import Mean
@@ -25,6 +24,8 @@ MOST_TYPES = 12
 
 def of_score(report: "ScoreReport") -> Iterator[Section]:
     """The accuracies in per cent with their intervals, by type, what sets them apart, and every note."""
+    from vqa_client.answers.columns import DECIMALS
+
     counts, summary = report.counts, report.summary
     scored = f"{count(counts['n_scored'], 'question')} scored of {counts['n_predictions']:,} predicted"
     yield Section(
@@ -37,7 +38,7 @@ def of_score(report: "ScoreReport") -> Iterator[Section]:
         by_type = {"by answer type": summary.per_answer_type, "by question type": summary.per_question_type}
         for title, types in by_type.items():
             for at in range(0, len(report.metrics) if types else 0, METRICS_ACROSS):
-                yield _by_type(title, types, report.metrics[at : at + METRICS_ACROSS])
+                yield _by_type(title, types, report.metrics[at : at + METRICS_ACROSS], DECIMALS)
     yield Section(notes=list(_remarks(report)))
 
 
@@ -55,11 +56,11 @@ def accuracies(of: str, means: Mapping[str, tuple[Mean, float | None]], decimals
     return Section(columns=[of, "%", "95 % interval", *(["% if missing were wrong"] if missing else [])], rows=rows)
 
 
-def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...]) -> Section:
+def _by_type(title: str, types: dict[str, dict[str, Mean]], metrics: tuple[str, ...], decimals: int) -> Section:
     rows = []
     for name, means in list(types.items())[:MOST_TYPES]:
         first = means[metrics[0]]
-        shares = [percent(means[metric].value, DECIMALS) for metric in metrics]
+        shares = [percent(means[metric].value, decimals) for metric in metrics]
         rows.append([name, f"{first.n:,}", *shares, interval_text(first.interval)])
     return Section(columns=[title, "questions", *metrics, f"{metrics[0]}: 95 %"], rows=rows)
 

@@ -13,7 +13,6 @@ from vqa_client.client.body import EncodedPieces, RequestTemplate
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.endpoint import Endpoint
 from vqa_client.client.probe import Found
-from vqa_client.client.routes import Routes
 from vqa_client.client.servers import open_routes, open_servers
 from vqa_client.client.url import without_secrets
 from vqa_client.errors import ServerUnusable, UsageError
@@ -87,7 +86,10 @@ async def open_session(
                 note=note,
                 stream=settings.stream,
             )
-            server = _described(found, settings) | _takes(routes, settings)
+            server = _described(found, settings)
+            if settings.image_uuid != "off":  # which servers were found to know images by a uuid
+                knowing = [each for each in routes.all if each.uploads is not None and each.uploads.held is not None]
+                server["image_uuid"] = [each.address for each in knowing]
             yield Session(chat=chat, model=model, endpoint=routes.all[0].endpoint, server=server)
 
 
@@ -178,13 +180,6 @@ def _sent_to(model: ModelSettings, where: str = "") -> str:
 
 def _addresses(found: Sequence[Found]) -> list[str]:
     return [without_secrets(one.served.base) for one in found]
-
-
-def _takes(routes: Routes, settings: RunSettings) -> dict[str, Any]:
-    """Which servers were found to know images by a uuid, where that was to be found out."""
-    if settings.image_uuid == "off":
-        return {}
-    return {"image_uuid": [r.address for r in routes.all if r.uploads is not None and r.uploads.held is not None]}
 
 
 def _described(found: Sequence[Found], settings: RunSettings) -> dict[str, Any]:

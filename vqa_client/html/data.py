@@ -89,12 +89,16 @@ class Block:
 
     def encoded(self, rows: Sequence[Sequence[Any]], **more: Any) -> bytes:
         """The block with its rows, which may have more columns than COLUMNS where `more` names these."""
+        found = self._found
         content = {
             "columns": COLUMNS,
             "answered": sorted(ANSWERED),
             "letters": sorted(self._letters),
-            "metrics": list(self._found.summary.parts),
-            "fields": [{"name": field, "values": _values(self._found, field)} for field in self._found.fields],
+            "metrics": list(found.summary.parts),
+            "fields": [
+                {"name": field, "values": in_order(found.values.get(field, []), found.description.order(field))}
+                for field in found.fields
+            ],
             "strings": self._strings,
             "images": self._images,
             "rows": rows,
@@ -115,7 +119,7 @@ class Block:
             self._texts(record.rivals),
             self._text(record.source),
             self._texts(record.references),
-            [_rounded(record.parts.get(name)) for name in self._found.summary.parts],
+            [round(record.parts[name], 4) if name in record.parts else None for name in self._found.summary.parts],
             self._texts(field_value(record, field) for field in self._found.fields),
             self._text(record.cluster),
             [self._image(image) for image in record.images],
@@ -182,14 +186,6 @@ def _request(run: LoggedRun) -> dict[str, Any] | None:
         "url": f"{url.partition(', ')[0].rstrip('/')}/chat/completions",
         "body": body | (extra if isinstance(extra, dict) else {}),
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
-def _values(found: Overview, field: str) -> list[str]:
-    return in_order(found.values.get(field, []), found.description.order(field))
 
 
 Box = tuple[int, int, int, int]

@@ -163,18 +163,16 @@ def image_reply(images: ServedImages, path: str) -> Reply:
     file, image = images.files[_number(number)], images.sent[_number(number)]
     if not is_unchanged(file, image):
         return Reply(status=404, body=f"{CHANGED}\n".encode())
-    return _picture(file) if form == "thumbnail" else _image(file)
+    if form == "image":
+        return _image(file)
+    made = thumbnail(file)
+    return Reply(kind=WEBP, body=made) if made else NOT_THERE
 
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise ValueError(text)
     return int(text)
-
-
-def _picture(file: Path) -> Reply:
-    made = thumbnail(file)
-    return Reply(kind=WEBP, body=made) if made else NOT_THERE
 
 
 def _image(file: Path) -> Reply:

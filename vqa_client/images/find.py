@@ -349,12 +349,8 @@ def _following(name: bytes) -> bytes:
 
 def _row(entry: bytes) -> Row:
     first, _, count = entry.partition(_TIMES)
-    return Row(_decoded(first), int(count or 1))
+    return Row(first.decode("utf-8", "surrogatepass"), int(count or 1))
 
 
 def _encoded(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")  # whatever a system or a data file calls a name
-
-
-def _decoded(name: bytes) -> str:
-    return name.decode("utf-8", "surrogatepass")

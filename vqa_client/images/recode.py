@@ -146,16 +146,12 @@ def _bounded(pixels: "Pixels", recipe: Recipe, path: str) -> str | None:
         return None
     change = pixels.draft(None, sent_size(width, height, recipe)) if pixels.format in ("JPEG", "MPO") else None
     each = _VALUE_BYTES.get(pixels.mode, _PIXEL_BYTES)
-    needed = pixels.width * pixels.height * each + width * height * (2 * each if _is_progressive(pixels) else 0)
+    scans = 2 * each if pixels.info.get("progressive") else 0  # all its coefficients are held until the last scan
+    needed = pixels.width * pixels.height * each + width * height * scans
     if needed > MAX_DECODED_BYTES:
         told = f"has {width}x{height} pixels, which take {needed / 1e9:.1f} GB to decode; at most "
         raise refused(path, f"{told}{MAX_DECODED_BYTES / 1e9:.1f} GB are taken", _TOO_LARGE)
     return f"draft:{width}x{height}->{pixels.width}x{pixels.height}" if change else ""
-
-
-def _is_progressive(pixels: "Pixels") -> bool:
-    """Whether all coefficients of a JPEG are held until its last scan, two bytes each."""
-    return bool(pixels.info.get("progressive"))
 
 
 def _frames(pixels: "Pixels") -> int:

@@ -198,12 +198,8 @@ def chosen(corruptions: str, levels: str) -> tuple[Variant, ...]:
         Variant(name=name, level=level, folder=row.folder_at(level))
         for name, row in CORRUPTIONS.items()
         if name in wanted
-        for level in _of(row, wanted_levels)
+        for level in (wanted_levels if len(row.levels()) > 1 else (1,))
     )
-
-
-def _of(row: Corruption, levels: tuple[int, ...]) -> tuple[int, ...]:
-    return levels if len(row.levels()) > 1 else (1,)
 
 
 def numbers(text: str, *, least: int = 1) -> tuple[int, ...]:
