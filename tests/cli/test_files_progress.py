@@ -54,7 +54,8 @@ def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
 ) -> None:
     cleaned = []
 
-    def work() -> int:
+    @resumable
+    def work(_: None) -> int:
         try:
             os.kill(os.getpid(), number)
             return 0
@@ -63,11 +64,11 @@ def test_a_signal_lets_the_work_clean_up_and_says_how_to_go_on(
 
     monkeypatch.setattr(shown.sys, "argv", ["vqa-client", "render", "-o", "x"])
     before = signal.getsignal(number)
-    assert resumable(work) == code
+    assert work(None) == code
     assert cleaned == [number]
     assert signal.getsignal(number) is before
     assert capsys.readouterr().err.endswith("stopped. Resume with: vqa-client render -o x\n")
 
 
 def test_work_that_ends_by_itself_gives_its_own_code() -> None:
-    assert resumable(lambda: 7) == 7
+    assert resumable(lambda code: code)(7) == 7

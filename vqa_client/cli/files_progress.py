@@ -1,23 +1,25 @@
 """Work on many files: its display on standard error, and how a signal ends it."""
 
 import contextlib
-import os
+import functools
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from vqa_client.cli.signals import SIGNALS
+from vqa_client.cli.progress import bar, on_terminal
+from vqa_client.cli.signals import SIGNALS, resume_command
 from vqa_client.cli.streams import say
-from vqa_client.cli.text import count, duration, safe
+from vqa_client.cli.text import count, duration
 
 if TYPE_CHECKING:
     from vqa_client.pages.render import Step
 
 LEAST_S = 5.0
 """Seconds between two plain lines."""
+Settings = TypeVar("Settings")
 
 
 class Advance(Protocol):
@@ -32,23 +34,26 @@ class _Signalled(KeyboardInterrupt):
         self.code = 128 + number
 
 
-def resumable(work: Callable[[], int]) -> int:
-    """The exit code of a command's work, which the same command line resumes after a signal.
+def resumable(command: Callable[[Settings], int]) -> Callable[[Settings], int]:
+    """Mark a command that the same command line resumes after a signal; it gives the exit code.
 
-    The first signal is raised in `work` as KeyboardInterrupt, so that it can clean up; the second ends the process.
-    The code is 130 after Ctrl-C and 143 after SIGTERM.
+    The first signal is raised in the command as KeyboardInterrupt, so that it can clean up; the second ends the
+    process. The code is 130 after Ctrl-C and 143 after SIGTERM.
     """
-    before = {number: signal.signal(number, _raise_once) for number in SIGNALS}
-    try:
-        return work()
-    except _Signalled as signalled:
-        from vqa_client.cli.signals import resume_command  # 60 ms that most runs don't need
 
-        say(f"stopped. Resume with: {resume_command(sys.argv)}")
-        return signalled.code
-    finally:
-        for number, action in before.items():
-            signal.signal(number, action)
+    @functools.wraps(command)
+    def stoppable(settings: Settings) -> int:
+        before = {number: signal.signal(number, _raise_once) for number in SIGNALS}
+        try:
+            return command(settings)
+        except _Signalled as signalled:
+            say(f"stopped. Resume with: {resume_command(sys.argv)}")
+            return signalled.code
+        finally:
+            for number, action in before.items():
+                signal.signal(number, action)
+
+    return stoppable
 
 
 def _raise_once(number: int, frame: FrameType | None) -> None:
@@ -136,8 +141,7 @@ class _PageCount(_Count):
 
 def _shown(so_far: _Count) -> contextlib.AbstractContextManager[Callable[[], None]]:
     """Show a count; what this gives is to be called whenever it has changed."""
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-    return _bar(so_far) if on_terminal else _plain_lines(so_far)
+    return _bar(so_far) if on_terminal() else _plain_lines(so_far)
 
 
 @contextlib.contextmanager
@@ -158,15 +162,9 @@ def _plain_lines(so_far: _Count) -> Iterator[Callable[[], None]]:
 def _bar(so_far: _Count) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.live import Live
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
 
     def drawn() -> Any:
-        row = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=max(so_far.total, 1), completed=so_far.done, width=20)
-        row.add_row(Text(safe(so_far.title), style="bold"), bar, Text(so_far.line()))
-        return row
+        return bar(so_far.title, so_far.done, so_far.total, so_far.line())
 
     console = Console(stderr=True, highlight=False)
     with Live(console=console, get_renderable=drawn, refresh_per_second=4, redirect_stdout=False):

@@ -27,12 +27,9 @@ from vqa_client.reports.names import percent
 from vqa_client.settings.pages import LegibilitySettings, PagesPreviewSettings, PerturbSettings
 
 
+@resumable
 def perturb(settings: PerturbSettings) -> int:
     """Make every folder that is asked for and say what is in it."""
-    return resumable(lambda: _perturb(settings))
-
-
-def _perturb(settings: PerturbSettings) -> int:
     check_output(settings.output)
     if settings.legibility and settings.data_json is None:
         raise UsageError("--legibility compares the pages with their text", hint="give the text with --data")
@@ -140,12 +137,9 @@ def clean_first(roots: Iterable[Path]) -> list[PageFolder]:
     return sorted(found.values(), key=lambda folder: (folder.name.startswith("adv_"), natural_key(folder.name)))
 
 
+@resumable
 def legibility(settings: LegibilitySettings) -> int:
     """Read the pages of every folder and print a line for each."""
-    return resumable(lambda: _show(settings))
-
-
-def _show(settings: LegibilitySettings) -> int:
     found = measure(clean_first(settings.images), settings.data_json, workers=settings.workers, limit=settings.limit)
     emit(as_json(found) if settings.json else as_table(found))
     return 0

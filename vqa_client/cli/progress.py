@@ -150,8 +150,24 @@ def display() -> LiveCounts:
     """A progress display: one live line on a terminal, else a plain line now and then; for `run(progress=...)`."""
     if (descriptor := os.environ.get(PROGRESS_FD, "")).isdecimal():
         return PipedDisplay(int(descriptor))
-    on_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-    return LiveDisplay() if on_terminal else PlainDisplay()
+    return LiveDisplay() if on_terminal() else PlainDisplay()
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal that can draw a line again."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def bar(title: str, done: int, total: int, line: str) -> Any:
+    """A row for rich to draw: the title, a bar and a line of numbers."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    row = Table.grid(padding=(0, 1))
+    filled = ProgressBar(total=max(total, 1), completed=done, width=20)
+    row.add_row(Text(safe(title), style="bold"), filled, Text(line))
+    return row
 
 
 class PlainDisplay(LiveCounts):
@@ -217,18 +233,14 @@ class LiveDisplay(LiveCounts):
 
     def _drawn(self) -> Any:
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
         from rich.text import Text
 
-        title, line = Text(safe(self.title), style="bold"), Text(self.line())
         cut: Any = "crop" if self._console.options.ascii_only else "ellipsis"
         served = [Text(self.served, style="dim", no_wrap=True, overflow=cut)] if self.served else []
-        if self._console.width < WIDE:
-            return Group(Text.assemble(title, " ", line, no_wrap=True, overflow=cut), *served)
-        row = Table.grid(padding=(0, 1))
-        row.add_row(title, ProgressBar(total=max(self.total, 1), completed=self.done, width=20), line)
-        return Group(row, *served)
+        if self._console.width >= WIDE:
+            return Group(bar(self.title, self.done, self.total, self.line()), *served)
+        title = Text(safe(self.title), style="bold")
+        return Group(Text.assemble(title, " ", self.line(), no_wrap=True, overflow=cut), *served)
 
 
 class ForwardedDisplay(LiveCounts):

@@ -27,12 +27,9 @@ MEGABYTE = 1e6
 _SHOWN_CHARACTERS = 12
 
 
+@resumable
 def render(settings: RenderSettings) -> int:
     """Draw the documents, or say what that would make; the exit code is 130 or 143 after a signal."""
-    return resumable(lambda: _render(settings))
-
-
-def _render(settings: RenderSettings) -> int:
     check_output(settings.output)
     if settings.pdf is not None:
         return _draw_pdfs(settings, settings.pdf)
@@ -145,12 +142,9 @@ def _expect(settings: RenderSettings, documents: Source, total: int) -> None:
 SHOWN_IDS = 5
 
 
+@resumable
 def needles(settings: NeedlesSettings) -> int:
     """Write the file, say what is in it and which documents are not."""
-    return resumable(lambda: _needles(settings))
-
-
-def _needles(settings: NeedlesSettings) -> int:
     with files_progress("needles", len(read_index(settings.data_json)), noun="documents") as advance:
         hidden = write_needles(
             settings.data_json,

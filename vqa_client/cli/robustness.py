@@ -32,12 +32,9 @@ from vqa_client.settings.robustness import CORRUPTIONS, EvaluateSettings, Genera
 from vqa_client.tasks import registry
 
 
+@resumable
 def generate(settings: GenerateSettings) -> int:
     """Make what is missing and say what there is; 1 where an image could not be taken."""
-    return resumable(lambda: _generate(settings))
-
-
-def _generate(settings: GenerateSettings) -> int:
     check_output(settings.output)
     planned = plan(settings)
     described = metadata.describe(planned.images, planned.order, planned.variants)
