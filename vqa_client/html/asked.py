@@ -12,7 +12,7 @@ from vqa_client.reports.logged_run import CLEAN, LoggedRun
 from vqa_client.reports.names import count
 from vqa_client.reports.overview import Overview, in_order
 from vqa_client.reports.robustness.report import add_to
-from vqa_client.reports.varied import BLIND, SEEN
+from vqa_client.reports.varied import BLIND, SEEN, add_blind, repeat_scores
 from vqa_client.scoring.averages import Averaging, Mean
 from vqa_client.scoring.blindness import BlindScores, Pairing
 from vqa_client.scoring.calibration import Bin, Calibrating, Calibration
@@ -28,7 +28,6 @@ from vqa_client.scoring.choices.circular import (
 from vqa_client.scoring.choices.logprob import weights
 from vqa_client.scoring.corrupted_scores import CorruptedScores
 from vqa_client.scoring.paired import Difference, difference
-from vqa_client.scoring.repeats import RepeatScores
 from vqa_client.task import Description
 from vqa_client.types import Record
 
@@ -183,10 +182,7 @@ def _circular(questions: Iterable[list[Record]]) -> dict[str, Any]:
 
 
 def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: bool) -> dict[str, Any]:
-    scores = RepeatScores(repeats, comparable=comparable)
-    for forms in questions:
-        scores.add([one.score for one in forms], [one.answer for one in forms], forms[0].cluster)
-    figures = scores.figures()
+    figures = repeat_scores(questions, repeats, comparable=comparable).figures()
     return {
         "option": f"every question {repeats} times (--repeat)",
         "lead": (
@@ -200,15 +196,8 @@ def _repeats(questions: Iterable[list[Record]], repeats: int, *, comparable: boo
 
 def _blind(questions: Iterable[list[Record]], told: Description) -> dict[str, Any]:
     scores = BlindScores(comparable=told.compares_answers)
-    for forms in questions:
-        by_form = {one.variant: one for one in forms}
-        if not {SEEN, BLIND} <= by_form.keys():
-            scores.unfinished += 1
-            continue
-        seen, blind = by_form[SEEN], by_form[BLIND]
-        scores.add(
-            (seen.score, blind.score), (seen.answer, blind.answer), cluster=seen.cluster, groups=seen.groups, choices=0
-        )
+    for records in questions:
+        add_blind(scores, records)
     figures = scores.figures()
     names = {"of the questions right with images, also right without": figures.kept}
     if figures.same:

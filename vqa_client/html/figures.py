@@ -98,11 +98,8 @@ def statuses(found: Overview) -> list[Figure]:
 
 def metrics(found: Overview) -> list[tuple[Figure, Figure]]:
     """Each metric over all questions and over the answered ones; counts (n_...) are no shares."""
-    pairs = []
-    for name, part in found.summary.parts.items():
-        if not name.startswith("n_"):
-            pairs.append((of_mean(name, part.overall), of_mean(name, part.answered)))
-    return pairs
+    parts = {name: part for name, part in found.summary.parts.items() if not name.startswith("n_")}
+    return [(of_mean(name, part.overall), of_mean(name, part.answered)) for name, part in parts.items()]
 
 
 def totals(found: Overview) -> list[tuple[str, str, list[Figure]]]:

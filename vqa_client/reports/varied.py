@@ -3,7 +3,7 @@
 Accuracies and intervals are in per cent, as in this program's other reports.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -116,21 +116,26 @@ def write_blind(path: Path, run: Run, pairs: Pairs, *, comparable: bool) -> Blin
     """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
     scores = BlindScores(comparable=comparable)
     for question, records in by_question(pairs):
-        forms = {one.variant: one for one in records}
-        if len(forms) < 2:
-            scores.unfinished += 1
-            continue
-        seen, blind = forms[SEEN], forms[BLIND]
-        scores.add(
-            (seen.score, blind.score),
-            (seen.answer, blind.answer),
-            cluster=seen.cluster,
-            groups=seen.groups,
-            choices=len(question.choices),
-        )
+        add_blind(scores, records, choices=len(question.choices))
     figures, summary = scores.figures(), summarised(pairs)
     write_json(path, head(run) | _of_blind(figures) | {"by_form": by_variant(summary)} | rest(run, summary))
     return BlindSummary(**asdict(summary), figures=figures)
+
+
+def add_blind(scores: BlindScores, records: Iterable[Record], *, choices: int = 0) -> None:
+    """Count one question by its records, with its images and without."""
+    forms = {one.variant: one for one in records}
+    if not {SEEN, BLIND} <= forms.keys():
+        scores.unfinished += 1
+        return
+    seen, blind = forms[SEEN], forms[BLIND]
+    scores.add(
+        (seen.score, blind.score),
+        (seen.answer, blind.answer),
+        cluster=seen.cluster,
+        groups=seen.groups,
+        choices=choices,
+    )
 
 
 def _of_blind(figures: BlindFigures) -> dict[str, Any]:
@@ -167,13 +172,19 @@ class RepeatSummary(VariedSummary, frozen=True, kw_only=True):
 
 def write_repeats(path: Path, run: Run, pairs: Pairs, *, repeats: int, comparable: bool) -> RepeatSummary:
     """Write the report; `comparable` says whether equal answers are equal texts. Raises UsageError for a full disk."""
-    scores = RepeatScores(repeats, comparable=comparable)
-    for _, records in by_question(pairs):
-        scores.add([one.score for one in records], [one.answer for one in records], records[0].cluster)
+    scores = repeat_scores((records for _, records in by_question(pairs)), repeats, comparable=comparable)
     figures, summary = scores.figures(), summarised(pairs)
     said = head(run) | _of_repeats(figures) | {"by_repeat": by_variant(summary)} | rest(run, summary)
     write_json_list(path, said, QUESTIONS, _repeated_questions(pairs, scores, comparable=comparable))
     return RepeatSummary(**asdict(summary), figures=figures, temperature=run.model_settings.get("temperature"))
+
+
+def repeat_scores(questions: Iterable[Sequence[Record]], repeats: int, *, comparable: bool) -> RepeatScores:
+    """Count all questions, each by the records of its repeats."""
+    scores = RepeatScores(repeats, comparable=comparable)
+    for records in questions:
+        scores.add([one.score for one in records], [one.answer for one in records], records[0].cluster)
+    return scores
 
 
 def _of_repeats(figures: RepeatFigures) -> dict[str, Any]:
