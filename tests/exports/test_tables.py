@@ -37,6 +37,7 @@ def test_replies_come_back_letter_by_letter_from_csv(tmp_path: Path) -> None:
     rows = table(tmp_path, records)
     assert [row["output"] for row in rows] == list(REPLIES)
     assert len(rows) == len(records)
+    assert list(rows[0]) == list(KINDS)
 
 
 def test_only_formulas_are_marked_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -58,15 +59,50 @@ def test_hostile_texts_come_back_from_csv(tmp_path: Path) -> None:
     assert [row["output"] for row in rows] == [text * 3 for text in HOSTILE]
 
 
+KINDS = {
+    **{"question_id": "string", "variant": "string", "status": "string", "correct": "bool", "score": "double"},
+    **{"answer": "string", "references": "list", "rationale": "string", "rule": "string", "rivals": "list"},
+    **{"source": "string", "score.published": "double", "score.robust": "double", "group.difficulty": "string"},
+    **{"cluster": "string", "prompt": "string", "output": "string", "reasoning": "string"},
+    **{"finish_reason": "string", "prompt_tokens": "int64", "completion_tokens": "int64", "latency_s": "double"},
+    **{"ttft_s": "double", "attempts": "int64", "request_bytes": "int64", "truncated_pages": "int64"},
+    **{"images": "list", "error": "string", "http_status": "int64"},
+}
+"""The columns, in their order, and what Parquet has them as."""
+
+
 def test_parquet_holds_the_same_rows_with_types(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (extra parquet) is not installed")
     run, found = read(tmp_path, [*mixed(), *hostile()])
     write_parquet(tmp_path / "x.parquet", run, found)
-    rows = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    table = parquet.read_table(tmp_path / "x.parquet")
+    kinds = dict(zip(table.column_names, map(str, table.schema.types), strict=True))
+    assert {name: kinds[name].partition("<")[0] for name in KINDS} == KINDS  # the others are of hostile groups
+    rows = table.to_pylist()
     assert [row["question_id"] for row in rows] == [one.question_id for one in run.records]
     assert [row["output"] for row in rows] == [one.output for one in run.records]
     assert sum(row["correct"] for row in rows) == 60
     assert rows[0]["images"][0]["sha256"] == "a" * 64
+
+
+SUMMARY = {
+    "task": "mc",
+    "measure": "accuracy by the robust parser",
+    "variant": "clean",
+    "headline_variant": None,
+    "model": "org/model-7b",
+    "records": "clean_mc_eval.records.jsonl",
+    "expected": None,
+    "failed": 15,
+    "n_truncated": 0,
+    "crossings": [],
+    "all_variants": None,
+    "latency_s": {"median": 1.0, "p95": 1.4, "max": 1.4},
+    "prompt_tokens": {"total": 76500, "n": 85},
+    "completion_tokens": {"total": 675, "n": 85},
+    "attempts": 160,
+}
+NESTED = ["breakdowns", "overall", "run", "scores", "status_counts", "status_shares", "without_truncated"]
 
 
 def test_the_summary_is_strict_json_with_both_accuracies(tmp_path: Path) -> None:
@@ -75,7 +111,8 @@ def test_the_summary_is_strict_json_with_both_accuracies(tmp_path: Path) -> None
     assert (found["overall"]["accuracy"], found["overall"]["total"], found["overall"]["answered"]) == (0.6, 100, 85)
     assert found["overall"]["accuracy_answered"] == pytest.approx(0.70588, abs=1e-5)
     assert (found["status_shares"]["timeout"], found["status_shares"]["unparsed"]) == (0.15, 0.05)
-    assert found["failed"] == 15
+    assert {name: found[name] for name in SUMMARY} == SUMMARY
+    assert [*SUMMARY, *sorted(found.keys() - SUMMARY.keys())] == [*SUMMARY, *NESTED]
 
 
 def test_a_run_without_a_record_has_a_summary_of_nulls(tmp_path: Path) -> None:
@@ -85,10 +122,53 @@ def test_a_run_without_a_record_has_a_summary_of_nulls(tmp_path: Path) -> None:
     assert found["latency_s"] == {"median": None, "p95": None, "max": None}
 
 
+MARKDOWN = """# mc clean: org/model\\-7b
+
+| accuracy by the robust parser | % | 95 % interval | n |
+|---|---:|---:|---:|
+| all questions | 60.0 % | 50.2 to 69.1 | 100 |
+| answered ones | 70.6 % | 60.2 to 79.2 | 85 |
+
+Intervals: Wilson.
+
+| status | n | share |
+|---|---:|---:|
+| ok | 80 | 80.0 % |
+| unparsed | 5 | 5.0 % |
+| timeout \\(failed\\) | 15 | 15.0 % |
+
+| metric | accuracy | 95 % interval | n |
+|---|---:|---:|---:|
+| published | 0.0 % | 0.0 to 3.7 | 100 |
+| robust | 60.0 % | 50.2 to 69.1 | 100 |
+
+| difficulty | accuracy | 95 % interval | n |
+|---|---:|---:|---:|
+| easy | 69.8 % | 54.9 to 81.4 | 43 |
+| hard | 52.6 % | 39.9 to 65.0 | 57 |
+
+| rule | accuracy | 95 % interval | n |
+|---|---:|---:|---:|
+| answer | 75.0 % | 64.5 to 83.2 | 80 |
+| none | 0.0 % | 0.0 to 16.1 | 20 |
+
+| cost | of all 100 questions |
+|---|---:|
+| time | 15.0 s |
+| questions per second | 0.53 |
+| latency, median | 1.00 s |
+| latency, 95 % | 1.40 s |
+| latency, longest | 1.40 s |
+| prompt tokens | 76,500 |
+| reply tokens | 675 |
+| reply tokens per second | 45.0 |
+| requests | 160 |
+| sent | 85.0 KB |
+"""
+
+
 def test_markdown_says_the_headline_and_every_table_is_whole(tmp_path: Path) -> None:
-    lines = list(markdown(*read(tmp_path, list(mixed()))))
-    assert "| all questions | 60.0 % | 50.2 to 69.1 | 100 |" in lines
-    assert "| timeout \\(failed\\) | 15 | 15.0 % |" in lines
+    assert "\n".join(markdown(*read(tmp_path, list(mixed())))) == MARKDOWN
 
 
 def test_no_foreign_text_breaks_a_markdown_table(tmp_path: Path) -> None:
@@ -133,6 +213,23 @@ def test_markdown_of_several_variants_says_which_one_its_figures_are_of(tmp_path
     assert snow.endswith("| 6 | 1 |")
     assert "| cost | of all 81 questions |" in lines
     assert sum(line.startswith("| clean |") for line in lines) == 1
+
+
+def test_markdown_has_totals_in_per_cent_and_in_points(tmp_path: Path) -> None:
+    totals = {
+        "f1": {"strict": {"value": 0.25, "low": 0.1, "high": 0.5}, "loose": {"value": None}},
+        "grade": {"strict": {"value": 1234.56}},
+    }
+    benchmark = {"headline": "strict", "totals": {"f1": "", "grade": ""}, "points": {"grade": 2000.0}}
+    run = read_run(write_run(tmp_path, [record(1)], run=facts(totals=totals, benchmark=benchmark)))
+    lines = list(markdown(run, overview(run)))
+    start = lines.index("| total | metric | % | 95 % interval |")
+    assert lines[start + 2 : start + 6] == [
+        "| f1 | strict | 25.0 | 10.0 to 50.0 |",
+        "| f1 | loose | - | - |",
+        "| grade \\(points of 2000\\) | strict | 1234.6 | - |",
+        "",
+    ]
 
 
 def test_markdown_names_what_is_measured_and_what_is_missing(tmp_path: Path) -> None:
