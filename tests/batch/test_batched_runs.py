@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.acts import reset
+from tests.fakes.actions import reset
 from tests.fakes.batches import Batches
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import body_of, by_question, close_mid_body, error, first_n_of_each, oracle
 from tests.faults.questions import Notes, Questions
@@ -84,7 +84,7 @@ def of(tmp_path: Path) -> Batched:
 
 async def test_a_batched_run_is_the_online_run(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches()
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
     assert [len(each["lines"]) for each in batches.batches.values()] == [4, 4, 2]
     assert (batches.faults, batches.files, len(server.chats), of.unfinished) == ([], {}, 0, False)
@@ -111,7 +111,7 @@ KEYS: dict[str, tuple[dict[str, Any], dict[str, str | None]]] = {
 async def test_every_request_has_the_key_that_was_given_alone(
     given: dict[str, Any], sent: dict[str, str | None], of: Batched, fault_server: StartsServers
 ) -> None:
-    server = fault_server(Batches().gate(oracle(of.replies())))
+    server = fault_server(Batches().rule(oracle(of.replies())))
     await of.run(server, **given)
     assert all({name: each.headers.get(name) for name in sent} == sent for each in server.requests)
 
@@ -121,16 +121,16 @@ FATES: dict[str, tuple[dict[str, Any], list[int]]] = {
     "expired twice": ({"fates": ["completed", "expired", "completed", "expired"]}, [4, 4, 2, 2, 1]),
     "too many tokens": ({"fates": ["completed", "token_limit", "token_limit"]}, [4, 4, 2, 4, 2]),
     "too many tokens at once": (
-        {"plays": [("POST /v1/batches", error(400, "Full", shape="openai", code="token_limit_exceeded"))]},
+        {"scripts": [("POST /v1/batches", error(400, "Full", shape="openai", code="token_limit_exceeded"))]},
         [4, 4, 2],
     ),
-    "a cut download": ({"plays": [("GET /v1/files/batch_1output", (close_mid_body(200), error(500)))]}, [4, 4, 2]),
-    "a damaged file": ({"plays": [("GET /v1/files/batch_1output", body_of(b"no result\n"))] * 3}, [4, 4, 2, 4]),
-    "an upload that breaks": ({"plays": [("POST /v1/files", reset())]}, [4, 4, 2]),
+    "a cut download": ({"scripts": [("GET /v1/files/batch_1output", (close_mid_body(200), error(500)))]}, [4, 4, 2]),
+    "a damaged file": ({"scripts": [("GET /v1/files/batch_1output", body_of(b"no result\n"))] * 3}, [4, 4, 2, 4]),
+    "an upload that breaks": ({"scripts": [("POST /v1/files", reset())]}, [4, 4, 2]),
     "an upload without a reply": ({"lost": ["POST /v1/files"]}, [4, 4, 2]),
     "a batch without a reply": ({"lost": ["POST /v1/batches"]}, [4, 4, 2]),
-    "a server that is away": ({"plays": [("GET /v1/batches/batch_2", error(503))] * 3}, [4, 4, 2]),
-    "files that stay": ({"plays": [("DELETE", error(500))] * 5}, [4, 4, 2]),
+    "a server that is away": ({"scripts": [("GET /v1/batches/batch_2", error(503))] * 3}, [4, 4, 2]),
+    "files that stay": ({"scripts": [("DELETE", error(500))] * 5}, [4, 4, 2]),
 }
 
 
@@ -138,13 +138,13 @@ async def test_a_part_that_alone_reaches_the_token_limit_is_said_to_be_too_large
     of: Batched, fault_server: StartsServers
 ) -> None:
     options, _ = FATES["too many tokens at once"]
-    notes = await of.run(fault_server(Batches(**options).gate(oracle(of.replies()))))
+    notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
     assert notes.about("part 1", "it is sent later", "fewer --batch_lines")
 
 
 async def test_damaged_lines_of_a_batch_are_kept_aside(of: Batched, fault_server: StartsServers) -> None:
     options, _ = FATES["a damaged file"]
-    notes = await of.run(fault_server(Batches(**options).gate(oracle(of.replies()))))
+    notes = await of.run(fault_server(Batches(**options).rule(oracle(of.replies()))))
     assert notes.about("1 damaged result: kept in clean_mc_eval.damaged.jsonl")
     assert of.log_path.with_name("clean_mc_eval.damaged.jsonl").read_bytes() == b"no result\n"
 
@@ -154,7 +154,7 @@ async def test_whatever_happens_each_question_is_answered_once(
     options: dict[str, Any], sizes: list[int], of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(**options)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     await of.run(server)
     assert [len(each["lines"]) for each in batches.batches.values()] == sizes
     assert (len(of.records()), batches.faults, of.unfinished) == (COUNT, [], False)
@@ -165,7 +165,7 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
     of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(looks=10_000, fates=["completed", "expired"])
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     given = {"no_wait": True, "batch_parallel": 2, "batch_window": "7d"}
     found = []
     for looks in (10_000, 0, 10_000, 0):
@@ -180,12 +180,12 @@ async def test_a_run_that_does_not_wait_submits_and_the_same_command_reads(
 
 
 async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
-    rows: dict[str, Play] = {**of.replies()}
+    rows: dict[str, Script] = {**of.replies()}
     rows["[[q1]]"] = error(400, "You uploaded an unsupported image.", shape="openai", code="invalid_image_format")
     rows["[[q2]]"] = first_n_of_each(1, error(429, "Slow down"), then=rows["[[q2]]"])
     rows["[[q3]]"] = error(500, "Broken")
     batches = Batches()
-    server = fault_server(batches.gate(by_question(rows)))
+    server = fault_server(batches.rule(by_question(rows)))
     notes = await of.run(server)
     found = of.outcomes()
     told = {name: (found[name]["status"], found[name]["attempts"]) for name in ("q0", "q1", "q2", "q3")}
@@ -196,14 +196,14 @@ async def test_refusals_are_recorded_and_what_may_pass_is_asked_again(of: Batche
 
 async def test_a_batch_of_refusals_alone_has_no_output_file(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches()
-    server = fault_server(batches.gate(error(400, "This is too long: maximum context length is 10 tokens.")))
+    server = fault_server(batches.rule(error(400, "This is too long: maximum context length is 10 tokens.")))
     await of.run(server)
     assert {record["status"] for record in of.records()} == {"too_long"}
 
 
 async def test_a_cancelled_batch_is_read_and_ends_the_run(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(fates=["completed", "cancelled"])
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     notes = await of.run(server)
     assert len(of.records()) == 8
     assert notes.about("the same command without --batch asks online")
@@ -216,14 +216,14 @@ async def test_a_refused_file_is_named_with_its_question_and_written_again(
     of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(fates=["completed", "invalid_json_line"])
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     with pytest.raises(ServerUnusable, match=r"invalid_json_line: It is .* \(question q5\)"):
         await of.run(server)
     await of.run(server)
     assert len(of.records()) == len(set(batches.asked)) == COUNT
 
 
-REFUSALS: dict[str, tuple[Play, str, str]] = {
+REFUSALS: dict[str, tuple[Script, str, str]] = {
     "no such API": (error(404, "Not Found", shape="detail"), "has no batches", "batch write"),
     "a wrong key": (error(401, "Incorrect API key", shape="openai"), "HTTP 401", "api_key"),
 }
@@ -231,10 +231,10 @@ REFUSALS: dict[str, tuple[Play, str, str]] = {
 
 @pytest.mark.parametrize(("play", "message", "hint"), REFUSALS.values(), ids=REFUSALS)
 async def test_a_server_without_batches_is_found_out_before_anything_is_made(
-    play: Play, message: str, hint: str, of: Batched, fault_server: StartsServers
+    play: Script, message: str, hint: str, of: Batched, fault_server: StartsServers
 ) -> None:
-    batches = Batches(plays=[("GET /v1/files", play)])
-    server = fault_server(batches.gate("B"))
+    batches = Batches(scripts=[("GET /v1/files", play)])
+    server = fault_server(batches.rule("B"))
     with pytest.raises(ServerUnusable, match=message) as caught:
         await of.run(server)
     assert hint in caught.value.hint
@@ -243,7 +243,7 @@ async def test_a_server_without_batches_is_found_out_before_anything_is_made(
 
 async def test_a_file_that_is_too_large_names_the_option(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(most_bytes=1_500)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     with pytest.raises(ServerUnusable, match="413") as caught:
         await of.run(server)
     assert "--batch_mb" in caught.value.hint
@@ -254,7 +254,7 @@ async def test_a_file_that_is_too_large_names_the_option(of: Batched, fault_serv
 
 async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(looks=10_000)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
     for changes in ({"batch": False}, {"fresh": True}):
         with pytest.raises(UsageError, match="10 questions already in batches"):
@@ -266,7 +266,7 @@ async def test_questions_in_batches_are_not_asked_online(of: Batched, fault_serv
 
 async def test_a_question_that_changes_meanwhile_is_asked_again(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(looks=10_000)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
     of.change("q3", question="[[q3]] Which one is it now?")
     batches.looks = 1
@@ -281,7 +281,7 @@ async def test_a_disk_without_room_for_results_is_one_message_and_nothing_is_los
     of: Batched, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches = Batches()
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
 
     async def full(response: Any, path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -298,7 +298,7 @@ async def test_ctl_stops_a_wait_for_batches_and_says_that_there_are_no_workers_t
     of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches(looks=10_000)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     settings = of.settings(server.base_url, batch=True, check=False, model="tiny-vlm", batch_lines=4)
     waiting = asyncio.create_task(arun(settings, progress=Notes()))
     async with asyncio.timeout(20):
@@ -315,7 +315,7 @@ async def test_ctl_stops_a_wait_for_batches_and_says_that_there_are_no_workers_t
 
 async def test_batches_are_shown_and_cancelled(of: Batched, fault_server: StartsServers) -> None:
     batches = Batches(looks=10_000)
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     await of.interrupted(server)
     settings = of.settings(server.base_url, model="tiny-vlm")
 
@@ -337,8 +337,8 @@ async def test_what_was_uploaded_and_not_submitted_is_deleted_by_a_cancel(
     of: Batched, fault_server: StartsServers
 ) -> None:
     full = error(400, "Full", shape="openai", code="token_limit_exceeded")
-    batches = Batches(plays=[("POST /v1/batches", full)])
-    server = fault_server(batches.gate(oracle(of.replies())))
+    batches = Batches(scripts=[("POST /v1/batches", full)])
+    server = fault_server(batches.rule(oracle(of.replies())))
     await of.run(server, no_wait=True, batch_lines=COUNT)
     assert (len(batches.files), of.unfinished) == (1, True)
     await show_batches(of.settings(server.base_url, model="tiny-vlm"), None, lambda text: None, cancel=True)
@@ -383,7 +383,7 @@ async def test_a_process_killed_at_any_step_sends_nothing_twice(
     first: int, of: Batched, fault_server: StartsServers
 ) -> None:
     batches = Batches()
-    server = fault_server(batches.gate(oracle(of.replies())))
+    server = fault_server(batches.rule(oracle(of.replies())))
     for step in range(first, first + 4):
         batches.uploads.clear()
         batches.batches.clear()

@@ -32,7 +32,7 @@ def asked(line: str, base_url: str) -> int:
 
 def test_batches(fault_server: StartsServers, capsys: pytest.CaptureFixture[str]) -> None:
     batches = Batches()
-    server = fault_server(batches.gate("a square"), models=("some-vlm",))
+    server = fault_server(batches.rule("a square"), models=("some-vlm",))
     assert asked(DRY, server.base_url) == 0
     assert "1 batch file of at most 90 MB" in capsys.readouterr().out
     assert asked(ASKS, server.base_url) == 0

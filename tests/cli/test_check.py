@@ -10,8 +10,8 @@ import pytest
 from tests import forked
 from tests.client.check.playing import seeing
 from tests.fakes.fixtures import StartsProcesses
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import error, only_path
 
@@ -38,7 +38,7 @@ def test_a_server_that_needs_a_clouds_login_is_asked_through_the_sdk(monkeypatch
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "of-azure")
     path, sees = "/openai/deployments/x", seeing()
 
-    def signed(received: Received) -> Play:
+    def signed(received: Received) -> Script:
         return sees if received.headers.get("api-key") == "of-azure" else error(401, "no")
 
     with FaultServer(only_path(f"{path}/chat/completions", then=signed)) as server:
@@ -71,7 +71,7 @@ def test_the_configs_own_address_is_checked(tmp_path: Path) -> None:
 
 
 def test_a_blind_server_ends_with_3(fault_process: StartsProcesses) -> None:
-    server = fault_process("blind()", "--kind", "mlx-vlm")
+    server = fault_process("ignores_images()", "--kind", "mlx-vlm")
     done = check("--base_url", server.base_url)
     assert done.returncode == 3
     assert done.stdout.startswith("unusable: tiny-vlm at ")

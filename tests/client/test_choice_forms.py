@@ -4,11 +4,19 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.first_tokens import HONOURED
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
-from tests.fakes.weighing import HONOURED
-from tests.fakes.words import answer, at, error, first_n_of_each, json_reply, unsupported_parameter, weighs
+from tests.fakes.words import (
+    answer,
+    at_path,
+    error,
+    first_n_of_each,
+    json_reply,
+    likeliest_token,
+    unsupported_parameter,
+)
 from vqa_client.client.constrained import ChoiceForm, choice_form, common_form
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
@@ -40,18 +48,18 @@ async def refused(server: FaultServer, mode: ChoiceMode, **fields: Any) -> Serve
 
 
 async def test_vllm_is_held_to_the_labels_by_its_own_field(fault_server: StartsServers) -> None:
-    form = await found(fault_server(weighs(SHARES)), "structured")
+    form = await found(fault_server(likeliest_token(SHARES)), "structured")
     assert form == ChoiceForm(name="structured_outputs", fields={"structured_outputs": {"choice": [*LABELS]}})
 
 
 async def test_an_older_vllm_is_held_by_the_older_field(fault_server: StartsServers) -> None:
-    form = await found(fault_server(weighs(SHARES, honours=frozenset({"guided_choice"}))), "structured")
+    form = await found(fault_server(likeliest_token(SHARES, honours=frozenset({"guided_choice"}))), "structured")
     assert form == ChoiceForm(name="guided_choice", fields={"guided_choice": [*LABELS]})
 
 
 @pytest.mark.parametrize("kind", ["mlx-vlm", "llamacpp", "plain"])
 async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServers) -> None:
-    form = await found(fault_server(weighs(SHARES), kind=kind), "structured")
+    form = await found(fault_server(likeliest_token(SHARES), kind=kind), "structured")
     assert form.name == "response_format"
     schema = form.fields["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["answer"]["enum"] == [*LABELS]
@@ -59,7 +67,7 @@ async def test_others_are_held_by_a_schema(kind: str, fault_server: StartsServer
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
 async def test_a_server_that_ignores_every_form_is_refused_by_name(kind: str, fault_server: StartsServers) -> None:
-    server = fault_server(weighs(SHARES, honours=frozenset()), kind=kind)
+    server = fault_server(likeliest_token(SHARES, honours=frozenset()), kind=kind)
     error = await refused(server, "structured")
     assert server.origin in str(error)
     assert str(error).count("ignored (it says 'B')") == 3
@@ -82,7 +90,7 @@ async def test_json_that_is_not_held_to_the_schema_does_not_pass(fault_server: S
 
 
 async def test_the_labels_own_tokens_are_named_where_the_server_knows_them(fault_server: StartsServers) -> None:
-    server = fault_server(weighs(SHARES))
+    server = fault_server(likeliest_token(SHARES))
     form = await found(server, "logprob")
     assert (form.name, form.fields["max_tokens"], form.fields["logprobs"]) == ("logprob_token_ids", 1, True)
     assert len(form.fields["logprob_token_ids"]) == 4 * len(("A", " A", "\nA", "(A"))
@@ -92,13 +100,13 @@ async def test_the_labels_own_tokens_are_named_where_the_server_knows_them(fault
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
 async def test_the_likeliest_tokens_do_where_it_does_not(kind: str, fault_server: StartsServers) -> None:
     many = {**SHARES, **{f"x{number}": 1e-5 for number in range(30)}}
-    server = fault_server(weighs(many, honours=ALL - {"logprob_token_ids"}), kind=kind)
+    server = fault_server(likeliest_token(many, honours=ALL - {"logprob_token_ids"}), kind=kind)
     form = await found(server, "logprob")
     assert form == ChoiceForm(name="top_logprobs", fields={"max_tokens": 1, "logprobs": True, "top_logprobs": 20})
 
 
 async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_server: StartsServers) -> None:
-    weighing = weighs(SHARES, honours=ALL - {"logprob_token_ids"})
+    weighing = likeliest_token(SHARES, honours=ALL - {"logprob_token_ids"})
 
     def play(received: Received) -> Any:
         return error(400, "top_logprobs must be at most 5") if received.json.get("top_logprobs") == 20 else weighing
@@ -109,9 +117,9 @@ async def test_fewer_alternatives_are_taken_where_twenty_are_refused(fault_serve
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (weighs(SHARES, honours=frozenset()), "reports no logprobs"),
-        (weighs(SHARES, honours=frozenset({"logprobs"})), "reports 0 alternatives"),
-        (weighs(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3), "reports 3 alternatives"),
+        (likeliest_token(SHARES, honours=frozenset()), "reports no logprobs"),
+        (likeliest_token(SHARES, honours=frozenset({"logprobs"})), "reports 0 alternatives"),
+        (likeliest_token(SHARES, honours=frozenset({"logprobs", "top_logprobs"}), most=3), "reports 3 alternatives"),
     ],
 )
 async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str, fault_server: StartsServers) -> None:
@@ -123,8 +131,8 @@ async def test_a_server_that_tells_too_little_is_refused(script: Any, told: str,
 @pytest.mark.parametrize(
     "script",
     [
-        weighs({"<think>": 0.9, "B": 0.1}),
-        weighs(SHARES, reasoning="The shape looks red."),
+        likeliest_token({"<think>": 0.9, "B": 0.1}),
+        likeliest_token(SHARES, reasoning="The shape looks red."),
         answer("<think>It is red.</think>B"),
         answer("It is red, I think.</think>B"),
     ],
@@ -144,11 +152,13 @@ async def test_thoughts_that_outlast_the_first_look_are_seen(fault_server: Start
 
 
 async def test_a_constrained_model_may_think_first(fault_server: StartsServers) -> None:
-    assert (await found(fault_server(weighs(SHARES, reasoning="Hm.")), "structured")).name == "structured_outputs"
+    assert (
+        await found(fault_server(likeliest_token(SHARES, reasoning="Hm.")), "structured")
+    ).name == "structured_outputs"
 
 
 async def test_the_limit_has_the_name_that_the_server_wants(fault_server: StartsServers) -> None:
-    weighing = weighs(SHARES, honours=ALL - {"logprob_token_ids"})
+    weighing = likeliest_token(SHARES, honours=ALL - {"logprob_token_ids"})
     server = fault_server(unsupported_parameter("max_tokens", use="max_completion_tokens", then=weighing), kind="plain")
     form = await found(server, "logprob")
     assert form.fields == {"max_completion_tokens": 1, "logprobs": True, "top_logprobs": 20}
@@ -162,8 +172,11 @@ async def test_a_server_that_completes_nothing_is_refused_with_its_words(
 
 
 async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers) -> None:
-    new, old = fault_server(weighs(SHARES)), fault_server(weighs(SHARES, honours=frozenset({"guided_choice"})))
-    assert (await found(new, "structured", fault_server(weighs(SHARES)))).name == "structured_outputs"
+    new, old = (
+        fault_server(likeliest_token(SHARES)),
+        fault_server(likeliest_token(SHARES, honours=frozenset({"guided_choice"}))),
+    )
+    assert (await found(new, "structured", fault_server(likeliest_token(SHARES)))).name == "structured_outputs"
     with pytest.raises(ServerUnusable, match=r"takes guided_choice, and .* structured_outputs"):
         await found(new, "structured", old)
 
@@ -173,12 +186,12 @@ async def test_servers_of_one_run_must_take_one_form(fault_server: StartsServers
     [error(404, "Not Found"), answer("B"), json_reply({"tokens": []}), json_reply({"tokens": ["A"]}), json_reply([65])],
 )
 async def test_without_its_tokens_the_likeliest_do(tokenize: Any, fault_server: StartsServers) -> None:
-    server = fault_server(at("/tokenize", tokenize, then=weighs({**SHARES, "x": 1e-4})))
+    server = fault_server(at_path("/tokenize", tokenize, then=likeliest_token({**SHARES, "x": 1e-4})))
     assert (await found(server, "logprob")).name == "top_logprobs"
 
 
 async def test_labels_that_are_one_token_to_the_server_are_not_named(fault_server: StartsServers) -> None:
-    server = fault_server(at("/tokenize", json_reply({"tokens": [1]}), then=weighs(SHARES)))
+    server = fault_server(at_path("/tokenize", json_reply({"tokens": [1]}), then=likeliest_token(SHARES)))
     assert (await found(server, "logprob")).name == "top_logprobs"
 
 
@@ -187,6 +200,6 @@ async def test_a_server_that_is_busy_for_now_is_asked_again(
     put_off: Any, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.constrained.PUT_OFF_S", (0.01, 0.01))
-    server = fault_server(first_n_of_each(2, put_off, then=weighs(SHARES)))
+    server = fault_server(first_n_of_each(2, put_off, then=likeliest_token(SHARES)))
     assert (await found(server, "structured")).name == "structured_outputs"
     assert "busy" in str(await refused(fault_server(error(503, "busy")), "structured"))

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play, Reply
 from tests.fakes.received import Received
+from tests.fakes.script import Reply, Script
 from tests.fakes.words import answer, close_without_reply, error, hang, html, only_path
 from tests.faults.questions import Questions
 from vqa_client.client.body import Body, Upload
@@ -22,7 +22,7 @@ from vqa_client.client.url import written_forms
 from vqa_client.errors import ServerUnusable, UsageError
 
 FILTERED = "Your request was rejected by the content filter."
-REPLIES: dict[str, tuple[Play, str]] = {
+REPLIES: dict[str, tuple[Script, str]] = {
     "an answer": (answer("B"), "ok"),
     "429": (error(429, "Slow down"), "rate_limited"),
     "500": (error(500, "Broken"), "server_error"),
@@ -37,7 +37,7 @@ OF_THE_MOMENT = {"latency_s", "crc"}
 
 @pytest.mark.parametrize(("play", "status"), REPLIES.values(), ids=REPLIES)
 async def test_bodies_statuses_and_records_are_the_direct_engines(
-    play: Play, status: str, tmp_path: Path, fault_server: StartsServers
+    play: Script, status: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1, pages=2)
     server = fault_server(play)
@@ -125,7 +125,7 @@ async def test_each_cloud_gets_the_key_in_its_form_and_no_record_has_it(
 ) -> None:
     of = Questions(tmp_path, 1)
 
-    def echoes(received: Received) -> Play:
+    def echoes(received: Received) -> Script:
         return error(400, f"not {received.headers.get('authorization')} {received.headers.get('api-key')}")
 
     server = fault_server(only_path(f"{path}/chat/completions", then=echoes))

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import at, body_of, delay, error, json_reply
+from tests.fakes.words import at_path, body_of, delay, error, json_reply
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.watching.server_memory import ask_memory_bytes
@@ -21,18 +21,18 @@ async def asked(base_url: str) -> int | None:
 
 
 async def test_metrics_lie_beside_the_api_s_version_and_are_enough(fault_server: StartsServers) -> None:
-    server = fault_server(at("/metrics", RESIDENT, ()))
+    server = fault_server(at_path("/metrics", RESIDENT, ()))
     assert await asked(server.base_url) == 2_500_000_000
     assert [received.route for received in server.requests] == ["/metrics"]
 
 
 async def test_a_path_before_the_version_is_kept(fault_server: StartsServers) -> None:
-    server = fault_server(at("/proxy/metrics", RESIDENT, ()))
+    server = fault_server(at_path("/proxy/metrics", RESIDENT, ()))
     assert await asked(f"{server.origin}/proxy/v1") == 2_500_000_000
 
 
 async def test_health_is_asked_where_metrics_tell_nothing(fault_server: StartsServers) -> None:
-    server = fault_server(at("/health", json_reply({"status": "ok", "rss_bytes": 4096}), ()))
+    server = fault_server(at_path("/health", json_reply({"status": "ok", "rss_bytes": 4096}), ()))
     assert await asked(server.base_url) == 4096
     assert [received.route for received in server.requests] == ["/metrics", "/health"]
 
@@ -44,7 +44,7 @@ async def test_servers_that_don_t_tell_are_unknown(kind: str, fault_server: Star
 
 async def test_a_refused_or_broken_answer_is_no_memory(fault_server: StartsServers) -> None:
     told = body_of(b"process_resident_memory_bytes 7\n", status=500, content_type="text/plain")
-    assert await asked(fault_server(at("/metrics", told, at("/health", error(401), ()))).base_url) is None
+    assert await asked(fault_server(at_path("/metrics", told, at_path("/health", error(401), ()))).base_url) is None
 
 
 async def test_a_server_that_is_gone_is_unknown() -> None:
@@ -54,7 +54,7 @@ async def test_a_server_that_is_gone_is_unknown() -> None:
 async def test_a_slow_server_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, fault_server: StartsServers) -> None:
     monkeypatch.setattr("vqa_client.client.watching.server_memory.ASK_S", 0.1)
     slow = (delay(10.0), RESIDENT)
-    server = fault_server(at("/metrics", slow, at("/health", slow, ())))
+    server = fault_server(at_path("/metrics", slow, at_path("/health", slow, ())))
     started_s = time.monotonic()
     assert await asked(server.base_url) is None
     assert time.monotonic() - started_s < 5

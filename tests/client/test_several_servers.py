@@ -15,12 +15,12 @@ from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
 from tests.fakes.words import (
     answer,
+    caches_images,
     connection_close,
     delay,
     error,
     first_n,
     hang,
-    knows_uuids,
     question_id,
     reads_files,
     retry_after,
@@ -277,7 +277,7 @@ async def test_a_run_goes_on_with_other_servers_and_other_ways_of_sending(
     of = sample(tmp_path, 20)
     pages = of.pages_dir / "clean" / "images"
     some = when(lambda received: int(question_id(received)[1:] or 0) < 12, knowing(of), error(400, "not now"))
-    firsts = [fault_server(reads_files(pages, knows_uuids(then=when(is_question, some, "red")))) for _ in range(2)]
+    firsts = [fault_server(reads_files(pages, caches_images(then=when(is_question, some, "red")))) for _ in range(2)]
     await run(of, firsts, image_uuid="auto", file_urls=True)
     assert run_file(of)["sessions"][-1]["uploads"]["pointed_at"] == 20 - 8
     assert str(tmp_path) not in json.dumps(run_file(of)["identity"])

@@ -15,7 +15,17 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, blind, delay, error, first_n, knows_uuids, question_id, reads_files, when
+from tests.fakes.words import (
+    answer,
+    caches_images,
+    delay,
+    error,
+    first_n,
+    ignores_images,
+    question_id,
+    reads_files,
+    when,
+)
 from vqa_client.client.chat import ChatClient
 from vqa_client.client.session import Session, open_session
 from vqa_client.client.uploading.choose import name_suffix
@@ -74,7 +84,7 @@ def counted(chat: ChatClient) -> tuple[int, int, int]:
 
 
 async def test_an_image_goes_once_and_is_named_from_then_on(tmp_path: Path, fault_server: StartsServers) -> None:
-    server = fault_server(knows_uuids(then=BY_DIGEST))
+    server = fault_server(caches_images(then=BY_DIGEST))
     one, other = picture(tmp_path, "one"), picture(tmp_path, "other", 3000)
     async with session(server, image_uuid="auto") as opened:
         first = await opened.chat.complete(request(one))
@@ -97,7 +107,7 @@ async def test_an_image_goes_once_and_is_named_from_then_on(tmp_path: Path, faul
 async def test_what_the_server_has_let_go_of_is_sent_again_at_no_charge(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    server = fault_server(knows_uuids(2, BY_DIGEST))
+    server = fault_server(caches_images(2, BY_DIGEST))
     images = [picture(tmp_path, name) for name in ("one", "two", "three")]
     async with session(server, image_uuid="auto") as opened:
         for image in images:
@@ -110,7 +120,7 @@ async def test_what_the_server_has_let_go_of_is_sent_again_at_no_charge(
 
 
 async def test_one_miss_sends_all_images_of_the_question_again(tmp_path: Path, fault_server: StartsServers) -> None:
-    caches = [knows_uuids(then=BY_DIGEST), knows_uuids(then=BY_DIGEST)]
+    caches = [caches_images(then=BY_DIGEST), caches_images(then=BY_DIGEST)]
     server = fault_server(lambda received: caches[0])
     one, two = picture(tmp_path, "one"), picture(tmp_path, "two")
     async with session(server, image_uuid="auto") as opened:
@@ -123,11 +133,11 @@ async def test_one_miss_sends_all_images_of_the_question_again(tmp_path: Path, f
 
 async def test_a_restarted_server_is_sent_everything_again(tmp_path: Path) -> None:
     image = picture(tmp_path, "one")
-    with FaultServer(knows_uuids(then=BY_DIGEST)) as server:
+    with FaultServer(caches_images(then=BY_DIGEST)) as server:
         async with session(server, image_uuid="auto", max_retries=1) as opened:
             assert (await opened.chat.complete(request(image))).attempts == 1
             server.stop()
-            with FaultServer(knows_uuids(then=BY_DIGEST), port=server.port) as later:
+            with FaultServer(caches_images(then=BY_DIGEST), port=server.port) as later:
                 completion = await opened.chat.complete(request(image))
                 assert completion.text == image.sha256[:8]
                 assert [part["image_url"] is None for each in questions(later) for part in sent(each)][-1] is False
@@ -137,7 +147,7 @@ async def test_a_server_that_always_misses_costs_two_requests_and_then_fails_for
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     miss = error(400, "Cache miss for image at index 0 but data is not provided.")
-    server = fault_server(when(lambda received: bool(question_id(received)), miss, knows_uuids(then="red")))
+    server = fault_server(when(lambda received: bool(question_id(received)), miss, caches_images(then="red")))
     async with session(server, image_uuid="auto") as opened:
         with pytest.raises(QuestionFailed) as caught:
             await opened.chat.complete(request(picture(tmp_path, "one")))
@@ -149,9 +159,9 @@ async def test_a_server_that_keeps_next_to_nothing_is_soon_sent_every_image_whol
 ) -> None:
 
     def forgetful(received: Received) -> Any:
-        return knows_uuids(0, BY_DIGEST) if question_id(received) else remembers
+        return caches_images(0, BY_DIGEST) if question_id(received) else remembers
 
-    remembers = knows_uuids(then="red")
+    remembers = caches_images(then="red")
     server, notes = fault_server(forgetful), list[str]()
     image = picture(tmp_path, "one")
     async with session(server, notes, image_uuid="auto") as opened:
@@ -163,7 +173,7 @@ async def test_a_server_that_keeps_next_to_nothing_is_soon_sent_every_image_whol
 
 @pytest.mark.parametrize(
     "script",
-    ["red", blind(), error(400, "multi_modal_data['image'][0] is empty"), error(500, "no such field")],
+    ["red", ignores_images(), error(400, "multi_modal_data['image'][0] is empty"), error(500, "no such field")],
     ids=["ignores", "blind", "refuses otherwise", "fails"],
 )
 async def test_a_server_that_does_not_know_names_gets_every_image_whole(
@@ -181,7 +191,7 @@ async def test_a_server_that_does_not_know_names_gets_every_image_whole(
 
 
 async def test_names_are_not_tried_unless_asked_for(tmp_path: Path, fault_server: StartsServers) -> None:
-    server = fault_server(knows_uuids(then=BY_DIGEST))
+    server = fault_server(caches_images(then=BY_DIGEST))
     async with session(server) as opened:
         await opened.chat.complete(request(picture(tmp_path, "one")))
         assert "image_uuid" not in opened.server
@@ -192,7 +202,7 @@ async def test_names_are_not_tried_unless_asked_for(tmp_path: Path, fault_server
 async def test_questions_on_a_large_document_wait_for_the_one_that_brings_it(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    server = fault_server((delay(0.05), knows_uuids(then=BY_DIGEST)))
+    server = fault_server((delay(0.05), caches_images(then=BY_DIGEST)))
     pages = [picture(tmp_path, f"page{number}", 600_000) for number in range(3)]
     async with session(server, image_uuid="auto") as opened:
         done = await asyncio.gather(*(opened.chat.complete(request(*pages)) for _ in range(5)))
@@ -207,8 +217,8 @@ async def test_where_the_bringing_one_fails_another_brings_the_document(
     server = fault_server(
         when(
             lambda received: bool(question_id(received)),
-            first_n(1, error(400, "odd"), knows_uuids(then=BY_DIGEST)),
-            knows_uuids(then="red"),
+            first_n(1, error(400, "odd"), caches_images(then=BY_DIGEST)),
+            caches_images(then="red"),
         )
     )
     page = picture(tmp_path, "page", 1_200_000)
@@ -314,7 +324,7 @@ async def test_a_file_that_changes_is_a_bad_image(
 
 
 async def test_names_and_addresses_go_together(tmp_path: Path, fault_server: StartsServers) -> None:
-    server = fault_server(reads_files(tmp_path, knows_uuids(then=BY_DIGEST)))
+    server = fault_server(reads_files(tmp_path, caches_images(then=BY_DIGEST)))
     image = picture(tmp_path, "one")
     async with session(server, file_urls=True, image_uuid="auto") as opened:
         texts = [(await opened.chat.complete(request(image))).text for _ in range(2)]

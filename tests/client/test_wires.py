@@ -15,11 +15,13 @@ import pybase64
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import (
     answer,
+    answer_then_bytes,
+    answer_twice,
     chunked,
     close_mid_body,
     close_without_reply,
@@ -27,7 +29,6 @@ from tests.fakes.words import (
     delay,
     early_413_while_uploading,
     first_n,
-    followed_by,
     hang,
     hang_mid_body,
     http_1_0,
@@ -38,7 +39,6 @@ from tests.fakes.words import (
     slow_reading,
     stale_keepalive,
     trickle,
-    twice,
     until_close,
     wrong_content_length,
 )
@@ -138,11 +138,11 @@ async def test_what_follows_a_reply_is_never_read_for_the_next_question(
     engine: Engine, fault_server: StartsServers
 ) -> None:
     for play in (
-        twice(_own_words),
-        twice(_own_words, after_s=0.0),
-        followed_by(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", _own_words),
-        followed_by(b"\r\n", _own_words),
-        followed_by(b"junk", _own_words),
+        answer_twice(_own_words),
+        answer_twice(_own_words, after_s=0.0),
+        answer_then_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", _own_words),
+        answer_then_bytes(b"\r\n", _own_words),
+        answer_then_bytes(b"junk", _own_words),
         (chunked(5), answer(_own_words)),
     ):
         async with asker(fault_server(play), engine, max_retries=0) as chat:
@@ -183,7 +183,7 @@ def _own_words(received: Received) -> str:
 
 @both
 async def test_bytes_between_requests_close_the_connection(engine: Engine, fault_server: StartsServers) -> None:
-    server = fault_server(followed_by(b"HTTP/1.1 408 Request Timeout\r\n\r\n", _own_words, after_s=0.01))
+    server = fault_server(answer_then_bytes(b"HTTP/1.1 408 Request Timeout\r\n\r\n", _own_words, after_s=0.01))
     async with asker(server, engine, max_retries=0) as chat:
         for number in range(4):
             assert (await chat.complete(Request(content=(f"[[{number}]]",)))).text == f"[[{number}]]"
@@ -206,7 +206,7 @@ async def test_chunks_win_over_a_length(engine: Engine, connection: bytes, fault
 async def test_a_redirection_on_the_same_server_is_followed_with_the_body(
     status: int, posts: list[int], engine: Engine, fault_server: StartsServers
 ) -> None:
-    def script(received: Received) -> Play:
+    def script(received: Received) -> Script:
         return answer("B") if "moved" in received.path else redirect("/v1/chat/completions?moved=1", status)
 
     server = fault_server(script)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import vqa_client
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import delay, oracle, question_id, when
 from tests.runs.sample import Sample
@@ -35,12 +35,12 @@ class Notes(Progress):
         return [note for note in self.said if all(word in note for word in words)]
 
 
-def knowing(of: Sample) -> Play:
+def knowing(of: Sample) -> Script:
     """The right reply to each question; anything to the pictures that servers are compared by."""
     return when(lambda received: "[[" in received.prompt, oracle(of.replies()), "red")
 
 
-def slow_until(holds: Callable[[], bool], then: Play) -> Play:
+def slow_until(holds: Callable[[], bool], then: Script) -> Script:
     """So slow at first that a run lasts until it holds, on a busy machine too."""
     return when(lambda _: holds(), (delay(0.01), then), (delay(0.3), then))
 

@@ -12,7 +12,7 @@ import sys
 import threading
 
 from tests.fakes.dialects import KINDS
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import __all__ as words
 from tests.fakes.words import script_of
@@ -20,7 +20,7 @@ from tests.fakes.words import script_of
 PARENT_CHECK_S = 0.2
 
 
-def script(text: str) -> Play:
+def script(text: str) -> Script:
     """A script from the command line; raises ArgumentTypeError."""
     try:
         return script_of(text if "(" in text else f"{text}()")

@@ -91,7 +91,7 @@ def asked(
 def ask(server: FaultServer, prompt: str = "What is it?", images: Sequence[str] = (), **fields: Any) -> Heard:
     """Ask one question on a connection of its own."""
     with connected(server) as connection:
-        return asked(connection, chat_body(prompt, images, **fields), path=server.site.chat_paths[0])
+        return asked(connection, chat_body(prompt, images, **fields), path=server.state.chat_paths[0])
 
 
 def get(server: FaultServer, path: str, headers: Mapping[str, str] | None = None) -> Heard:

@@ -9,14 +9,14 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.fakes.acts import reset
+from tests.fakes.actions import reset
 from tests.fakes.bodies import read_chat
-from tests.fakes.gates import Gate
-from tests.fakes.line import Action, Play, Reply, json_reply
-from tests.fakes.playing import actions
+from tests.fakes.endpoints import CHAT
+from tests.fakes.performing import actions
 from tests.fakes.received import Received
 from tests.fakes.replies import answer, error
-from tests.fakes.site import CHAT
+from tests.fakes.request_rules import RequestRule
+from tests.fakes.script import Action, Reply, Script, json_reply
 
 _PART = re.compile(rb'name="([^"]+)"(?:; filename="([^"]+)")?\r\n(?:[^\r\n]+\r\n)*\r\n(.*?)\r\n--', re.DOTALL)
 _ROUTE = re.compile(r"/v1/(files|batches)(?:/([\w-]+))?(/content|/cancel)?")
@@ -25,10 +25,10 @@ MISSING = {"error": {"message": "No such thing", "type": "invalid_request_error"
 
 @dataclass(slots=True)
 class Batches:
-    """The API's state; `gate(then)` serves it before a script, by which the lines are answered too.
+    """The API's state; `rule(then)` serves it before a script, by which the lines are answered too.
 
     Each new batch takes the next of `fates`, or is completed: "expired" and "cancelled" after `share` of its lines,
-    "token_limit" or another code as a file that was refused. It ends after `looks` looks at it. `plays` are what
+    "token_limit" or another code as a file that was refused. It ends after `looks` looks at it. `scripts` are what
     requests get instead, once each, by how their method and path begin; those of `lost` are done, and their replies are
     lost.
     """
@@ -36,7 +36,7 @@ class Batches:
     fates: list[str] = field(default_factory=list)
     looks: int = 1
     share: float = 0.6
-    plays: list[tuple[str, Play]] = field(default_factory=list)
+    scripts: list[tuple[str, Script]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     most_bytes: int | None = None
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -46,15 +46,15 @@ class Batches:
     faults: list[str] = field(default_factory=list)
     _seen: dict[str, int] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-    _then: Play = ()
+    _then: Script = ()
 
     def __post_init__(self) -> None:
-        self.fates, self.plays, self.lost = list(self.fates), list(self.plays), list(self.lost)  # each is used up
+        self.fates, self.scripts, self.lost = list(self.fates), list(self.scripts), list(self.lost)  # each is used up
 
-    def gate(self, then: Play = ()) -> Gate:
+    def rule(self, then: Script = ()) -> RequestRule:
         """A script for FaultServer."""
         self._then = then
-        return Gate(refuses=self._refuses, then=then)
+        return RequestRule(refuses=self._refuses, then=then)
 
     @property
     def asked(self) -> list[str]:
@@ -62,21 +62,21 @@ class Batches:
         accepted = [each for each in self.batches.values() if each["status"] != "failed"]
         return [line["custom_id"] for each in accepted for line in each["lines"]]
 
-    def _refuses(self, received: Received) -> Play | None:
+    def _refuses(self, received: Received) -> Script | None:
         with self._lock:
             call = f"{received.method} {received.route}"
-            for at, (begin, play) in enumerate(self.plays):
+            for at, (begin, script) in enumerate(self.scripts):
                 if call.startswith(begin):
-                    del self.plays[at]
-                    return play
+                    del self.scripts[at]
+                    return script
             found = _ROUTE.fullmatch(received.route)
-            play = self._answer(received, *found.groups()) if found else None
+            script = self._answer(received, *found.groups()) if found else None
             if lost := next((begin for begin in self.lost if call.startswith(begin)), None):
                 self.lost.remove(lost)
                 return reset()
-            return play
+            return script
 
-    def _answer(self, received: Received, kind: str, name: str | None, more: str | None) -> Play:
+    def _answer(self, received: Received, kind: str, name: str | None, more: str | None) -> Script:
         match received.method, kind, name, more:
             case "POST", "files", None, None:
                 return self._upload(received)
@@ -100,7 +100,7 @@ class Batches:
                 return json_reply(_shown(self.batches[name] | {"status": "cancelling"}))
         return json_reply(MISSING, 404)
 
-    def _upload(self, received: Received) -> Play:
+    def _upload(self, received: Received) -> Script:
         if self.most_bytes is not None and received.size_bytes > self.most_bytes:
             return error(413, "Request Entity Too Large", shape="html")
         form = {name.decode(): (file.decode(), content) for name, file, content in _PART.findall(received.body)}
@@ -116,7 +116,7 @@ class Batches:
         facts = {"object": "file", "created_at": 1, "purpose": "batch", "status": "processed"}
         return {"id": file_id, "bytes": len(content), "filename": name, **facts}
 
-    def _create(self, received: Received) -> Play:
+    def _create(self, received: Received) -> Script:
         given = received.json
         lines = [json.loads(line) for line in self.files[given["input_file_id"]][1].splitlines()]
         self._check(given, lines)
@@ -181,8 +181,8 @@ class Batches:
         asked = {"kind": "plain", "method": "POST", "path": f"/v1{CHAT}", "headers": {}, "started_s": monotonic()}
         received = Received(number=0, connection=0, turn=1, **asked)  # type: ignore[arg-type]
         received.body, received.json, received.prompt, received.images = body, chat.json, chat.prompt, chat.images
-        played: list[Action] = [*actions(self._then, received), *actions(answer(), received)]
-        reply = next(action for action in played if isinstance(action, Reply))
+        actions_of_line: list[Action] = [*actions(self._then, received), *actions(answer(), received)]
+        reply = next(action for action in actions_of_line if isinstance(action, Reply))
         response = {"status_code": reply.status, "request_id": "req", "body": json.loads(reply.body)}
         return {"id": "batch_req", "custom_id": line["custom_id"], "response": response, "error": None}
 

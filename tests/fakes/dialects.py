@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.fakes.line import Reply
-from tests.fakes.manner import Header
+from tests.fakes.script import Reply
 from tests.fakes.shapes import Fault, shaped
+from tests.fakes.wire_form import Header
 
 VLLM_INTERNAL = "InternalServerError"
 LLAMACPP_INVALID = "invalid_request_error"

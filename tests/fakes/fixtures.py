@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from tests.fakes.line import Play
 from tests.fakes.process import FaultProcess
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 
 
@@ -20,7 +20,7 @@ class StartsServers(Protocol):
     At the test's end its violations must be empty, unless `tolerates_violations=True`.
     """
 
-    def __call__(self, script: Play = ..., *, tolerates_violations: bool = ..., **options: Any) -> FaultServer:
+    def __call__(self, script: Script = ..., *, tolerates_violations: bool = ..., **options: Any) -> FaultServer:
         """Start one."""
 
 
@@ -37,7 +37,7 @@ def fault_server() -> Iterator[StartsServers]:
     strict: list[FaultServer] = []
     with ExitStack() as running:
 
-        def start(script: Play = (), *, tolerates_violations: bool = False, **options: Any) -> FaultServer:
+        def start(script: Script = (), *, tolerates_violations: bool = False, **options: Any) -> FaultServer:
             server = running.enter_context(FaultServer(script, **options))
             if not tolerates_violations:
                 strict.append(server)

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tests.fakes.ledger import Ledger
+from tests.fakes.log import Log
 from tests.fakes.wire import Wire
 
 BACKLOG = 1024
@@ -33,10 +33,10 @@ class Listening:
     """A listening socket and its open connections; `rebind` gives a new socket on the same port."""
 
     def __init__(
-        self, converse: Converse, ledger: Ledger, *, tls: ssl.SSLContext | None, rebind: Callable[[], socket.socket]
+        self, converse: Converse, log: Log, *, tls: ssl.SSLContext | None, rebind: Callable[[], socket.socket]
     ) -> None:
         self._converse = converse
-        self._ledger = ledger
+        self._log = log
         self._tls = tls
         self._rebind = rebind
         self._loop = asyncio.get_running_loop()
@@ -93,20 +93,20 @@ class Listening:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 wire = Wire(sock)
                 self._wires.add(wire)
-                task = self._loop.create_task(self._connection(wire, self._ledger.opened()))
+                task = self._loop.create_task(self._connection(wire, self._log.opened()))
                 self._tasks.add(task)
                 task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            self._ledger.violates(f"the fault server itself failed: {error!r}")
+            self._log.violates(f"the fault server itself failed: {error!r}")
 
     async def _connection(self, wire: Wire, number: int) -> None:
         try:
             await self._loop.connect_accepted_socket(lambda: wire, wire.sock, ssl=self._tls)
         except OSError:
-            self._ledger.count("handshakes_failed")
+            self._log.count("handshakes_failed")
             self._wires.discard(wire)
             wire.sock.close()
             return

@@ -8,10 +8,10 @@ from typing import Any
 
 from tests.fakes.completions import COUNTED, Mark, Usage, completion
 from tests.fakes.dialects import KINDS, refusal
-from tests.fakes.line import Play, Reply, Script, json_reply
-from tests.fakes.manner import Header
 from tests.fakes.received import Received
+from tests.fakes.script import Choose, Reply, Script, json_reply
 from tests.fakes.shapes import HTML_TYPE, JSON_TYPE, Fault, page, shaped
+from tests.fakes.wire_form import Header
 
 Text = str | None | Callable[[Received], str | None]
 
@@ -57,7 +57,7 @@ def error(
     param: str | None = None,
     code: str | None = None,
     headers: tuple[Header, ...] = (),
-) -> Script:
+) -> Choose:
     """An error in one of `shapes.SHAPES`; without a shape, in that of the server's kind."""
 
     def reply(received: Received) -> Reply:
@@ -75,10 +75,10 @@ def retry_after(
     ms: int | None = None,
     date_in_s: float | None = None,
     message: str = "Too many requests",
-) -> Script:
+) -> Choose:
     """An error with a hint when to come back: Retry-After as given or as a date, or retry-after-ms."""
 
-    def reply(received: Received) -> Play:
+    def reply(received: Received) -> Script:
         hints = {
             "retry-after": value if date_in_s is None else formatdate(time() + date_in_s, usegmt=True),
             "retry-after-ms": None if ms is None else str(ms),
@@ -114,7 +114,7 @@ def redirect(location: str, status: int = 307) -> Reply:
     return Reply(status=status, headers=(("location", location),))
 
 
-def bad_image(message: str | None = None) -> Script:
+def bad_image(message: str | None = None) -> Choose:
     """The kind's reply to an undecodable image, or `message` with the data URL for {url}; mlx-vlm echoes that too."""
 
     def reply(received: Received) -> Reply:
@@ -124,20 +124,20 @@ def bad_image(message: str | None = None) -> Script:
     return reply
 
 
-def engine_dead() -> Script:
+def engine_dead() -> Choose:
     """A server whose engine died while its front end lives: /health and /v1/models stay well."""
     return lambda received: refusal(received.kind, "engine_dead")
 
 
-def busy() -> Script:
+def busy() -> Choose:
     """The kind's reply when its queue is full; no hint when to come back."""
     return lambda received: refusal(received.kind, "busy")
 
 
-def echo_authorization_in_400() -> Script:
+def echo_authorization_in_400() -> Choose:
     """An error that gives the caller's credentials away."""
 
-    def reply(received: Received) -> Play:
+    def reply(received: Received) -> Script:
         headers = json.dumps(dict(received.headers))
         return error(400, f"bad credentials {received.headers.get('authorization')!r} in {headers}")
 

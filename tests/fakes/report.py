@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.fakes.ledger import Ledger
+from tests.fakes.log import Log
 from tests.fakes.received import Received
 
 PROMPT_LIMIT = 2000
@@ -24,9 +24,9 @@ def _request(received: Received) -> dict[str, Any]:
     return {**facts, "prompt": received.prompt[:PROMPT_LIMIT], "headers": dict(received.headers), "images": images}
 
 
-REPORTS: dict[str, Callable[[Ledger], bytes]] = {
-    "/_fake/counts": lambda ledger: _reply({**ledger.counts, "in_flight": ledger.in_flight}),
-    "/_fake/violations": lambda ledger: _reply(ledger.violations),
-    "/_fake/requests": lambda ledger: _reply([_request(received) for received in ledger.requests]),
+REPORTS: dict[str, Callable[[Log], bytes]] = {
+    "/_fake/counts": lambda log: _reply({**log.counts, "in_flight": log.in_flight}),
+    "/_fake/violations": lambda log: _reply(log.violations),
+    "/_fake/requests": lambda log: _reply([_request(received) for received in log.requests]),
 }
 """Asked with GET; neither counted nor listed."""

@@ -14,11 +14,11 @@ from typing import Self
 
 from tests.fakes.connection import converse
 from tests.fakes.dialects import KINDS
-from tests.fakes.ledger import Ledger
-from tests.fakes.line import Play
+from tests.fakes.endpoints import CHAT, ServerState
 from tests.fakes.listening import Listening, bind
+from tests.fakes.log import Log
 from tests.fakes.received import Received
-from tests.fakes.site import CHAT, Site
+from tests.fakes.script import Script
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 5.0, 10.0
 
@@ -33,7 +33,7 @@ class FaultServer:
 
     def __init__(
         self,
-        script: Play = (),
+        script: Script = (),
         *,
         kind: str = "vllm",
         host: str = "127.0.0.1",
@@ -54,7 +54,7 @@ class FaultServer:
         self.models, self.max_model_len = models, max_model_len
         self.idle_close_s = idle_close_s
         self.parses_bodies = parse_bodies
-        self.ledger = Ledger(keep_bodies=keep_bodies)
+        self.log = Log(keep_bodies=keep_bodies)
         self.released = asyncio.Event()
         self._start_after_s = start_after_s
         self._receive_buffer_bytes = receive_buffer_bytes
@@ -100,14 +100,14 @@ class FaultServer:
         self.stop()
 
     @property
-    def site(self) -> Site:
+    def state(self) -> ServerState:
         """Kind, script and models as they are now."""
-        return Site(
+        return ServerState(
             kind=self.kind,
             script=self.script,
             models=self.models,
             max_model_len=self.max_model_len,
-            ledger=self.ledger,
+            log=self.log,
         )
 
     @property
@@ -119,7 +119,7 @@ class FaultServer:
     @property
     def base_url(self) -> str:
         """What a client is given: the origin and what stands before /chat/completions."""
-        return self.origin + self.site.chat_paths[0].removesuffix(CHAT)
+        return self.origin + self.state.chat_paths[0].removesuffix(CHAT)
 
     @property
     def ca_file(self) -> str:
@@ -129,7 +129,7 @@ class FaultServer:
     @property
     def requests(self) -> list[Received]:
         """All requests so far."""
-        return self.ledger.requests
+        return self.log.requests
 
     @property
     def chats(self) -> list[Received]:
@@ -139,12 +139,12 @@ class FaultServer:
     @property
     def violations(self) -> list[str]:
         """What the client did wrong on the wire, and what the script raised."""
-        return self.ledger.violations
+        return self.log.violations
 
     @property
     def counts(self) -> Counter[str]:
         """requests, connections_opened, handshakes_failed, body_bytes, hung_up, status_N and the two peaks."""
-        return self.ledger.counts
+        return self.log.counts
 
     @property
     def connections_opened(self) -> int:
@@ -158,7 +158,7 @@ class FaultServer:
 
     def wait_until(self, holds: Callable[[], bool], timeout_s: float = 5.0) -> None:
         """Block until it holds; TimeoutError with the counts when it doesn't in time."""
-        if not self.ledger.wait_until(holds, timeout_s):
+        if not self.log.wait_until(holds, timeout_s):
             raise TimeoutError(f"it doesn't hold after {timeout_s} s: {dict(self.counts)}")
 
     def wait_for_requests(self, n: int, timeout_s: float = 5.0) -> None:
@@ -207,7 +207,7 @@ class FaultServer:
     async def _main(self, listener: socket.socket) -> None:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._listening = Listening(
-            lambda wire, number: converse(wire, number, self), self.ledger, tls=self._tls, rebind=self._bind
+            lambda wire, number: converse(wire, number, self), self.log, tls=self._tls, rebind=self._bind
         )
         self._listening.open(listener, self._start_after_s)
         self._started.set()

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from tests.fakes.line import Reply
-from tests.fakes.manner import reason
+from tests.fakes.script import Reply
+from tests.fakes.wire_form import reason
 
 JSON_TYPE, TEXT_TYPE, HTML_TYPE = "application/json", "text/plain; charset=utf-8", "text/html; charset=utf-8"
 

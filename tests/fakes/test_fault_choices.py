@@ -10,8 +10,9 @@ from tests.fakes.asking import PNG, ask, data_url, get
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import (
     answer,
-    at,
+    at_path,
     at_random,
+    barrier,
     beyond_in_flight,
     by_question,
     delay,
@@ -19,7 +20,7 @@ from tests.fakes.words import (
     echo_question_id,
     error,
     every_nth,
-    everywhere,
+    every_request,
     first_n,
     first_n_of_each,
     hold,
@@ -35,7 +36,6 @@ from tests.fakes.words import (
     poisoned_by,
     require_key,
     retry_after,
-    together,
     unsupported_parameter,
     when,
 )
@@ -115,7 +115,7 @@ def test_neighbours_get_each_others_text_but_only_together(fault_server: StartsS
 
 
 def test_a_poisoned_batch_fails_the_innocent_too(fault_server: StartsServers) -> None:
-    server = fault_server((together(3), poisoned_by("bad", error(500), hold_s=0.1)))
+    server = fault_server((barrier(3), poisoned_by("bad", error(500), hold_s=0.1)))
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda prompt: ask(server, prompt).status, ("good", "bad", "well"))) == [500] * 3
     server.script = poisoned_by("bad", error(500), hold_s=0.01)
@@ -139,9 +139,9 @@ def test_a_loading_server_refuses_everything_at_first(fault_server: StartsServer
 
 
 def test_one_path_or_every_request_can_go_another_way(fault_server: StartsServers) -> None:
-    server = fault_server(at("/v1/models", error(500), at("/health", error(503), "B")))
+    server = fault_server(at_path("/v1/models", error(500), at_path("/health", error(503), "B")))
     assert (get(server, "/v1/models").status, get(server, "/health").status, ask(server).text) == (500, 503, "B")
-    server.script = everywhere(error(502, shape="html"), times=2)
+    server.script = every_request(error(502, shape="html"), times=2)
     assert (get(server, "/v1/models").status, ask(server).status, ask(server).status) == (502, 502, 200)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.asking import ask, data_url, get
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import answer, bad_image, context_limit, image_limit, only_model, require_key
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "wire"
@@ -42,7 +42,7 @@ def keys(content: Any) -> set[str]:
     return {f"{key}.{deeper}" for key, value in content.items() for deeper in keys(value) | {""}}
 
 
-REFUSALS: dict[tuple[str, str], tuple[Play, str, list[str], dict[str, str]]] = {
+REFUSALS: dict[tuple[str, str], tuple[Script, str, list[str], dict[str, str]]] = {
     ("vllm", "bad_not_image"): (bad_image(), "", [NO_IMAGE], {}),
     ("vllm", "ctx_text"): (context_limit(2048), LONG, [], {}),
     ("vllm", "chat_images40"): (image_limit(16), "", [NO_IMAGE] * 40, {}),

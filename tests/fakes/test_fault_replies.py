@@ -11,7 +11,6 @@ from tests.fakes.words import (
     ABSENT,
     answer,
     bad_image,
-    blind,
     body_of,
     busy,
     context_limit,
@@ -21,9 +20,10 @@ from tests.fakes.words import (
     error,
     html,
     http_200_error,
+    ignores_images,
     image_limit,
     json_reply,
-    needs_image_seen,
+    looks_at_images,
     only_model,
     redirect,
     require_key,
@@ -194,7 +194,7 @@ def test_a_dead_engine_leaves_the_front_end_well(fault_server: StartsServers) ->
 
 
 def test_a_seeing_server_names_the_colour_that_is_there(fault_server: StartsServers) -> None:
-    server = fault_server(needs_image_seen())
+    server = fault_server(looks_at_images())
     image = picture("red", "blue")
     assert ask(server, "Which colour is on the right?", [image]).text == "blue"
     assert ask(server, "Which colour is the LEFT half?", [image]).text == "red"
@@ -203,7 +203,7 @@ def test_a_seeing_server_names_the_colour_that_is_there(fault_server: StartsServ
 
 
 def test_a_blind_server_counts_the_same_tokens_with_and_without_an_image(fault_server: StartsServers) -> None:
-    server = fault_server(blind())
+    server = fault_server(ignores_images())
     assert ask(server).json["usage"] == ask(server, images=[data_url(PNG)]).json["usage"]
     assert ask(fault_server()).json["usage"] != ask(fault_server(), images=[data_url(PNG)]).json["usage"]
 

@@ -25,7 +25,7 @@ from tests.fakes.asking import (
 )
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, delay, error, hang, hold, only_path, restart, together
+from tests.fakes.words import answer, barrier, delay, error, hang, hold, only_path, restart
 
 
 def test_a_request_is_logged_with_prompt_images_sizes_and_times(fault_server: StartsServers) -> None:
@@ -85,7 +85,7 @@ def test_a_client_that_leaves_while_it_waits_is_recorded_as_hung_up(fault_server
         sock.sendall(request_bytes())
         server.wait_for_requests(1)
     server.wait_until(lambda: server.requests[0].hung_up)
-    server.wait_until(lambda: server.ledger.in_flight == 0)
+    server.wait_until(lambda: server.log.in_flight == 0)
     assert (server.requests[0].answered_s, server.requests[0].status) == (None, None)
 
 
@@ -93,14 +93,14 @@ def test_requests_in_flight_are_counted_and_released_together(fault_server: Star
     server = fault_server(hold())
     with ThreadPoolExecutor(8) as pool:
         asking = [pool.submit(ask, server) for _ in range(8)]
-        server.wait_until(lambda: server.ledger.in_flight == 8)
+        server.wait_until(lambda: server.log.in_flight == 8)
         server.release()
         assert {heard.result().status for heard in asking} == {200}
     assert server.in_flight_peak == 8
 
 
 def test_128_connections_at_once_are_served(fault_server: StartsServers) -> None:
-    server = fault_server(together(128), keep_bodies=False)
+    server = fault_server(barrier(128), keep_bodies=False)
     request = request_bytes(chat_body("x" * 20_000, [data_url(PNG)]), "connection: close")
 
     async def one() -> bytes:

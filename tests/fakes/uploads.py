@@ -9,15 +9,15 @@ from threading import Lock
 from urllib.parse import unquote, urlsplit
 
 from tests.fakes.bodies import sniff
-from tests.fakes.gates import Gate
-from tests.fakes.line import Play
 from tests.fakes.received import Received, ReceivedImage
 from tests.fakes.replies import error
+from tests.fakes.request_rules import RequestRule
+from tests.fakes.script import Script
 
 INTERNAL = "InternalServerError"
 
 
-def knows_uuids(capacity: int = 1_000, then: Play = ()) -> Gate:
+def caches_images(capacity: int = 1_000, then: Script = ()) -> RequestRule:
     """Keep the `capacity` images used last under their uuids and see them again; 400 for one that isn't there.
 
     As vLLM does with its processor cache: what `then` sees of a named image is the image itself.
@@ -25,7 +25,7 @@ def knows_uuids(capacity: int = 1_000, then: Play = ()) -> Gate:
     kept: OrderedDict[str, ReceivedImage] = OrderedDict()
     lock = Lock()
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         with lock:
             for at, image in enumerate(received.images):
                 if image.uuid and not image.sha256 and image.uuid not in kept:
@@ -35,7 +35,7 @@ def knows_uuids(capacity: int = 1_000, then: Play = ()) -> Gate:
                 kept.popitem(last=False)
         return None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
 def _seen(image: ReceivedImage, kept: OrderedDict[str, ReceivedImage]) -> ReceivedImage:
@@ -47,10 +47,10 @@ def _seen(image: ReceivedImage, kept: OrderedDict[str, ReceivedImage]) -> Receiv
     return kept[image.uuid]
 
 
-def reads_files(folder: str | Path | None = None, then: Play = ()) -> Gate:
+def reads_files(folder: str | Path | None = None, then: Script = ()) -> RequestRule:
     """See the files that file:// addresses name below `folder`; refuse others, and all without one, as vLLM does."""
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         seen = []
         for image in received.images:
             if not image.url.startswith("file://"):
@@ -66,7 +66,7 @@ def reads_files(folder: str | Path | None = None, then: Play = ()) -> Gate:
         received.images = tuple(seen)
         return None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
 def _read(path: Path, image: ReceivedImage) -> ReceivedImage:

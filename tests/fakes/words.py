@@ -1,10 +1,12 @@
 """The whole vocabulary under one roof, for `from tests.fakes.words import ...` and for scripts given as text."""
 
-from tests.fakes.acts import (
+from tests.fakes.actions import (
+    answer_then_bytes,
+    answer_twice,
+    barrier,
     close_without_reply,
     delay,
     drain,
-    followed_by,
     hang,
     hold,
     invalid_http,
@@ -12,8 +14,6 @@ from tests.fakes.acts import (
     reset,
     restart,
     stale_keepalive,
-    together,
-    twice,
 )
 from tests.fakes.choices import (
     at_random,
@@ -32,36 +32,8 @@ from tests.fakes.choices import (
     when,
 )
 from tests.fakes.completions import ABSENT, COUNTED, text_only_tokens, tokens_by_pixels, usage_block
-from tests.fakes.gates import (
-    at,
-    beyond_in_flight,
-    context_limit,
-    early_413_while_uploading,
-    everywhere,
-    image_limit,
-    loading_for,
-    max_body,
-    only_fields,
-    only_model,
-    only_path,
-    require_key,
-    slow_reading,
-    unsupported_parameter,
-    while_uploading,
-)
-from tests.fakes.line import Play, json_reply
-from tests.fakes.manners import (
-    chunked,
-    close_mid_body,
-    connection_close,
-    hang_mid_body,
-    http_1_0,
-    huge_headers,
-    reset_mid_body,
-    trickle,
-    until_close,
-    wrong_content_length,
-)
+from tests.fakes.first_tokens import likeliest_token
+from tests.fakes.looking import ignores_images, looks_at_images
 from tests.fakes.replies import (
     answer,
     bad_image,
@@ -76,22 +48,53 @@ from tests.fakes.replies import (
     redirect,
     retry_after,
 )
-from tests.fakes.seeing import blind, needs_image_seen
-from tests.fakes.uploads import knows_uuids, reads_files
-from tests.fakes.weighing import weighs
+from tests.fakes.request_rules import (
+    at_path,
+    beyond_in_flight,
+    context_limit,
+    early_413_while_uploading,
+    every_request,
+    image_limit,
+    loading_for,
+    max_body,
+    only_fields,
+    only_model,
+    only_path,
+    require_key,
+    slow_reading,
+    unsupported_parameter,
+    while_uploading,
+)
+from tests.fakes.script import Script, json_reply
+from tests.fakes.uploads import caches_images, reads_files
+from tests.fakes.wire_faults import (
+    chunked,
+    close_mid_body,
+    connection_close,
+    hang_mid_body,
+    http_1_0,
+    huge_headers,
+    reset_mid_body,
+    trickle,
+    until_close,
+    wrong_content_length,
+)
 
 __all__ = [
     "ABSENT",
     "COUNTED",
     "answer",
-    "at",
+    "answer_then_bytes",
+    "answer_twice",
+    "at_path",
     "at_random",
     "bad_image",
+    "barrier",
     "beyond_in_flight",
-    "blind",
     "body_of",
     "busy",
     "by_question",
+    "caches_images",
     "chunked",
     "close_mid_body",
     "close_without_reply",
@@ -106,10 +109,9 @@ __all__ = [
     "engine_dead",
     "error",
     "every_nth",
-    "everywhere",
+    "every_request",
     "first_n",
     "first_n_of_each",
-    "followed_by",
     "hang",
     "hang_mid_body",
     "hold",
@@ -117,15 +119,16 @@ __all__ = [
     "http_1_0",
     "http_200_error",
     "huge_headers",
+    "ignores_images",
     "image_limit",
     "in_turn",
     "invalid_http",
     "json_reply",
-    "knows_uuids",
     "latency_drift",
+    "likeliest_token",
     "loading_for",
+    "looks_at_images",
     "max_body",
-    "needs_image_seen",
     "neighbour_text_under_concurrency",
     "only_fields",
     "only_model",
@@ -146,22 +149,19 @@ __all__ = [
     "slow_reading",
     "stale_keepalive",
     "text_only_tokens",
-    "together",
     "tokens_by_pixels",
     "trickle",
-    "twice",
     "unsupported_parameter",
     "until_close",
     "usage_block",
-    "weighs",
     "when",
     "while_uploading",
     "wrong_content_length",
 ]
 
 
-def script_of(text: str) -> Play:
+def script_of(text: str) -> Script:
     """A script written in these words, such as `first_n(2, error(500), then=answer("B"))`."""
     known = {name: globals()[name] for name in __all__}
-    play: Play = eval(f"({text}\n)", {"__builtins__": {}}, known)  # in brackets: it may stand on several lines
-    return play
+    script: Script = eval(f"({text}\n)", {"__builtins__": {}}, known)  # in brackets: it may stand on several lines
+    return script

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.certificates import server_context
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import at, hang, only_path, oracle
+from tests.fakes.words import at_path, hang, only_path, oracle
 from tests.faults.questions import Notes, Questions
 from vqa_client.errors import ServerUnusable, UsageError
 
@@ -244,7 +244,7 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_one_message(
     engine: str, tmp_path: Path, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vqa_client.client.endpoint.GET_TIMEOUT_S", 0.3)
-    server = fault_server(at("/v1/models", hang()))
+    server = fault_server(at_path("/v1/models", hang()))
     async with asyncio.timeout(3):
         told = await _refused(server.base_url, Questions(tmp_path, 1), wait_for_server=0.5, engine=engine)
     assert str(server.port) in told

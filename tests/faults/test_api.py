@@ -116,7 +116,7 @@ async def test_a_cancelled_run_keeps_what_is_done_and_leaves_nothing_open(
         gc.collect()
     assert of.report()["incomplete"]
     assert 8 <= len(of.outcomes()) < 40
-    server.wait_until(lambda: server.ledger.in_flight == 0)
+    server.wait_until(lambda: server.log.in_flight == 0)
     records = await of.ask(server)
     assert len(records) == 40
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import (
     ABSENT,
     COUNTED,
     answer,
+    barrier,
     body_of,
     by_question,
     close_without_reply,
@@ -29,7 +30,6 @@ from tests.fakes.words import (
     oracle,
     reset,
     text_only_tokens,
-    together,
     usage_block,
     while_uploading,
 )
@@ -57,7 +57,7 @@ def said(**choice: Any) -> dict[str, Any]:
     ],
 )
 async def test_an_error_in_the_body_of_a_success_is_asked_again(
-    play: Play, tmp_path: Path, fault_server: StartsServers
+    play: Script, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 2)
     server = fault_server(first_n_of_each(2, play, oracle(of.replies())))
@@ -77,7 +77,7 @@ async def test_an_error_in_the_body_of_a_success_is_asked_again(
     ids=["beside_an_empty_choice", "inside_a_choice", "flat", "after_half_a_reply"],
 )
 async def test_an_error_beside_or_inside_a_choice_is_asked_again(
-    play: Play, tmp_path: Path, fault_server: StartsServers
+    play: Script, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1)
     server = fault_server(first_n_of_each(1, play, oracle(of.replies())))
@@ -123,7 +123,7 @@ async def test_an_error_in_the_body_of_a_success_ends_as_what_its_code_says(
     ],
 )
 async def test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_came(
-    play: Play, words: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
+    play: Script, words: tuple[str, ...], tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)
     server = fault_server(by_question({"[[q1]]": play}, oracle(of.replies())))
@@ -153,7 +153,7 @@ async def test_a_success_that_is_no_completion_is_a_bad_response_that_says_what_
     ],
     ids=["empty", "201", "204", "no choices", "null", "page", "429 in a list", "cut stream"],
 )
-async def test_one_glitch_of_a_success_is_repeated(glitch: Play, tmp_path: Path, fault_server: StartsServers) -> None:
+async def test_one_glitch_of_a_success_is_repeated(glitch: Script, tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
     server = fault_server(first_n_of_each(1, glitch, oracle(of.replies())))
     records = await of.ask(server, max_retries=2, check=False)
@@ -287,7 +287,7 @@ async def test_a_large_body_is_not_sent_once_for_each_idle_connection(
 ) -> None:
     of = Questions(tmp_path, 9)
     of.page("q8").write_bytes(noise_png(700, 600))
-    server = fault_server(while_uploading(1 << 20, reset(), then=first_n(8, (together(8), "B"), then="B")))
+    server = fault_server(while_uploading(1 << 20, reset(), then=first_n(8, (barrier(8), "B"), then="B")))
     records = await of.ask(server, max_workers=8)
     assert records["q8"]["status"] == "rejected"
     assert len(server.chats) <= 8 + 2 * 2  # twice, each time on an idle connection and on a fresh one

@@ -11,8 +11,8 @@ import pytest
 
 import vqa_client
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.words import (
     answer,
     error,
@@ -42,7 +42,7 @@ async def test_every_form_of_a_wish_to_wait_is_honoured(tmp_path: Path, fault_se
         "busy": (retry_after(503, "0.4"), 0.4),
     }
 
-    async def gap_s(name: str, play: Play) -> float:
+    async def gap_s(name: str, play: Script) -> float:
         of = Questions(tmp_path / name, 1)
         server = fault_server(first_n(1, play, oracle(of.replies())))
         records = await of.ask(server)
@@ -121,11 +121,11 @@ async def test_a_server_that_refuses_connections_at_first_costs_no_question(
     assert notes.about("waiting")
 
 
-def loading_chats(seconds: float, then: Play) -> Callable[[Received], Play]:
+def loading_chats(seconds: float, then: Script) -> Callable[[Received], Script]:
     """A server that lists its models while it loads them, as llama.cpp does."""
     first_s: list[float] = []
 
-    def play(_: Received) -> Play:
+    def play(_: Received) -> Script:
         first_s.append(time.monotonic())
         return error(503, "Loading model", code="503") if time.monotonic() - first_s[0] < seconds else then
 
@@ -180,7 +180,7 @@ def test_a_wait_that_was_vain_is_one_message_and_exit_code_3(tmp_path: Path) -> 
     ids=["500", "400", "page", "silence"],
 )
 async def test_a_run_in_which_nothing_is_answered_stops_early_without_an_accuracy(
-    play: Play, status: str, tmp_path: Path, fault_server: StartsServers
+    play: Script, status: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 60)
     server = fault_server(play)
@@ -196,7 +196,7 @@ async def test_documents_that_are_too_long_say_nothing_about_the_server_however_
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 20)
-    too_long: dict[str, Play] = {
+    too_long: dict[str, Script] = {
         f"[[{name}]]": error(400, "maximum context length is 10 tokens") for name in of.ids[:15]
     }
     server = fault_server(oracle({**of.replies(), **too_long}))
@@ -255,7 +255,7 @@ async def test_two_wishes_for_another_form_are_both_met(tmp_path: Path, fault_se
     of = Questions(tmp_path, 10)
     no_temperature = "Unsupported value: 'temperature' does not support 0.0. Only the default (1) value is supported."
 
-    def script(received: Received) -> Play:
+    def script(received: Received) -> Script:
         return error(400, no_temperature, shape="openai") if "temperature" in received.json else answer("B")
 
     server = fault_server(unsupported_parameter(then=script))

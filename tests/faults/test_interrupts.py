@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
-from tests.fakes.words import at, delay, first_n, hang, loading_for
+from tests.fakes.words import at_path, delay, first_n, hang, loading_for
 from tests.faults.commands import Finished, Running, ran, running, wait_for, wait_until
 from tests.faults.questions import Questions, noise_png
 
@@ -103,8 +103,8 @@ def test_a_crowd_of_workers_before_a_silent_server_is_sent_home_in_time(
     assert wait_for(server, "hung_up", 128, 5.0)
 
 
-@pytest.mark.parametrize("script", [loading_for(60), at("/v1/models", hang())], ids=["loading", "silent"])
-def test_waiting_for_a_server_can_be_ended(script: Play, tmp_path: Path, fault_server: StartsServers) -> None:
+@pytest.mark.parametrize("script", [loading_for(60), at_path("/v1/models", hang())], ids=["loading", "silent"])
+def test_waiting_for_a_server_can_be_ended(script: Script, tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
     server = fault_server(script)
     with hanging(of, server, 1, "--wait_for_server", "60") as command:

@@ -50,7 +50,7 @@ def test_a_run_killed_at_random_points_ends_in_the_bytes_of_one_that_was_not(
             assert wait_until(lambda: len(whole_lines(of.log_path)) >= point, 20)  # noqa: B023
             command.process.kill()
             command.process.wait()
-        server.wait_until(lambda: server.ledger.in_flight == 0)
+        server.wait_until(lambda: server.log.in_flight == 0)
         kept = whole_lines(of.log_path)
         asked = {
             question_id(chat) for chat in server.chats[asked_before:]
@@ -92,7 +92,7 @@ def test_a_kill_while_it_starts_or_reports_costs_nothing(tmp_path: Path, fault_s
             assert wait_until(holds, 20)
             command.process.kill()
             command.process.wait()
-        server.wait_until(lambda: server.ledger.in_flight == 0)
+        server.wait_until(lambda: server.log.in_flight == 0)
     done = ran(arguments)
     assert (done.code, done.is_clean(), len(of.outcomes())) == (0, True, 12), done.text
     assert not of.report()["incomplete"]

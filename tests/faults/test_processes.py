@@ -57,7 +57,7 @@ def test_shards_killed_at_random_moments_merge_into_the_undivided_run(
             wait_until(lambda: len(whole_lines(log)) >= point or command.process.poll() is not None)  # noqa: B023
             command.process.kill()
             command.process.wait()
-        server.wait_until(lambda: server.ledger.in_flight == 0)
+        server.wait_until(lambda: server.log.in_flight == 0)
     for number in range(1, SHARDS + 1):
         done = ran(arguments(number))
         assert (done.code, done.is_clean()) == (0, True), done.text

@@ -8,12 +8,12 @@ import pytest
 
 import vqa_client
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import answer, by_question, error, html, oracle
 from tests.faults.commands import ran
 from tests.faults.questions import Questions, niah_settings
 
-ERRORS: tuple[Play, ...] = (error(400, "no"), error(500), html(200))
+ERRORS: tuple[Script, ...] = (error(400, "no"), error(500), html(200))
 
 
 def strictly(text: str | bytes) -> Any:
@@ -25,9 +25,9 @@ def strictly(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def mixed(of: Questions) -> dict[str, Play]:
+def mixed(of: Questions) -> dict[str, Script]:
     """Of a hundred questions 60 right, 20 wrong, 15 errors and 5 unparsed, spread over the file."""
-    plays: dict[str, Play] = {}
+    plays: dict[str, Script] = {}
     for number, name in enumerate(of.ids):
         kind = number * 7 % 100
         wrong = "ABCD"[(number + 1) % 4]

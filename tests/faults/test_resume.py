@@ -13,7 +13,7 @@ import pytest
 
 import vqa_client
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import (
     answer,
     close_without_reply,
@@ -317,7 +317,7 @@ async def test_a_page_that_changed_before_a_smaller_run_is_asked_again(
     assert [chat.prompt[:6] for chat in server.chats[3:]] == ["[[q2]]"]
 
 
-FAILING: dict[str, Play] = {
+FAILING: dict[str, Script] = {
     "[[q3]]": close_without_reply(),
     "[[q4]]": error(500),
     "[[q5]]": error(400, "maximum context length is 10 tokens"),

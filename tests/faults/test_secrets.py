@@ -14,11 +14,11 @@ import pytest
 
 import vqa_client
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.words import (
     answer,
-    at,
+    at_path,
     body_of,
     echo_authorization_in_400,
     error,
@@ -47,7 +47,7 @@ def leaking_files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and leaks(path.read_bytes().decode("latin-1"))]
 
 
-def repeats_in(status: int) -> Play:
+def repeats_in(status: int) -> Script:
     """A server that repeats what it was sent as a page, in the middle of other words."""
     return lambda received: body_of(
         f"<html><title>{received.headers.get('authorization')}</title>{dict(received.headers)}".encode(), status
@@ -72,7 +72,7 @@ def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
     way: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6)
-    plays: dict[str, Play] = {
+    plays: dict[str, Script] = {
         "[[q0]]": echo_authorization_in_400(),
         "[[q1]]": repeats_in(200),
         "[[q2]]": repeats_in(500),
@@ -90,7 +90,7 @@ def test_a_server_that_repeats_the_key_makes_nobody_else_repeat_it(
     assert "<key>" in of.log_path.read_text()
 
 
-def repeats_its_path(received: Received) -> Play:
+def repeats_its_path(received: Received) -> Script:
     """The server says its own path in two answers, by which it refuses the first questions."""
     failing = {"[[q0]]": 400, "[[q1]]": 500}
     status = next((status for name, status in failing.items() if name in received.prompt), 0)
@@ -150,10 +150,10 @@ def test_no_command_repeats_a_key_in_an_address(form: str, tmp_path: Path, fault
     ids=["400", "401", "403", "503"],
 )
 def test_a_run_that_can_not_start_or_gives_up_says_no_key(
-    way: str, play: Play, tmp_path: Path, fault_server: StartsServers
+    way: str, play: Script, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6)
-    server = fault_server(at("/v1/models", play, then=play))
+    server = fault_server(at_path("/v1/models", play, then=play))
     base_url, arguments, env = given(way, server.base_url)
     more = ("--max_retries", "0", "--breaker_after", "2", "--wait_for_server", "0", "--model", "m")
     done = ran(of.arguments(base_url, *more, *arguments), env)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import (
     error,
     first_n,
@@ -16,7 +16,7 @@ from tests.fakes.words import (
 from tests.faults.questions import Questions
 from vqa_client.errors import ServerUnusable
 
-NOT_THE_QUESTIONS: list[tuple[Play, str]] = [
+NOT_THE_QUESTIONS: list[tuple[Script, str]] = [
     (error(402, "insufficient credits"), "credits"),
     (error(401, "no"), "key"),
     (json_reply([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}], 400), "key"),
@@ -33,7 +33,7 @@ NOT_THE_QUESTIONS: list[tuple[Play, str]] = [
 
 @pytest.mark.parametrize(("play", "cause"), NOT_THE_QUESTIONS)
 async def test_what_stopped_a_run_settles_no_question_and_the_same_command_asks_all(
-    play: Play, cause: str, tmp_path: Path, fault_server: StartsServers
+    play: Script, cause: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 30)
     with pytest.raises(ServerUnusable, match="10 questions in a row failed") as stopped:

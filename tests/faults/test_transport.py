@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import (
     answer,
     beyond_in_flight,
@@ -66,7 +66,7 @@ def is_about(name: str) -> Any:
     ],
 )
 async def test_a_reply_that_never_ends_costs_its_deadline_and_no_more(
-    slow: Play, engine: str, tmp_path: Path, fault_server: StartsServers
+    slow: Script, engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)
     server = fault_server(when(is_about("[[q1]]"), slow, oracle(of.replies())))
@@ -125,7 +125,7 @@ async def test_cancelled_requests_leave_the_pool_whole(
         async with asyncio.timeout(5):
             said = await asyncio.gather(*(session.chat.complete(Request(content=("Which one?",))) for _ in range(10)))
         assert [completion.text for completion in said] == ["B"] * 10
-    server.wait_until(lambda: server.ledger.in_flight == 0)
+    server.wait_until(lambda: server.log.in_flight == 0)
 
 
 async def test_timeouts_leave_the_pool_whole(tmp_path: Path, fault_server: StartsServers) -> None:
@@ -178,7 +178,7 @@ def test_no_idle_connection_is_kept_as_long_as_servers_keep_theirs() -> None:
     ids=["503", "500", "429", "reset", "closed", "no_http", "half_a_body"],
 )
 async def test_a_question_is_sent_once_and_once_for_each_retry(
-    play: Play, loses_connections: int, engine: str, tmp_path: Path, fault_server: StartsServers
+    play: Script, loses_connections: int, engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 3)
     server = fault_server(play)
@@ -204,7 +204,7 @@ async def test_a_question_is_sent_once_and_once_for_each_retry(
     ids=["silence", "reset", "closed", "no_http", "reset_in_the_body", "closed_in_the_body", "too_short"],
 )
 async def test_every_fault_of_the_wire_has_one_name_whatever_library_carries_it(
-    play: Play, status: str, engine: str, tmp_path: Path, fault_server: StartsServers
+    play: Script, status: str, engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 1)
     (record,) = (await of.ask(fault_server(play), max_retries=0, timeout=0.3, engine=engine)).values()
@@ -219,7 +219,7 @@ async def test_every_fault_of_the_wire_has_one_name_whatever_library_carries_it(
     ids=["chunked", "connection_close", "http_1_0", "until_close", "in_pieces"],
 )
 async def test_every_allowed_form_of_a_reply_is_read(
-    form: Play, engine: str, tmp_path: Path, fault_server: StartsServers
+    form: Script, engine: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 6)
     server = fault_server((form, oracle(of.replies())))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.words import answer
 from vqa_client.cli.main import run_command
 
@@ -141,7 +141,7 @@ def first_label(received: Received) -> str:
     return offered[1].strip() if offered else ""
 
 
-def on_judgements(then: Play) -> Callable[[Received], Play]:
+def on_judgements(then: Script) -> Callable[[Received], Script]:
     """A judge that passes its controls, and acts by another script on what it is to judge."""
     return lambda received: answer(honest) if "The answer is " in received.prompt else then
 

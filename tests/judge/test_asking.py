@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, weighs
+from tests.fakes.script import Script
+from tests.fakes.words import answer, likeliest_token
 from tests.judge.judged import Run, counts, honest, material, on_judgements
 from tests.judge.test_forms import run_of, verdicts
 from vqa_client.cli.main import run_command
@@ -25,7 +25,7 @@ def test_what_more_than_half_of_the_repeats_say_is_the_verdict(
     run = Run(tmp_path, RIGHT_AND_WRONG[:4])
     asked: Counter[str] = Counter()
 
-    def play(received: Received) -> Play:
+    def play(received: Received) -> Script:
         """Of three times: land 0 is right twice, land 1 once, land 2 twice without a verdict."""
         land = material(received.prompt)["question"][-2]
         asked[land] += 1
@@ -105,7 +105,7 @@ def test_a_server_chooses_among_verdicts_of_one_character(
     tmp_path: Path, fault_server: StartsServers, kind: str, more: list[str], score: float, mode: str
 ) -> None:
     replies = ["So it is A"] * 4 if kind == "match" else [f"It is city {n + n % 2}" for n in range(4)]
-    run, server = Run(tmp_path, replies, choices=kind == "match"), fault_server(weighs(by_letter))
+    run, server = Run(tmp_path, replies, choices=kind == "match"), fault_server(likeliest_token(by_letter))
     given = ["--kind", kind, "--choice_mode", mode, *more, *([str(run.log)] if more == ["--with"] else [])]
     assert run.judged(server.base_url, *given) == 0
     found = run.found(kind)["verdicts"][0]

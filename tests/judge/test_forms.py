@@ -10,9 +10,9 @@ import pytest
 
 from tests.contract.samples import write_sample
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, weighs
+from tests.fakes.script import Script
+from tests.fakes.words import answer, likeliest_token
 from tests.judge.judged import Run, honest
 from vqa_client.cli.main import run_command
 
@@ -52,7 +52,7 @@ def by_land(received: Received) -> str:
 def test_repeats_are_judged_one_by_one_and_counted_by_question(tmp_path: Path, fault_server: StartsServers) -> None:
     asked: Counter[str] = Counter()
 
-    def model(received: Received) -> Play:
+    def model(received: Received) -> Script:
         """Right three times for land 3, twice for land 2, and so on."""
         land = by_land(received)
         asked[land] += 1
@@ -141,7 +141,7 @@ def test_a_judge_says_how_much_the_images_matter(tmp_path: Path, fault_server: S
 def test_a_letter_is_worth_what_the_rule_gives_for_it(
     tmp_path: Path, fault_server: StartsServers, more: list[str], headline: str
 ) -> None:
-    out = run_of(tmp_path, fault_server(weighs({"A": 0.7, "B": 0.2, "C": 0.1})).base_url, *more, choices=True)
+    out = run_of(tmp_path, fault_server(likeliest_token({"A": 0.7, "B": 0.2, "C": 0.1})).base_url, *more, choices=True)
     server = fault_server(answer(honest))
     for kind in ("match", "extract"):
         assert run_command(["judge", str(out), "--base_url", server.base_url, "--kind", kind, "--check"]) == 0

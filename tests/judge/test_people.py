@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, weighs
+from tests.fakes.script import Script
+from tests.fakes.words import answer, likeliest_token
 from tests.judge.judged import Run, material, on_judgements
 from vqa_client.cli.main import run_command
 
@@ -26,7 +26,7 @@ def run(tmp_path: Path, fault_server: StartsServers) -> Run:
     said = [f"city {n if n % 2 else n + 1}" for n in range(N)]
     run = Run(tmp_path, [f"It is {each}" if n % 4 < 2 else each for n, each in enumerate(said)])
 
-    def judge(received: Received) -> Play:
+    def judge(received: Received) -> Script:
         n = _number(received)
         return f"VERDICT: {'correct' if (n % 2 == 1) != (n % 20 in (6, 7)) else 'incorrect'}"
 
@@ -152,7 +152,7 @@ def test_peoples_grades_are_on_the_scale_of_the_sheet_or_of_all_judges(
 
 def test_a_judges_calibration_counts_replies_by_their_weights(tmp_path: Path, fault_server: StartsServers) -> None:
     run = Run(tmp_path, ["city 0", "city 1"])
-    judge = weighs(lambda received: {"A": 0.75, "B": 0.25})
+    judge = likeliest_token(lambda received: {"A": 0.75, "B": 0.25})
     assert run.judged(fault_server(judge).base_url, "--choice_mode", "logprob", check=False) == 0
     (run.root / "labels.csv").write_text("question_id,label,weight\nq0,correct,30\nq1,incorrect,10\n")
     assert run_command(["judge", str(run.log), "--labels", str(run.root / "labels.csv")]) == 0

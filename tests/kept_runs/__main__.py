@@ -9,7 +9,7 @@ import tempfile
 from contextlib import chdir
 from pathlib import Path
 
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import answer, error, in_turn
 from tests.kept_runs import HERE, RUNS, lay_out, settings
@@ -17,7 +17,7 @@ from vqa_client.evaluation import arun
 
 CUT = answer("Let me look at the drawing first. There is a", finish_reason="length")
 DOWN, TOO_LONG = error(500), error(400, "maximum context length is 10 tokens")
-SAID: dict[str, tuple[Play, ...]] = {
+SAID: dict[str, tuple[Script, ...]] = {
     "mc": ("The correct answer is (B).", "I can't tell.", DOWN, TOO_LONG, CUT, "**Answer: C**"),
     "niah": (
         "The secret number is 3847.",

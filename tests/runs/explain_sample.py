@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.words import error
 from tests.tasks.declared import task_of
 from tests.tasks.explain.samples import put
@@ -97,14 +97,14 @@ class ExplainSample:
         return list(explain.load(dataset, self.split, self.root, n_samples=n_samples).questions)
 
     def oracle(
-        self, says: Callable[[int, Question], Play], *, vcr_mode: str = "free", n_samples: int | None = None
-    ) -> Callable[[Received], Play]:
+        self, says: Callable[[int, Question], Script], *, vcr_mode: str = "free", n_samples: int | None = None
+    ) -> Callable[[Received], Script]:
         """What `says` makes of a question and its place in the file, told by prompt and picture.
 
         Of questions that are alike in both the first one counts.
         """
         prompt = task_of(self.task, vcr_mode=vcr_mode).prompt
-        plays: dict[tuple[str, ...], Play] = {}
+        plays: dict[tuple[str, ...], Script] = {}
         for number, question in enumerate(self.questions(vcr_mode, n_samples)):
             digest = hashlib.sha256(Path(question.images[0]).read_bytes()).hexdigest()
             plays.setdefault((prompt(question), digest), says(number, question))

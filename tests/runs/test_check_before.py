@@ -10,9 +10,9 @@ import vqa_client
 from tests.client.check.playing import seeing
 from tests.fakes.completions import usage_block
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, at, blind, body_of, error, hang, only_model, oracle
+from tests.fakes.script import Script
+from tests.fakes.words import answer, at_path, body_of, error, hang, ignores_images, only_model, oracle
 from tests.faults.questions import Notes
 from tests.runs.sample import Sample
 from vqa_client.cli.main import run_command
@@ -26,7 +26,7 @@ def of_check(received: Received) -> bool:
     return received.json["messages"][0]["content"][-1]["text"] in CHECKS
 
 
-def apart(check: Play, questions: Play) -> Any:
+def apart(check: Script, questions: Script) -> Any:
     """A server that plays one part for the check, and another for the questions."""
     return lambda received: check if of_check(received) else questions
 
@@ -86,7 +86,7 @@ async def test_each_start_says_which_server_it_asked(tmp_path: Path, fault_serve
 
 async def test_a_blind_server_is_found_before_the_first_question(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
-    server = fault_server(blind())
+    server = fault_server(ignores_images())
     with pytest.raises(ServerUnusable, match="answers without seeing the images") as caught:
         await vqa_client.arun(of.settings(server.base_url, check=True))
     assert "--no_check" in caught.value.hint
@@ -100,7 +100,7 @@ def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
 ) -> None:
     monkeypatch.delenv("VQA_CLIENT_NO_CHECK")
     of = Sample(tmp_path, 4)
-    server = fault_server(blind())
+    server = fault_server(ignores_images())
     assert run_command(of.arguments(server.base_url)) == 3
     assert "without seeing" in capsys.readouterr().err
     for spelling in ("--no_check", "--no-check"):
@@ -116,7 +116,7 @@ def test_the_command_ends_with_3_for_a_blind_server_and_goes_on_where_told_to(
     ],
 )
 async def test_a_poor_or_a_silent_server_is_doubted_in_one_note_and_asked(
-    check: Play, told: str, tmp_path: Path, fault_server: StartsServers
+    check: Script, told: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of, notes = Sample(tmp_path, 4), Notes()
     server = fault_server(apart(check, oracle(of.replies())))
@@ -170,7 +170,7 @@ async def test_none_of_several_models_is_taken_unnamed(tmp_path: Path, fault_ser
 
 async def test_a_run_without_images_needs_no_sight(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
-    server = fault_server(blind())
+    server = fault_server(ignores_images())
     (report,) = await vqa_client.arun(of.settings(server.base_url, check=True, images_dir=None, text_only=True))
     assert report.summary.overall.answered == 4
     assert not any(of_check(chat) for chat in server.chats)
@@ -215,7 +215,7 @@ async def test_several_servers_are_shown_the_pictures_once_each(tmp_path: Path, 
 async def test_the_server_s_memory_is_read_with_its_other_figures(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 4)
     told = b"vllm:num_requests_running 1\nvllm:num_requests_waiting 0\nprocess_resident_memory_bytes 4096\n"
-    metrics = at("/metrics", body_of(told, content_type="text/plain"), oracle(of.replies()))
+    metrics = at_path("/metrics", body_of(told, content_type="text/plain"), oracle(of.replies()))
     for changes, most in (({}, 2), ({"metrics": False}, 1)):
         server = fault_server(metrics, kind="vllm")
         await vqa_client.arun(of.settings(server.base_url, fresh=True, **changes))

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
-from tests.fakes.words import answer, hang, weighs, when
+from tests.fakes.words import answer, hang, likeliest_token, when
 from tests.faults.questions import CHOICES, Notes, Questions
 from vqa_client.cli.parse import parse
 from vqa_client.cli.report_tables import as_tables
@@ -49,7 +49,7 @@ def asked(server: FaultServer) -> list[dict[str, Any]]:
 
 async def test_structured_holds_every_question_to_its_labels(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
-    server, notes = fault_server(weighs(knowing(of))), Notes()
+    server, notes = fault_server(likeliest_token(knowing(of))), Notes()
     outcomes = await of.ask(server, choice_mode="structured", progress=notes)
     assert [body["structured_outputs"] for body in asked(server)] == [{"choice": ["A", "B", "C", "D"]}] * 4
     assert {name: record["answer"] for name, record in outcomes.items()} == of.gold
@@ -69,7 +69,7 @@ async def test_the_servers_form_is_found_once_for_all_folders_of_a_command(
     probes = []
     for folders in (("clean",), ("clean", "blurred", "dark")):
         of = Questions(tmp_path / str(len(folders)), 4, folders=folders)
-        server, notes = fault_server(weighs(knowing(of))), Notes()
+        server, notes = fault_server(likeliest_token(knowing(of))), Notes()
         reports = await arun(of.settings(server.base_url, choice_mode="logprob"), progress=notes)
         assert [report.summary.overall.correct for report in reports] == [4] * len(folders)
         assert len(notes.about("--choice_mode logprob: asked by")) == 1
@@ -79,7 +79,7 @@ async def test_the_servers_form_is_found_once_for_all_folders_of_a_command(
 
 async def test_a_schema_does_where_the_server_has_no_other_way(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
-    server = fault_server(weighs(knowing(of)), kind="mlx-vlm")
+    server = fault_server(likeliest_token(knowing(of)), kind="mlx-vlm")
     outcomes = await of.ask(server, choice_mode="structured")
     assert {name: record["answer"] for name, record in outcomes.items()} == of.gold
     assert outcomes["q1"]["output"] == '{"answer": "B"}'
@@ -91,7 +91,7 @@ async def test_a_server_that_ignores_the_mode_is_asked_nothing(
     mode: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
-    server = fault_server(weighs(knowing(of), honours=frozenset()))
+    server = fault_server(likeliest_token(knowing(of), honours=frozenset()))
     with pytest.raises(ServerUnusable, match=f"can't be asked with --choice_mode {mode}"):
         await of.ask(server, choice_mode=mode)
     assert asked(server) == []
@@ -101,7 +101,7 @@ async def test_a_server_that_ignores_the_mode_is_asked_nothing(
 async def test_a_reply_that_was_not_held_is_no_answer(tmp_path: Path, fault_server: StartsServers) -> None:
     """A gateway may lead to another server than the one that was checked."""
     of = Questions(tmp_path, 4)
-    held = weighs(knowing(of))
+    held = likeliest_token(knowing(of))
     stray = when(lambda received: "[[q2]]" in received.prompt, answer("The correct answer is (C)."), held)
     outcomes = await of.ask(fault_server(stray), choice_mode="structured")
     assert {name: record["status"] for name, record in outcomes.items()} == {
@@ -113,7 +113,7 @@ async def test_logprob_asks_for_one_token_and_keeps_what_it_might_have_been(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
-    server = fault_server(weighs(knowing(of)))
+    server = fault_server(likeliest_token(knowing(of)))
     outcomes = await of.ask(server, choice_mode="logprob")
     for body in asked(server):
         assert (body["max_tokens"], body["logprobs"]) == (1, True)
@@ -130,7 +130,7 @@ async def test_logprob_is_reported_with_probabilities_and_calibration(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
-    [done] = await arun(of.settings(fault_server(weighs(knowing(of))).base_url, choice_mode="logprob"))
+    [done] = await arun(of.settings(fault_server(likeliest_token(knowing(of))).base_url, choice_mode="logprob"))
     report = of.report()
     assert (report["choice_mode"], report["accuracy"], report["n_truncated"]) == ("logprob", 100.0, 0)
     assert report["scores"]["probability"]["overall"]["accuracy"] == pytest.approx(75.0, abs=0.01)
@@ -148,7 +148,7 @@ async def test_only_the_likeliest_tokens_are_enough(tmp_path: Path, fault_server
     def weights(received: Received) -> Mapping[str, float]:
         return {**knowing(of)(received), **{f"x{number}": 1e-6 for number in range(9)}}
 
-    server = fault_server(weighs(weights), kind="mlx-vlm")
+    server = fault_server(likeliest_token(weights), kind="mlx-vlm")
     outcomes = await of.ask(server, choice_mode="logprob")
     assert {body["top_logprobs"] for body in asked(server)} == {20}
     assert outcomes["q1"]["answer"] == "B"
@@ -159,7 +159,7 @@ async def test_a_run_in_which_little_falls_on_letters_says_so(tmp_path: Path, fa
     of = Questions(tmp_path, 4)
     many = {f"x{number}": 1e-6 for number in range(9)}
     prose = {"The": 0.7, "It": 0.1, "b": 0.12, "C": 0.05, **many}
-    server = fault_server(weighs(lambda received: prose), kind="mlx-vlm")
+    server = fault_server(likeliest_token(lambda received: prose), kind="mlx-vlm")
     reports = await arun(of.settings(server.base_url, choice_mode="logprob"))
     assert "only 17.0 % of the first token's probability falls on letters" in as_tables(reports)
     assert {row["extracted_answer"] for row in of.report()["results"]} == {"B"}
@@ -183,7 +183,7 @@ async def test_where_no_label_is_likeliest_nothing_is_guessed(
     def weights(received: Received) -> Mapping[str, float]:
         return {**(first if "[[q1]]" in received.prompt else knowing(of)(received)), **many}
 
-    outcomes = await of.ask(fault_server(weighs(weights), kind="mlx-vlm"), choice_mode="logprob")
+    outcomes = await of.ask(fault_server(likeliest_token(weights), kind="mlx-vlm"), choice_mode="logprob")
     q1 = outcomes["q1"]
     assert (q1["status"], q1["answer"], q1["rule"], q1["score"]) == (status, None, rule, 0.0)
     assert outcomes["q0"]["status"] == "ok"
@@ -195,7 +195,7 @@ async def test_modes_go_with_other_orders_and_without_images(
     mode: str, option: str, count: int, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Questions(tmp_path, 4)
-    server = fault_server(weighs(knowing(of)))
+    server = fault_server(likeliest_token(knowing(of)))
     [done] = await arun(of.settings(server.base_url, choice_mode=mode, **{option: True, "seed": 3}))
     assert (len(asked(server)), done.expected) == (count, count)
     assert done.summary.overall.accuracy == 1.0
@@ -205,7 +205,7 @@ async def test_modes_go_with_other_orders_and_without_images(
 
 async def test_another_mode_is_another_run(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
-    server = fault_server(weighs(knowing(of)))
+    server = fault_server(likeliest_token(knowing(of)))
     await of.ask(server, choice_mode="logprob")
     before = len(asked(server))
     await of.ask(server, choice_mode="logprob")
@@ -217,7 +217,7 @@ async def test_another_mode_is_another_run(tmp_path: Path, fault_server: StartsS
 
 async def test_text_runs_of_before_go_on(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
-    await of.ask(fault_server(weighs(knowing(of))))
+    await of.ask(fault_server(likeliest_token(knowing(of))))
     assert "choice_mode" not in of.run_file()["identity"]
     assert of.report()["choice_mode"] == "text"
     assert "calibration" not in of.report()
@@ -226,7 +226,7 @@ async def test_text_runs_of_before_go_on(tmp_path: Path, fault_server: StartsSer
 
 async def test_weighed_replies_are_scored_again_without_asking(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 4)
-    await of.ask(fault_server(weighs(knowing(of))), choice_mode="logprob")
+    await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="logprob")
     of.change("q1", answer="C")
     found = rescore(of.log_path, write=True)
     assert [change.question_id for change in found.changes] == ["q1"]
@@ -239,7 +239,7 @@ async def test_parse_shows_the_weights(
     tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     of = Questions(tmp_path, 2)
-    await of.ask(fault_server(weighs(knowing(of))), choice_mode="logprob")
+    await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="logprob")
     parse(ParseSettings(run=of.output, explain="q1"))
     said = capsys.readouterr().out
     for words in ("'B' 0.5", "' B' 0.1", "labels: ", "B 0.6", "by first token", "read again today: the same"):
@@ -250,7 +250,7 @@ async def test_parse_shows_the_weights(
 
 async def test_parse_explains_a_reply_that_was_not_held(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Questions(tmp_path, 2)
-    await of.ask(fault_server(weighs(knowing(of))), choice_mode="structured")
+    await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="structured")
     found = why(of.output, "q1", None)
     assert found.choice is None
     assert any("a label and nothing else" in line for line in found.why)
@@ -259,7 +259,9 @@ async def test_parse_explains_a_reply_that_was_not_held(tmp_path: Path, fault_se
 async def test_the_config_s_own_prompt_is_kept_and_said_to_be(tmp_path: Path, fault_server: StartsServers) -> None:
     of, notes = Questions(tmp_path, 2), Notes()
     config = of.config(prompt_template="{question}\n{choices}\nOne letter, please.")
-    outcomes = await of.ask(fault_server(weighs(knowing(of))), choice_mode="logprob", config=config, progress=notes)
+    outcomes = await of.ask(
+        fault_server(likeliest_token(knowing(of))), choice_mode="logprob", config=config, progress=notes
+    )
     assert outcomes["q0"]["prompt"].endswith("\nOne letter, please.")
     assert notes.about("prompt_template", "letter alone")
 
@@ -274,9 +276,9 @@ async def test_another_form_on_going_on_is_said(tmp_path: Path, fault_server: St
     of, notes = Questions(tmp_path, 2), Notes()
     rows = of.rows()
     of.write_rows(rows[:1])
-    await of.ask(fault_server(weighs(knowing(of))), choice_mode="structured")
+    await of.ask(fault_server(likeliest_token(knowing(of))), choice_mode="structured")
     of.write_rows(rows)
-    older = fault_server(weighs(knowing(of), honours=frozenset({"guided_choice"})))
+    older = fault_server(likeliest_token(knowing(of), honours=frozenset({"guided_choice"})))
     await of.ask(older, choice_mode="structured", progress=notes)
     assert notes.about("asked by structured_outputs, those now by guided_choice")
     assert json.loads((of.output / "clean_mc_eval.run.json").read_text())["described"]["choice_form"] == "guided_choice"

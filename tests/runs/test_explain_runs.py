@@ -12,7 +12,7 @@ import pytest
 
 import vqa_client
 from tests.fakes.fixtures import StartsProcesses, StartsServers
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import answer, delay, error
 from tests.faults.questions import StopsAfter
 from tests.runs.explain_sample import ExplainSample, Heard, draw, own, real, right
@@ -102,7 +102,7 @@ async def test_what_models_say_amiss_is_counted_by_its_kind_and_kept_letter_by_l
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = photographs(tmp_path, 40)
-    plays: dict[int, Play] = {
+    plays: dict[int, Script] = {
         0: answer('kettle because\n\n- it "steams",\r\n- it\'s hot'),
         1: answer("=HYPERLINK(1) because @SUM(A1) \u2028 'x'"),
         2: answer(""),
@@ -282,7 +282,7 @@ async def test_the_runs_own_files_score_as_the_run_did(
     suffix: str, tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = photographs(tmp_path, 40)
-    plays: dict[int, Play] = {0: error(400, "no"), 1: answer(""), 2: answer("pot because"), 3: answer("I can't say.")}
+    plays: dict[int, Script] = {0: error(400, "no"), 1: answer(""), 2: answer("pot because"), 3: answer("I can't say.")}
     server = fault_server(of.oracle(lambda n, q: plays.get(n, right(n, q) if n % 3 else "a pot because it steams")))
     (report,) = await vqa_client.arun(of.settings(server.base_url))
     predictions = of.csv_path().with_suffix(suffix)

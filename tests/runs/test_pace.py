@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import (
-    at,
+    at_path,
     body_of,
     delay,
     error,
@@ -71,7 +71,7 @@ EARLIER, LATER = (
 async def test_a_run_at_a_server_with_a_queue_says_so(fault_server: StartsServers, tmp_path: Path) -> None:
     sample, heard = Sample(tmp_path, 45), Heard()
     metrics = in_turn(body_of(vllm_text(0, 0, **EARLIER)), *([body_of(vllm_text(2, 6, **LATER))] * 9))
-    server = fault_server(at("/metrics", metrics, (delay(0.45), oracle(sample.replies()))))
+    server = fault_server(at_path("/metrics", metrics, (delay(0.45), oracle(sample.replies()))))
     await arun(sample.settings(server.base_url), progress=heard)
     told = figures(sample)
     (found,) = told["server_metrics"]
@@ -127,7 +127,7 @@ async def test_a_server_that_tells_nothing_is_asked_once(
 ) -> None:
     monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 24), Heard()
-    server = fault_server(at("/metrics", reply, (delay(0.1), oracle(sample.replies()))))
+    server = fault_server(at_path("/metrics", reply, (delay(0.1), oracle(sample.replies()))))
     (report,) = await arun(sample.settings(server.base_url), progress=heard)
     assert report.failed == 0
     asked = [received for received in server.requests if received.route == "/metrics"]
@@ -141,7 +141,7 @@ async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
     monkeypatch.setattr("vqa_client.client.watching.metrics.FIRST_S", 0.05)
     sample, heard = Sample(tmp_path, 40), Heard()
     metrics = in_turn(body_of(vllm_text(1, 0)), *([reset()] * 9))
-    server = fault_server(at("/metrics", metrics, (delay(0.1), oracle(sample.replies()))))
+    server = fault_server(at_path("/metrics", metrics, (delay(0.1), oracle(sample.replies()))))
     (report,) = await arun(sample.settings(server.base_url, api_key="sk-very-secret"), progress=heard)
     assert (report.failed, report.summary.overall.accuracy) == (0, 1.0)
     said = [note for note in heard.notes if "/metrics" in note]
@@ -152,7 +152,7 @@ async def test_a_failure_is_said_once_without_the_key_and_changes_no_answer(
 
 async def test_metrics_that_never_come_hold_nothing_up(fault_server: StartsServers, tmp_path: Path) -> None:
     sample = Sample(tmp_path, 16)
-    server = fault_server(at("/metrics", hang(), oracle(sample.replies())))
+    server = fault_server(at_path("/metrics", hang(), oracle(sample.replies())))
     async with asyncio.timeout(5):
         (report,) = await arun(sample.settings(server.base_url))
     assert report.failed == 0

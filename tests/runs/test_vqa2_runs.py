@@ -13,9 +13,9 @@ from PIL import Image
 
 import vqa_client
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play
 from tests.fakes.received import Received
-from tests.fakes.words import answer, at, body_of, delay, error, hang, oracle
+from tests.fakes.script import Script
+from tests.fakes.words import answer, at_path, body_of, delay, error, hang, oracle
 from tests.faults.questions import StopsAfter
 from tests.runs.vqa2_split import GOLD, Split, read_report, results_of
 from tests.tasks.vqa2_files import OFFICIAL, SHORT, annotation, question, write_split
@@ -156,7 +156,7 @@ async def test_a_model_that_sees_the_drawn_pictures_is_right_and_a_blind_one_is_
         for image_id, text in gold.items()
     }
 
-    def look(received: Received) -> Play:
+    def look(received: Received) -> Script:
         return answer(seen[received.images[0].sha256])
 
     settings: dict[str, Any] = {"mode": "sample", "results_dir": tmp_path / "results", "api_key": None}
@@ -172,7 +172,7 @@ async def test_a_model_that_sees_the_drawn_pictures_is_right_and_a_blind_one_is_
 async def test_the_report_has_the_published_keys_in_their_order(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 4)
     resident = body_of(b"process_resident_memory_bytes 4096\n", content_type="text/plain")
-    server = fault_server(at("/metrics", resident, oracle(of.replies())))
+    server = fault_server(at_path("/metrics", resident, oracle(of.replies())))
     (report,) = await vqa_client.arun(of.settings(server.base_url))
     content = read_report(report.path)
     assert list(content) == ["experiment_metadata", "hardware_configuration", "model_configuration", "results"]
@@ -259,7 +259,7 @@ async def test_a_question_that_takes_too_long_is_a_timeout_and_wrong(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 5)
-    slow: dict[str, Play] = {**of.replies(), "[[2000]]": hang()}
+    slow: dict[str, Script] = {**of.replies(), "[[2000]]": hang()}
     server = fault_server(oracle(slow))
     (report,) = await vqa_client.arun(of.settings(server.base_url, timeout=0.2, max_retries=0))
     result = results_of(report.path)
@@ -282,7 +282,7 @@ async def test_failed_questions_are_asked_again_by_the_same_command(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 4)
-    broken: dict[str, Play] = {**of.replies(), "[[3000]]": error(500)}
+    broken: dict[str, Script] = {**of.replies(), "[[3000]]": error(500)}
     await vqa_client.arun(of.settings(fault_server(oracle(broken)).base_url, max_retries=0))
     mended = fault_server(oracle(of.replies()))
     (report,) = await vqa_client.arun(of.settings(mended.base_url))

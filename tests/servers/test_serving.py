@@ -151,9 +151,9 @@ async def test_nobody_at_the_port_is_not_ready_and_news_come_from_the_log(monkey
 async def test_ready_is_whoever_says_so_at_health(
     status: int, up: bool, fault_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.fakes.words import at, body_of
+    from tests.fakes.words import at_path, body_of
 
     monkeypatch.setattr("vqa_client.servers.serving.PROBE_S", 0.0)
-    server = fault_server(at("/health", body_of(b"", status)))
+    server = fault_server(at_path("/health", body_of(b"", status)))
     ready = when_healthy("127.0.0.1", server.port, name="vLLM", note=lambda text: None)
     assert await ready("") == (f"http://127.0.0.1:{server.port}/v1" if up else None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.line import Play, Reply
+from tests.fakes.script import Reply, Script
 from tests.fakes.server import FaultServer
 from tests.fakes.words import chunked, close_without_reply
 from tests.servers.recorded import EXPECTED, Expected, Failed, Said
@@ -42,7 +42,7 @@ def body_of(response: dict[str, Any]) -> bytes:
     return (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
-def replayed(response: dict[str, Any]) -> Play:
+def replayed(response: dict[str, Any]) -> Script:
     """The reply as it was sent, in chunks where it came in chunks."""
     if response["status"] is None:
         return close_without_reply()

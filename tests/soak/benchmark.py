@@ -7,7 +7,7 @@ from random import Random
 
 from PIL import Image
 
-from tests.fakes.line import Play
+from tests.fakes.script import Script
 from tests.fakes.words import answer, error
 
 LETTERS = "ABCD"
@@ -37,7 +37,7 @@ def is_refused(number: int) -> bool:
     return number % 100 in _REFUSALS
 
 
-def reply(number: int) -> Play:
+def reply(number: int) -> Script:
     """What the server says to a question whenever it is asked and no fault is in the way."""
     if is_refused(number):
         return _REFUSALS[number % 100]
@@ -51,7 +51,7 @@ def reply(number: int) -> Play:
     return answer(f"The answer is {letter}." + (TOLD if number % 9 == 5 else "") + "because " * _words(number))
 
 
-_REFUSALS: dict[int, Play] = {
+_REFUSALS: dict[int, Script] = {
     TOO_LONG: error(400, "This model's maximum context length is 2048 tokens. However, you requested 4096 tokens."),
     FILTERED: error(400, "filtered by the content policy"),
     TOO_MANY: error(400, "At most 1 image(s) may be provided in one request."),

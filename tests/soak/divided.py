@@ -98,7 +98,7 @@ def _round(kind: str, folder: Path, chance: random.Random, ray: Ray | None) -> t
     outputs = [folder / (f"out{number}" if kind in STORED else "out") for number in range(beginners)]
     point = chance.randint(1, 24 if kind == "batch" else QUESTIONS - 1)
     with (
-        FaultServer(batches.gate((delay(DELAY_S.get(kind, 0.03)), oracle(of.replies()))), keep_bodies=False) as server,
+        FaultServer(batches.rule((delay(DELAY_S.get(kind, 0.03)), oracle(of.replies()))), keep_bodies=False) as server,
         _store(folder),
     ):
 

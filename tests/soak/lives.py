@@ -110,7 +110,7 @@ class Lives:
             running.end()
             self._disk.free()
         self.cuts_s.append((self._ending_s, time.monotonic()))
-        self._server.wait_until(lambda: self._server.ledger.in_flight == 0, 30)
+        self._server.wait_until(lambda: self._server.log.in_flight == 0, 30)
         asked = {question_id(chat) for chat in self._server.chats[asked_before:]} - {""}  # the check asks no question
         life = self._judged(ending, done, before, asked)
         self.all.append(life)

@@ -3,8 +3,8 @@
 import time
 from random import Random
 
-from tests.fakes.line import Play
 from tests.fakes.received import Received
+from tests.fakes.script import Script
 from tests.fakes.words import (
     body_of,
     busy,
@@ -37,7 +37,7 @@ from tests.soak import benchmark
 LONGEST_DELAY_S = 3.0
 """Well below the client's time for a question."""
 OVERFLOWING = "length too small"
-INSTEAD: dict[str, tuple[float, Play]] = {
+INSTEAD: dict[str, tuple[float, Script]] = {
     "500": (1.0, error(500)),
     "502 page": (1.0, html()),
     "503": (1.0, error(503, "overloaded")),
@@ -62,7 +62,7 @@ INSTEAD: dict[str, tuple[float, Play]] = {
     "silence": (0.1, hang()),
 }
 """What comes instead of the reply, with its share in a hundred."""
-AROUND: dict[str, tuple[float, Play]] = {
+AROUND: dict[str, tuple[float, Script]] = {
     "closed in the body": (0.5, close_mid_body()),
     "reset in the body": (0.5, reset_mid_body()),
     "silent in the body": (0.1, hang_mid_body()),
@@ -100,7 +100,7 @@ class Mixture:
         """Keep the pace: so many are still to be answered."""
         self._left = questions
 
-    def __call__(self, received: Received) -> Play:
+    def __call__(self, received: Received) -> Script:
         """Choose what becomes of a request."""
         marked = question_id(received)
         if not marked:
@@ -114,7 +114,7 @@ class Mixture:
         ideal_s = self._workers * max(0.0, self._until_s - time.monotonic()) / max(1, self._left)
         return self._chance.uniform(0, min(LONGEST_DELAY_S, ideal_s))
 
-    def _play(self, number: int, connection: int) -> Play:
+    def _play(self, number: int, connection: int) -> Script:
         """A refusal for good always comes through: each of these must be asked for once alone."""
         said = benchmark.reply(number)
         if benchmark.is_refused(number):

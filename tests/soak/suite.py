@@ -73,7 +73,7 @@ def _soak(folder: Path, questions: int, kills: int, chance: random.Random) -> li
                 time.sleep(0.02)
             process.kill()
             process.wait()
-            server.wait_until(lambda: server.ledger.in_flight == 0)
+            server.wait_until(lambda: server.log.in_flight == 0)
             before, kept = len(server.chats), _kept(folder / "killed")
             print(f"killed after {before:,} questions; {kept.total():,} records are on the disk", flush=True)
             if kept.total() < before - WORKERS * (len(kept_at) + 1):

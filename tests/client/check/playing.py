@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 
 from tests.fakes.completions import usage_block
-from tests.fakes.line import Play
+from tests.fakes.looking import looks_at_images
 from tests.fakes.received import Received
 from tests.fakes.replies import answer
-from tests.fakes.seeing import needs_image_seen
+from tests.fakes.script import Script
 from vqa_client.client.check.examine import examine
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
@@ -29,7 +29,7 @@ def model(**fields: Any) -> ModelSettings:
     return ModelSettings(**{"model_name": "tiny-vlm", "max_tokens": 512, **fields})
 
 
-def seeing(honoured: frozenset[str] = EVERYTHING, *, says: Callable[[str], str] = lambda colour: colour) -> Play:
+def seeing(honoured: frozenset[str] = EVERYTHING, *, says: Callable[[str], str] = lambda colour: colour) -> Script:
     """Names the colours left and right; a picture costs 64 tokens; an image once named by uuid is remembered."""
     remembered: dict[str, Received] = {}
 
@@ -71,7 +71,7 @@ def _more(asked: Mapping[str, Any], honoured: frozenset[str], text: str, copies:
 
 def colour_of(received: Received) -> str:
     """What `needs_image_seen` says of a picture."""
-    script: Any = needs_image_seen()
+    script: Any = looks_at_images()
     return str(json.loads(script(received).body)["choices"][0]["message"]["content"])
 
 

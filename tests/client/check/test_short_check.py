@@ -6,7 +6,7 @@ import pytest
 
 from tests.client.check.playing import endpoint_playing, model, seeing
 from tests.fakes.fixtures import StartsServers
-from tests.fakes.words import answer, blind, error
+from tests.fakes.words import answer, error, ignores_images
 from vqa_client.client.direct import DirectTransport
 from vqa_client.client.endpoint import Endpoint, headers_for
 from vqa_client.client.probing.findings import Fingerprint
@@ -31,7 +31,9 @@ async def test_a_seeing_server_takes_two_requests_and_nothing_else(
     assert len(server.requests) == len(server.chats) == 2
 
 
-@pytest.mark.parametrize(("play", "sight"), [(blind(), "blind"), (answer("B"), "same"), (error(503), "unknown")])
+@pytest.mark.parametrize(
+    ("play", "sight"), [(ignores_images(), "blind"), (answer("B"), "same"), (error(503), "unknown")]
+)
 async def test_what_a_bad_server_does_is_told_and_never_raised(
     play: Any, sight: str, fault_server: StartsServers
 ) -> None:

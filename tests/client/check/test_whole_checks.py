@@ -9,18 +9,18 @@ import httpx2
 import pytest
 
 from tests.client.check.playing import EVERYTHING, colour_of, endpoint_playing, examined, model, named, seeing
-from tests.fakes.acts import Neighbour
+from tests.fakes.actions import Neighbour
 from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.server import FaultServer
 from tests.fakes.words import (
     answer,
-    at,
-    blind,
+    at_path,
     delay,
     engine_dead,
     error,
     hang,
+    ignores_images,
     image_limit,
     only_fields,
     only_path,
@@ -87,7 +87,7 @@ async def test_a_parameter_that_is_ignored_shows(parameter: str, fault_server: S
 
 @pytest.mark.parametrize("kind", ["vllm", "mlx-vlm", "llamacpp", "plain"])
 async def test_a_blind_server_is_unusable(kind: str, fault_server: StartsServers) -> None:
-    server = fault_server(blind(), kind=kind)
+    server = fault_server(ignores_images(), kind=kind)
     checked = await examined(server.base_url)
     (worst,) = checked.worst
     assert worst.name == "sight"
@@ -212,7 +212,7 @@ async def test_a_broken_connection_is_a_reply_without_a_status() -> None:
 
 
 async def test_a_server_without_probes_is_checked_all_the_same(fault_server: StartsServers) -> None:
-    gates = at("/v1/models", error(404), at("/health", error(404), at("/version", error(404), seeing())))
+    gates = at_path("/v1/models", error(404), at_path("/health", error(404), at_path("/version", error(404), seeing())))
     checked = await examined(fault_server(gates, kind="plain").base_url)
     assert checked.worst == ()
     assert fingerprint(checked).kind == "unknown"

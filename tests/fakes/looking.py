@@ -3,9 +3,9 @@
 from io import BytesIO
 
 from tests.fakes.completions import text_only_tokens
-from tests.fakes.line import Script
 from tests.fakes.received import Received, ReceivedImage
 from tests.fakes.replies import answer
+from tests.fakes.script import Choose
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (220, 30, 30),
@@ -30,12 +30,12 @@ PLACES: dict[str, tuple[float, float]] = {
 }
 
 
-def blind(text: str = "B") -> Script:
+def ignores_images(text: str = "B") -> Choose:
     """A server that drops the images: the same text and the same prompt_tokens with and without them."""
     return answer(text, usage=text_only_tokens)
 
 
-def needs_image_seen(without_image: str = "I can't see any image.") -> Script:
+def looks_at_images(without_image: str = "I can't see any image.") -> Choose:
     """A server that really looks: answers the colour at the place the prompt names (left, right, top, bottom).
 
     Without a place it names the colours from left to right. It tells `COLOURS`, and needs Pillow.

@@ -6,13 +6,13 @@ from itertools import count
 from time import monotonic
 from typing import Any
 
-from tests.fakes.acts import Drain, End
+from tests.fakes.actions import Drain, End
 from tests.fakes.completions import prompt_tokens
 from tests.fakes.dialects import refusal
-from tests.fakes.line import Play
-from tests.fakes.manners import connection_close
 from tests.fakes.received import Received
 from tests.fakes.replies import error
+from tests.fakes.script import Script
+from tests.fakes.wire_faults import connection_close
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class UploadRule:
     """What happens while a body is still coming: it is read at `bytes_per_s`, and given up after `limit_bytes`."""
 
     limit_bytes: int | None = None
-    play: Play = ()
+    script: Script = ()
     times: int | None = None
     bytes_per_s: float | None = None
     given_up: list[int] = field(default_factory=list)
@@ -37,106 +37,108 @@ class UploadRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """A script that may refuse any request (`refuses` gives the play) before `then` sees the chats.
+class RequestRule:
+    """A script that may refuse any request (`refuses` gives the script) before `then` sees the chats.
 
     `chat_paths` replaces the paths at which the server takes chats; `upload` is asked while a body comes in.
     """
 
-    refuses: Callable[[Received], Play | None] = lambda received: None
-    then: Play = ()
+    refuses: Callable[[Received], Script | None] = lambda received: None
+    then: Script = ()
     chat_paths: tuple[str, ...] = ()
     upload: UploadRule | None = None
 
-    def __call__(self, received: Received) -> Play:
-        """Refuse or go on; what a gate inside another script still does."""
+    def __call__(self, received: Received) -> Script:
+        """Refuse or go on; what a rule inside another script still does."""
         verdict = self.refuses(received)
         return self.then if verdict is None else verdict
 
 
-def only_path(*paths: str, then: Play = ()) -> Gate:
+def only_path(*paths: str, then: Script = ()) -> RequestRule:
     """Take chats at these paths alone; /models moves along, everything else is 404."""
-    return Gate(chat_paths=paths, then=then)
+    return RequestRule(chat_paths=paths, then=then)
 
 
-def at(path: str, play: Play, then: Play = ()) -> Gate:
+def at_path(path: str, script: Script, then: Script = ()) -> RequestRule:
     """One path, such as /v1/models or /health, one way."""
-    return Gate(refuses=lambda received: play if received.route == path else None, then=then)
+    return RequestRule(refuses=lambda received: script if received.route == path else None, then=then)
 
 
-def everywhere(play: Play, then: Play = (), *, times: int | None = None) -> Gate:
+def every_request(script: Script, then: Script = (), *, times: int | None = None) -> RequestRule:
     """Every request one way, or the first `times` of them."""
     turns = count()
-    return Gate(refuses=lambda _: play if times is None or next(turns) < times else None, then=then)
+    return RequestRule(refuses=lambda _: script if times is None or next(turns) < times else None, then=then)
 
 
-def loading_for(seconds: float, then: Play = ()) -> Gate:
+def loading_for(seconds: float, then: Script = ()) -> RequestRule:
     """503 to everything until `seconds` after the first request, as while a model loads."""
     first_s: list[float] = []
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         first_s.append(monotonic())
         return refusal(received.kind, "loading") if monotonic() - first_s[0] < seconds else None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
-def require_key(key: str, then: Play = ()) -> Gate:
+def require_key(key: str, then: Script = ()) -> RequestRule:
     """401 without `Authorization: Bearer KEY`; vLLM and llama.cpp leave /health open, mlx-vlm doesn't."""
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         is_open = received.route == "/health" and received.kind != "mlx-vlm"
         if is_open or received.headers.get("authorization") == f"Bearer {key}":
             return None
         headers = (("www-authenticate", "Bearer"),) if received.kind == "mlx-vlm" else ()
         return refusal(received.kind, "wrong_key", headers=headers)
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
-def only_model(name: str, then: Play = ()) -> Gate:
+def only_model(name: str, then: Script = ()) -> RequestRule:
     """Refuse chats that ask for another model."""
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         asked = _field(received, "model")
         wrong = received.is_chat and asked != name
         return refusal(received.kind, "unknown_model", model=asked, served=name) if wrong else None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
-def unsupported_parameter(name: str = "max_tokens", *, use: str = "max_completion_tokens", then: Play = ()) -> Gate:
+def unsupported_parameter(
+    name: str = "max_tokens", *, use: str = "max_completion_tokens", then: Script = ()
+) -> RequestRule:
     """400 where the request has that field, with the advice to use another."""
     message = f"Unsupported parameter: '{name}' is not supported with this model. Use '{use}' instead."
-    play = error(400, message, shape="openai", type="invalid_request_error", param=name, code="unsupported_parameter")
-    return Gate(refuses=lambda received: play if _has(received, name) else None, then=then)
+    script = error(400, message, shape="openai", type="invalid_request_error", param=name, code="unsupported_parameter")
+    return RequestRule(refuses=lambda received: script if _has(received, name) else None, then=then)
 
 
-def only_fields(*names: str, then: Play = ()) -> Gate:
+def only_fields(*names: str, then: Script = ()) -> RequestRule:
     """422 where the request has a field that isn't one of these."""
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         extra = sorted(set(received.json or ()) - set(names)) if received.is_chat else []
         message = "Extra inputs are not permitted"
         return error(422, message, shape="detail_list", param=extra[0]) if extra else None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
-def context_limit(tokens: int, then: Play = ()) -> Gate:
+def context_limit(tokens: int, then: Script = ()) -> RequestRule:
     """Refuse prompts of more tokens, counted as in `completions.prompt_tokens`, in the kind's words."""
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         asked = prompt_tokens(received)
         too_long = received.is_chat and asked > tokens
         return refusal(received.kind, "too_long", limit=tokens, tokens=asked) if too_long else None
 
-    return Gate(refuses=refuses, then=then)
+    return RequestRule(refuses=refuses, then=then)
 
 
-def image_limit(n: int, then: Play = ()) -> Gate:
+def image_limit(n: int, then: Script = ()) -> RequestRule:
     """Refuse more images than `n`, in the kind's words."""
-    return Gate(
+    return RequestRule(
         refuses=lambda received: (
             refusal(received.kind, "too_many_images", limit=n) if len(received.images) > n else None
         ),
@@ -144,34 +146,36 @@ def image_limit(n: int, then: Play = ()) -> Gate:
     )
 
 
-def max_body(limit_bytes: int, play: Play | None = None, then: Play = ()) -> Gate:
-    """Larger bodies are read to the end and get `play`, a gateway's 413 page if none is given."""
-    refused = play or error(413, "413 Request Entity Too Large", shape="html")
-    return Gate(refuses=lambda received: refused if received.size_bytes > limit_bytes else None, then=then)
+def max_body(limit_bytes: int, script: Script | None = None, then: Script = ()) -> RequestRule:
+    """Larger bodies are read to the end and get `script`, a gateway's 413 page if none is given."""
+    refused = script or error(413, "413 Request Entity Too Large", shape="html")
+    return RequestRule(refuses=lambda received: refused if received.size_bytes > limit_bytes else None, then=then)
 
 
-def while_uploading(limit_bytes: int, play: Play, then: Play = (), *, times: int | None = None) -> Gate:
-    """Do `play` once `limit_bytes` of a larger body are read, without reading the rest."""
-    return Gate(upload=UploadRule(limit_bytes=limit_bytes, play=play, times=times), then=then)
+def while_uploading(limit_bytes: int, script: Script, then: Script = (), *, times: int | None = None) -> RequestRule:
+    """Do `script` once `limit_bytes` of a larger body are read, without reading the rest."""
+    return RequestRule(upload=UploadRule(limit_bytes=limit_bytes, script=script, times=times), then=then)
 
 
 def early_413_while_uploading(
-    limit_bytes: int, then: Play = (), *, times: int | None = None, reads_on: bool = True
-) -> Gate:
+    limit_bytes: int, then: Script = (), *, times: int | None = None, reads_on: bool = True
+) -> RequestRule:
     """413 in the middle of the upload; with `reads_on` the rest is read and dropped, else the connection is reset."""
     refused = error(413, "413 Request Entity Too Large", shape="html")
     last = Drain(5.0) if reads_on else End("reset")
     return while_uploading(limit_bytes, (connection_close(), refused, last), then, times=times)
 
 
-def slow_reading(bytes_per_s: float, then: Play = ()) -> Gate:
+def slow_reading(bytes_per_s: float, then: Script = ()) -> RequestRule:
     """Take bodies in no faster than that; `receive_buffer_bytes` of the server makes the client feel it sooner."""
-    return Gate(upload=UploadRule(bytes_per_s=bytes_per_s), then=then)
+    return RequestRule(upload=UploadRule(bytes_per_s=bytes_per_s), then=then)
 
 
-def beyond_in_flight(n: int, play: Play, then: Play = ()) -> Gate:
-    """Do `play` with a chat that comes while `n` or more others are in flight."""
-    return Gate(refuses=lambda received: play if received.is_chat and received.in_flight > n else None, then=then)
+def beyond_in_flight(n: int, script: Script, then: Script = ()) -> RequestRule:
+    """Do `script` with a chat that comes while `n` or more others are in flight."""
+    return RequestRule(
+        refuses=lambda received: script if received.is_chat and received.in_flight > n else None, then=then
+    )
 
 
 def _field(received: Received, name: str) -> Any:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tests.fakes.line import Action, Line, Play, Reply, Script
 from tests.fakes.received import Received
 from tests.fakes.replies import answer
+from tests.fakes.script import Action, Choose, Exchange, Reply, Script
 from tests.fakes.wire import HungUp
 
 LINGER_S = 5.0
@@ -19,9 +19,9 @@ class Delay(Action):
 
     seconds: float | None
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Wait."""
-        await line.wire.pause(self.seconds)
+        await exchange.wire.pause(self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class End(Action):
 
     how: str
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """End it."""
-        await line.end(self.how)
+        await exchange.end(self.how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Raw(Action):
 
     data: bytes
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Write them."""
-        await line.wire.send(self.data)
-        await line.end("close")
+        await exchange.wire.send(self.data)
+        await exchange.end("close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +53,32 @@ class Drain(Action):
 
     seconds: float
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Read on."""
         with suppress(HungUp, TimeoutError):
             async with asyncio.timeout(self.seconds):
                 while True:
-                    await line.wire.take()
+                    await exchange.wire.take()
 
 
 @dataclass(frozen=True, slots=True)
 class Hold(Action):
     """Wait for `server.release()`."""
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Wait."""
-        await line.wire.until(line.host.released, None)
+        await exchange.wire.until(exchange.host.released, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Together(Action):
+class Barrier(Action):
     """Wait until `n` requests wait here, then let all of them go on."""
 
     n: int
     timeout_s: float
     waiting: list[asyncio.Event] = field(default_factory=list)
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Wait for the others."""
         turn = asyncio.Event()
         self.waiting.append(turn)
@@ -87,7 +87,7 @@ class Together(Action):
                 other.set()
             self.waiting.clear()
         try:
-            await line.wire.until(turn, self.timeout_s)
+            await exchange.wire.until(turn, self.timeout_s)
         finally:
             with suppress(ValueError):
                 self.waiting.remove(turn)
@@ -102,12 +102,12 @@ class Queue(Action):
     notices: bool
     places: list[asyncio.Semaphore] = field(default_factory=list)
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Wait for a place, and keep it for the time of the service."""
         if not self.places:
             self.places.append(asyncio.Semaphore(self.n))  # of the server's own loop
         async with self.places[0]:
-            await (line.wire.pause(self.seconds) if self.notices else asyncio.sleep(self.seconds))
+            await (exchange.wire.pause(self.seconds) if self.notices else asyncio.sleep(self.seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +118,20 @@ class Behind(Action):
     data: bytes | None
     after_s: float | None
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Write both, in one piece or one after the other."""
-        line.finished, line.received.status = True, self.reply.status
-        line.host.ledger.ends(line.received)
-        head = line.manner.head(self.reply.status, self.reply.headers, len(self.reply.body), close=False)
+        exchange.finished, exchange.received.status = True, self.reply.status
+        exchange.host.log.ends(exchange.received)
+        head = exchange.form.head(self.reply.status, self.reply.headers, len(self.reply.body), close=False)
         first = head + self.reply.body
         more = first if self.data is None else self.data
         if self.after_s is None:
-            await line.wire.send(first + more)
+            await exchange.wire.send(first + more)
             return
-        await line.wire.send(first)
+        await exchange.wire.send(first)
         await asyncio.sleep(self.after_s)
         with suppress(HungUp):
-            await line.wire.send(more)
+            await exchange.wire.send(more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class Restart(Action):
 
     down_s: float
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Restart."""
-        line.finished, line.keep_open = True, False
-        line.host.restart(self.down_s)
+        exchange.finished, exchange.keep_open = True, False
+        exchange.host.restart(self.down_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ class Violate(Action):
 
     text: str
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Note it."""
-        line.host.ledger.violates(self.text)
+        exchange.host.log.violates(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +164,14 @@ class Neighbour(Action):
     text_of: Callable[[Received], str]
     hold_s: float
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Answer."""
-        ledger, received = line.host.ledger, line.received
-        before = [other for other in ledger.neighbours(received) if other.is_chat and other.received_s]
-        await line.wire.pause(self.hold_s)
-        after = [other for other in ledger.neighbours(received) if other.is_chat and other.received_s]
+        log, received = exchange.host.log, exchange.received
+        before = [other for other in log.neighbours(received) if other.is_chat and other.received_s]
+        await exchange.wire.pause(self.hold_s)
+        after = [other for other in log.neighbours(received) if other.is_chat and other.received_s]
         whose = (*after, *before, received)[0]
-        await answer(self.text_of(whose))(received).perform(line)
+        await answer(self.text_of(whose))(received).perform(exchange)
 
 
 def delay(seconds: float) -> Action:
@@ -209,9 +209,9 @@ def hold() -> Action:
     return Hold()
 
 
-def together(n: int, timeout_s: float = 5.0) -> Action:
+def barrier(n: int, timeout_s: float = 5.0) -> Action:
     """Wait until `n` requests are here at once; the time is for the case that they never are."""
-    return Together(n, timeout_s)
+    return Barrier(n, timeout_s)
 
 
 def queue(n: int, seconds: float, *, notices: bool = True) -> Action:
@@ -219,12 +219,12 @@ def queue(n: int, seconds: float, *, notices: bool = True) -> Action:
     return Queue(n, seconds, notices)
 
 
-def twice(text: str | Callable[[Received], str], *, after_s: float | None = None) -> Script:
+def answer_twice(text: str | Callable[[Received], str], *, after_s: float | None = None) -> Choose:
     """The answer comes twice on one connection, in one piece or so many seconds apart."""
     return lambda received: Behind(answer(text)(received), None, after_s)
 
 
-def followed_by(data: bytes, text: str | Callable[[Received], str], *, after_s: float | None = None) -> Script:
+def answer_then_bytes(data: bytes, text: str | Callable[[Received], str], *, after_s: float | None = None) -> Choose:
     """The answer with these bytes behind it."""
     return lambda received: Behind(answer(text)(received), data, after_s)
 
@@ -234,6 +234,6 @@ def restart(down_s: float = 0.0) -> Action:
     return Restart(down_s)
 
 
-def stale_keepalive(then: Play = ()) -> Script:
+def stale_keepalive(then: Script = ()) -> Choose:
     """Close without reply when a second request arrives on a connection."""
     return lambda received: End("close") if received.turn > 1 else then

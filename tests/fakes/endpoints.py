@@ -1,28 +1,28 @@
-"""What a kind of server has beside its chats, and which play a request gets."""
+"""What a kind of server has beside its chats, and which script a request gets."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tests.fakes.dialects import KINDS, Kind, refusal
-from tests.fakes.gates import Gate, UploadRule
-from tests.fakes.ledger import Ledger
-from tests.fakes.line import Play, Reply, json_reply
+from tests.fakes.log import Log
 from tests.fakes.received import Received
+from tests.fakes.request_rules import RequestRule, UploadRule
+from tests.fakes.script import Reply, Script, json_reply
 
 CREATED_UNIX_S = 1_795_821_541
 CHAT = "/chat/completions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class ServerState:
     """A server's kind, script and models; `max_model_len` is in tokens."""
 
     kind: str
-    script: Play
+    script: Script
     models: tuple[str, ...]
     max_model_len: int
-    ledger: Ledger
+    log: Log
 
     @property
     def dialect(self) -> Kind:
@@ -32,17 +32,17 @@ class Site:
     @property
     def chat_paths(self) -> tuple[str, ...]:
         """Where chats are taken."""
-        return next((gate.chat_paths for gate in self._gates() if gate.chat_paths), self.dialect.chat_paths)
+        return next((rule.chat_paths for rule in self._rules() if rule.chat_paths), self.dialect.chat_paths)
 
     @property
     def upload(self) -> UploadRule | None:
         """What is asked while a body comes in."""
-        return next((gate.upload for gate in self._gates() if gate.upload), None)
+        return next((rule.upload for rule in self._rules() if rule.upload), None)
 
-    def play(self, received: Received) -> Play:
-        """The first gate that refuses, then the script for a chat, then the kind's own endpoints."""
+    def script_for(self, received: Received) -> Script:
+        """The first rule that refuses, then the script for a chat, then the kind's own endpoints."""
         script = self.script
-        while isinstance(script, Gate):
+        while isinstance(script, RequestRule):
             verdict = script.refuses(received)
             if verdict is not None:
                 return verdict
@@ -51,9 +51,9 @@ class Site:
             return script
         return self._endpoint(received)
 
-    def _gates(self) -> Iterator[Gate]:
+    def _rules(self) -> Iterator[RequestRule]:
         script = self.script
-        while isinstance(script, Gate):
+        while isinstance(script, RequestRule):
             yield script
             script = script.then
 
@@ -70,44 +70,44 @@ class Site:
         return endpoints[name](self)
 
 
-def _vllm_models(site: Site) -> Reply:
+def _vllm_models(state: ServerState) -> Reply:
     card = {"object": "model", "created": CREATED_UNIX_S, "owned_by": "vllm", "parent": None, "permission": []}
-    models = [{"id": name, "root": name, "max_model_len": site.max_model_len, **card} for name in site.models]
+    models = [{"id": name, "root": name, "max_model_len": state.max_model_len, **card} for name in state.models]
     return json_reply({"object": "list", "data": models})
 
 
-def _mlx_models(site: Site) -> Reply:
+def _mlx_models(state: ServerState) -> Reply:
     card = {"object": "model", "created": CREATED_UNIX_S}
-    models = [{"id": name, "loaded": name == site.models[0], **card} for name in reversed(site.models)]
+    models = [{"id": name, "loaded": name == state.models[0], **card} for name in reversed(state.models)]
     return json_reply({"object": "list", "data": models})
 
 
-def _llamacpp_models(site: Site) -> Reply:
-    meta = {"n_ctx": site.max_model_len, "n_ctx_train": 2 * site.max_model_len}
+def _llamacpp_models(state: ServerState) -> Reply:
+    meta = {"n_ctx": state.max_model_len, "n_ctx_train": 2 * state.max_model_len}
     modalities = {"input_modalities": ["text", "image"], "output_modalities": ["text"]}
     card = {"object": "model", "owned_by": "llamacpp", "architecture": modalities, "meta": meta}
-    names = [{"name": name, "model": name, "capabilities": ["completion", "multimodal"]} for name in site.models]
-    return json_reply({"models": names, "object": "list", "data": [{"id": name, **card} for name in site.models]})
+    names = [{"name": name, "model": name, "capabilities": ["completion", "multimodal"]} for name in state.models]
+    return json_reply({"models": names, "object": "list", "data": [{"id": name, **card} for name in state.models]})
 
 
-def _mlx_health(site: Site) -> Reply:
+def _mlx_health(state: ServerState) -> Reply:
     return json_reply(
         {
             "status": "healthy",
-            "loaded_model": site.models[0],
-            "loaded_context_size": site.max_model_len,
+            "loaded_model": state.models[0],
+            "loaded_context_size": state.max_model_len,
             "configured_context_limit": None,
-            "effective_context_limit": site.max_model_len,
+            "effective_context_limit": state.max_model_len,
             "continuous_batching_enabled": True,
             "apc_enabled": False,
         }
     )
 
 
-def _vllm_metrics(site: Site) -> Reply:
-    label, counts = f'{{engine="0",model_name="{site.models[0]}"}}', site.ledger.counts
+def _vllm_metrics(state: ServerState) -> Reply:
+    label, counts = f'{{engine="0",model_name="{state.models[0]}"}}', state.log.counts
     rows: dict[str, float] = {
-        "vllm:num_requests_running": site.ledger.in_flight,
+        "vllm:num_requests_running": state.log.in_flight,
         "vllm:num_requests_waiting": 0,
         "vllm:kv_cache_usage_perc": 0.0,
         "vllm:request_success_total": counts["status_200"],
@@ -116,20 +116,20 @@ def _vllm_metrics(site: Site) -> Reply:
     return Reply(body=text.encode(), headers=(("content-type", "text/plain; version=1.0.0; charset=utf-8"),))
 
 
-def _llamacpp_metrics(site: Site) -> Reply:
+def _llamacpp_metrics(state: ServerState) -> Reply:
     message = "This server does not support metrics endpoint. Start it with `--metrics`"
     return json_reply({"error": {"code": 501, "message": message, "type": "not_supported_error"}}, 501)
 
 
-def _always(content: Any) -> Callable[[Site], Reply]:
-    return lambda site: json_reply(content)
+def _always(content: Any) -> Callable[[ServerState], Reply]:
+    return lambda state: json_reply(content)
 
 
-ENDPOINTS: dict[str, dict[str, Callable[[Site], Reply]]] = {
+ENDPOINTS: dict[str, dict[str, Callable[[ServerState], Reply]]] = {
     "vllm": {
         "MODELS": _vllm_models,
-        "/health": lambda site: Reply(),
-        "/ping": lambda site: Reply(),
+        "/health": lambda state: Reply(),
+        "/ping": lambda state: Reply(),
         "/version": _always({"version": "0.32.0"}),
         "/metrics": _vllm_metrics,
     },

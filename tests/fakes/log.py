@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.fakes.received import Received
 
 
-class Ledger:
+class Log:
     """Requests, connections and violations of one server's life; every reader gets a copy."""
 
     def __init__(self, *, keep_bodies: bool = True) -> None:

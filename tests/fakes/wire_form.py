@@ -9,7 +9,7 @@ Header = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class WireForm:
     """The form of the next reply.
 
     `length_error` is added to Content-Length; `chunk_bytes` > 0 sends chunks of that size; `cut_bytes` stops after that

@@ -3,65 +3,65 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.fakes.line import Action, Line
+from tests.fakes.script import Action, Exchange
 
 
 @dataclass(frozen=True, slots=True)
-class InManner(Action):
-    """Change the manner of the next reply."""
+class InForm(Action):
+    """Change the form of the next reply."""
 
     changes: dict[str, Any]
 
-    async def perform(self, line: Line) -> None:
+    async def perform(self, exchange: Exchange) -> None:
         """Change it."""
-        line.manner = replace(line.manner, **self.changes)
+        exchange.form = replace(exchange.form, **self.changes)
 
 
 def trickle(bytes_at_a_time: int = 8, every_s: float = 0.4, *, head_too: bool = False) -> Action:
     """Write the body (and the head, if asked) in small pieces with a pause between them."""
-    return InManner({"piece_bytes": bytes_at_a_time, "every_s": every_s, "head_too": head_too})
+    return InForm({"piece_bytes": bytes_at_a_time, "every_s": every_s, "head_too": head_too})
 
 
 def chunked(chunk_bytes: int = 16) -> Action:
     """Transfer-Encoding: chunked instead of Content-Length."""
-    return InManner({"chunk_bytes": chunk_bytes})
+    return InForm({"chunk_bytes": chunk_bytes})
 
 
 def connection_close() -> Action:
     """Say `connection: close`, and do it."""
-    return InManner({"close": True})
+    return InForm({"close": True})
 
 
 def http_1_0() -> Action:
     """HTTP/1.0 without Content-Length: the body ends where the connection does."""
-    return InManner({"version": "HTTP/1.0", "sends_length": False, "close": True})
+    return InForm({"version": "HTTP/1.0", "sends_length": False, "close": True})
 
 
 def until_close() -> Action:
     """HTTP/1.1 without any length: the body ends where the connection does."""
-    return InManner({"sends_length": False, "close": True})
+    return InForm({"sends_length": False, "close": True})
 
 
 def wrong_content_length(off_by: int = 10) -> Action:
     """A Content-Length that is too large by `off_by` bytes, or too small where that is negative; nothing is closed."""
-    return InManner({"length_error": off_by})
+    return InForm({"length_error": off_by})
 
 
 def huge_headers(bytes_each: int = 100_000, lines: int = 1) -> Action:
     """More header than a client should take."""
-    return InManner({"padding": (lines, bytes_each)})
+    return InForm({"padding": (lines, bytes_each)})
 
 
 def close_mid_body(after_bytes: int = -1) -> Action:
     """Close in good order after that many bytes of the body (-1: half of it)."""
-    return InManner({"cut_bytes": after_bytes, "after_cut": "close"})
+    return InForm({"cut_bytes": after_bytes, "after_cut": "close"})
 
 
 def reset_mid_body(after_bytes: int = -1) -> Action:
     """Reset the connection after that many bytes of the body (-1: half of it)."""
-    return InManner({"cut_bytes": after_bytes, "after_cut": "reset"})
+    return InForm({"cut_bytes": after_bytes, "after_cut": "reset"})
 
 
 def hang_mid_body(after_bytes: int = -1) -> Action:
     """Say no more after that many bytes of the body (-1: half of it), and keep the connection."""
-    return InManner({"cut_bytes": after_bytes, "after_cut": "hang"})
+    return InForm({"cut_bytes": after_bytes, "after_cut": "hang"})

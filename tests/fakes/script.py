@@ -1,4 +1,4 @@
-"""One exchange as a script plays it: the request on one side, the wire on the other, actions between."""
+"""One exchange as a script sees it: the request on one side, the wire on the other, actions between."""
 
 import asyncio
 import json
@@ -8,29 +8,30 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol, TypeAlias
 
-from tests.fakes.ledger import Ledger
-from tests.fakes.manner import Header, Manner
+from tests.fakes.log import Log
 from tests.fakes.received import Received
 from tests.fakes.wire import Wire
+from tests.fakes.wire_form import Header, WireForm
 
 
 class Action(ABC):
     """One thing that a server does with a request."""
 
     @abstractmethod
-    async def perform(self, line: "Line") -> None:
+    async def perform(self, exchange: "Exchange") -> None:
         """Do it."""
 
 
-Script: TypeAlias = Callable[[Received], "Play"]
-Play: TypeAlias = Action | str | Script | Sequence["Play"]
+Choose: TypeAlias = Callable[[Received], "Script"]
+"""What to do, by the request."""
+Script: TypeAlias = Action | str | Choose | Sequence["Script"]
 """What to do with a request: an action, a text to answer, several in a row, or a function of the request."""
 
 
 class Host(Protocol):
     """What an action may ask of its server."""
 
-    ledger: Ledger
+    log: Log
     released: asyncio.Event
 
     def restart(self, down_s: float = 0.0) -> None:
@@ -45,9 +46,9 @@ class Reply(Action):
     body: bytes = b""
     headers: tuple[Header, ...] = ()
 
-    async def perform(self, line: "Line") -> None:
-        """Write it in the line's manner."""
-        await line.reply(self)
+    async def perform(self, exchange: "Exchange") -> None:
+        """Write it in the exchange's form."""
+        await exchange.reply(self)
 
 
 def json_reply(content: Any, status: int = 200, headers: tuple[Header, ...] = ()) -> Reply:
@@ -56,7 +57,7 @@ def json_reply(content: Any, status: int = 200, headers: tuple[Header, ...] = ()
     return Reply(status=status, body=body, headers=(("content-type", "application/json"), *headers))
 
 
-class Line:
+class Exchange:
     """One request's turn on its connection; `finished` once a reply was written or the connection ended."""
 
     def __init__(
@@ -65,32 +66,32 @@ class Line:
         self.wire = wire
         self.received = received
         self.host = host
-        self.manner = Manner()
+        self.form = WireForm()
         self.finished = False
         self.keep_open = received.headers.get("connection", "").lower() != "close"
         self._headers = headers
         self._closes_on_error = closes_on_error
 
     async def reply(self, reply: Reply) -> None:
-        """Write a reply; the connection stays open unless its manner, the client or the kind of server says no."""
-        manner = self.manner
-        if manner.close or (self._closes_on_error and reply.status >= 400):
+        """Write a reply; the connection stays open unless its form, the client or the kind of server says no."""
+        form = self.form
+        if form.close or (self._closes_on_error and reply.status >= 400):
             self.keep_open = False
-        head = manner.head(reply.status, (*self._headers, *reply.headers), len(reply.body), close=not self.keep_open)
+        head = form.head(reply.status, (*self._headers, *reply.headers), len(reply.body), close=not self.keep_open)
         self.finished = True
         self.received.status = reply.status
-        *first, last = manner.pieces(head, manner.cut(manner.framed(reply.body)))
+        *first, last = form.pieces(head, form.cut(form.framed(reply.body)))
         for piece in first:
             await self.wire.send(piece)
-            await self.wire.pause(manner.every_s)
+            await self.wire.pause(form.every_s)
         # The log is closed before the client can hear the end, so that nobody who did finds it unfinished.
-        if manner.cut_bytes is None:
+        if form.cut_bytes is None:
             self.received.answered_s = monotonic()
-        if manner.after_cut != "hang":
-            self.host.ledger.ends(self.received)
+        if form.after_cut != "hang":
+            self.host.log.ends(self.received)
         await self.wire.send(last)
-        if manner.cut_bytes is not None:
-            await self.end(manner.after_cut)
+        if form.cut_bytes is not None:
+            await self.end(form.after_cut)
 
     async def end(self, how: str) -> None:
         """End the connection: "close" it, "reset" it, or "hang" until the peer ends it."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import Any, TypeAlias
 
-from tests.fakes.gates import Gate
-from tests.fakes.line import Play, Reply, json_reply
 from tests.fakes.received import Received
 from tests.fakes.replies import answer
+from tests.fakes.request_rules import RequestRule
+from tests.fakes.script import Reply, Script, json_reply
 
 Weights: TypeAlias = Mapping[str, float] | Callable[[Received], Mapping[str, float]]
 """The probability of each token that may come first."""
@@ -23,13 +23,13 @@ LEAST = 1e-9
 """Probability of a token that has no weight."""
 
 
-def weighs(
+def likeliest_token(
     weights: Weights,
     *,
     honours: frozenset[str] | None = None,
     most: int = 20,
     reasoning: str | None = None,
-) -> Gate:
+) -> RequestRule:
     """A model whose first token is drawn from `weights`, at temperature 0 the likeliest, which is its whole reply.
 
     It chooses the likeliest of the texts it is held to, the first of them where none has a weight. `honours` names the
@@ -39,7 +39,7 @@ def weighs(
     def weighed(received: Received) -> Mapping[str, float]:
         return weights(received) if callable(weights) else weights
 
-    def play(received: Received) -> Play:
+    def script(received: Received) -> Script:
         asked = received.json
         obeyed = HONOURED[received.kind] if honours is None else honours
         of_token = weighed(received)
@@ -54,12 +54,12 @@ def weighs(
             return _with_logprobs(reply, _told(asked, obeyed, of_token, token, most))
         return reply
 
-    def refuses(received: Received) -> Play | None:
+    def refuses(received: Received) -> Script | None:
         if received.route != "/tokenize" or received.kind != "vllm":
             return None
         return json_reply({"tokens": token_ids(received.json["prompt"]), "max_model_len": 2048, "token_strs": None})
 
-    return Gate(refuses=refuses, then=play)
+    return RequestRule(refuses=refuses, then=script)
 
 
 def token_ids(text: str) -> list[int]:
