@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.in_threads import InThreads
+
 settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")
 
@@ -23,6 +25,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run's corrupted images and pages of PDF are made by threads, not by processes."""
+    for module in ("images.corruption_pool", "parallel"):
+        monkeypatch.setattr(f"vqa_client.{module}.Processes", InThreads)
 
 
 @pytest.fixture

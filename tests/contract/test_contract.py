@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from tests.contract.forms import forms_of
 from tests.contract.kept import found_in, ids, kept
 from tests.contract.samples import SAMPLES, write_sample
 from tests.fakes.fixtures import StartsServers
+from tests.fakes.server import FaultServer
 from tests.fakes.words import by_question, error, oracle
 from vqa_client.answers.of_benchmark import score_answers
 from vqa_client.benchmark import Replay
 from vqa_client.cli.main import run_command
-from vqa_client.evaluation import arun
+from vqa_client.evaluation import arun, run
 from vqa_client.reports.report import Report
 from vqa_client.settings.declared import BenchmarkSettings
 from vqa_client.settings.robustness import RobustnessRun
@@ -65,9 +65,26 @@ class Case:
         return next(self.output.glob("*.records.jsonl"))
 
 
-@pytest.fixture(params=NAMES)
-def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
-    return Case(request.param, tmp_path)
+@pytest.fixture(scope="module", params=NAMES)
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    return Case(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def server(case: Case) -> Iterator[FaultServer]:
+    """It says what is right."""
+    with FaultServer(oracle(case.replies)) as server:
+        yield server
+        assert server.violations == []
+
+
+@pytest.fixture(scope="module")
+def finished(case: Case, server: FaultServer) -> list[Report]:
+    """The reports of a run of the sample, for all who look at one; whoever asks otherwise has a folder of its own."""
+    before = len(server.chats)
+    reports = run(case.settings(server.base_url))
+    assert len(server.chats) - before == len(case.questions)
+    return reports
 
 
 def other_forms() -> list[tuple[str, int]]:
@@ -134,29 +151,28 @@ def test_its_own_references_are_right(case: Case, capsys: pytest.CaptureFixture[
     assert f"{len(case.questions)} questions: every score is 1" in capsys.readouterr().out
 
 
-async def test_ideal_replies_score_one_by_every_metric(case: Case, fault_server: StartsServers) -> None:
-    reports = await arun(case.settings(fault_server(oracle(case.replies)).base_url))
-    found = scores(reports)
+def test_ideal_replies_score_one_by_every_metric(case: Case, finished: list[Report]) -> None:
+    found = scores(finished)
     assert found
     assert {name: value for name, value in found.items() if value != 1} == {}
-    assert reports[0].summary.status_counts["ok"] == len(case.questions)
+    assert finished[0].summary.status_counts["ok"] == len(case.questions)
 
 
 async def test_a_finished_run_asks_nothing_again_and_writes_the_same_report(
-    case: Case, fault_server: StartsServers
+    case: Case, finished: list[Report], server: FaultServer
 ) -> None:
-    server = fault_server(oracle(case.replies))
-    first = await arun(case.settings(server.base_url))
-    written, asked = first[0].path.read_bytes(), len(server.chats)
+    written, asked = finished[0].path.read_bytes(), len(server.chats)
     again = await arun(case.settings(server.base_url))
-    assert asked == len(server.chats) == len(case.questions)
+    assert asked == len(server.chats)
     assert again[0].path.read_bytes() == written
 
 
-async def test_failed_questions_count_in_every_metric_and_total(case: Case, fault_server: StartsServers) -> None:
+async def test_failed_questions_count_in_every_metric_and_total(
+    case: Case, fault_server: StartsServers, tmp_path: Path
+) -> None:
     half = dict(list(case.replies.items())[: len(case.replies) // 2])
     server = fault_server(by_question(half, error(400, "the image can't be decoded: invalid image")))
-    report = (await arun(case.settings(server.base_url)))[0]
+    report = (await arun(case.settings(server.base_url, output=tmp_path)))[0]
     assert report.failed == len(case.questions) - len(half)
     share = len(half) / len(case.questions)
     benchmark = registry.find(case.name).make(case.settings(""))
@@ -167,44 +183,26 @@ async def test_failed_questions_count_in_every_metric_and_total(case: Case, faul
     assert set(written.get("totals", {})) == {total.name for total in benchmark.totals}
 
 
-async def test_it_is_read_again_without_asking(
-    case: Case, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
-) -> None:
-    await arun(case.settings(fault_server(oracle(case.replies)).base_url))
+@pytest.mark.usefixtures("finished")
+def test_it_is_read_again_without_asking(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["rescore", str(case.output)]) == 0
     assert f"0 of {len(case.questions)} questions changed" in capsys.readouterr().out
     assert run_command(["parse", str(case.output), "--explain", case.questions[0].id]) == 0
     assert case.questions[0].id in capsys.readouterr().out
 
 
-class InThreads(ThreadPoolExecutor):
-    """Makes corrupted images in this process: starting others takes a second, and other tests do."""
-
-    def __init__(self, work: Callable[[Any], Any], workers: int) -> None:
-        super().__init__(workers)
-        self.work = work
-
-    def submit(self, job: Any) -> Any:  # type: ignore[override]
-        return super().submit(self.work, job)
-
-    def close(self) -> None:
-        self.shutdown()
-
-
-async def test_it_is_asked_under_corruptions(
-    case: Case, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vqa_client.images.corruption_pool.Processes", InThreads)
-    server = fault_server(oracle(case.replies))
-    reports = await arun(case.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
-    assert len(server.chats) == 2 * len(case.questions)
+@pytest.mark.usefixtures("in_threads")
+async def test_it_is_asked_under_corruptions(case: Case, server: FaultServer, tmp_path: Path) -> None:
+    settings, before = case.settings(server.base_url, output=tmp_path), len(server.chats)
+    reports = await arun(settings, corrupted=RobustnessRun(corruptions="pixelate", levels="0,3"))
+    assert len(server.chats) - before == 2 * len(case.questions)
     assert reports[0].summary.overall.accuracy == 1
 
 
+@pytest.mark.usefixtures("finished")
 async def test_it_shows_up_in_page_table_exports_and_comparison(
-    case: Case, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+    case: Case, server: FaultServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await arun(case.settings(fault_server(oracle(case.replies)).base_url))
     description = registry.find(case.name).make(case.settings("")).description()
     assert run_command(["report", str(case.output), "--html", "--csv", "--json", "--md"]) == 0
     assert description.measure in capsys.readouterr().out
@@ -217,18 +215,19 @@ async def test_it_shows_up_in_page_table_exports_and_comparison(
     for name in description.totals:
         assert name.replace("_", " ") in page
         assert name.replace("_", "\\_") in table
-    other = case.output.with_name("other")
-    await arun(case.settings(fault_server(oracle(case.replies)).base_url, output=other))
-    assert run_command(["compare", str(case.output), str(other), "-o", str(other / "compared")]) == 0
+    await arun(case.settings(server.base_url, output=tmp_path))
+    assert run_command(["compare", str(case.output), str(tmp_path), "-o", str(tmp_path / "compared")]) == 0
     assert description.measure in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("option", [{"repeat": 2}, {"blind": True}, {"sample": 2}])
-async def test_it_is_asked_in_other_forms(case: Case, fault_server: StartsServers, option: dict[str, Any]) -> None:
-    server = fault_server(oracle(case.replies))
-    reports = await arun(case.settings(server.base_url, **option))
+async def test_it_is_asked_in_other_forms(
+    case: Case, server: FaultServer, tmp_path: Path, option: dict[str, Any]
+) -> None:
+    before = len(server.chats)
+    reports = await arun(case.settings(server.base_url, output=tmp_path, **option))
     assert reports[0].summary.overall.accuracy == 1
-    assert len(server.chats) == (2 if "sample" in option else 2 * len(case.questions))
+    assert len(server.chats) - before == (2 if "sample" in option else 2 * len(case.questions))
 
 
 def test_the_folder_of_the_files_themselves_is_data_too(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ def test_other_ways_of_asking_keep_the_order(
     assert len(shapes.server.chats) == asked
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_corruptions_change_the_images_and_not_their_places(tmp_path: Path, fault_server: StartsServers) -> None:
     shapes = Shapes(tmp_path, fault_server)
     [report] = await arun(

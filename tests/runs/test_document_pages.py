@@ -147,6 +147,7 @@ def in_cells(data: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_documents_in_the_cells_of_a_table_are_drawn_as_files_are(data: Path, fault_server: StartsServers) -> None:
     pytest.importorskip("bm25s")
     server = fault_server(oracle(REPLIES))
@@ -164,6 +165,7 @@ def test_documents_in_the_cells_of_a_table_are_drawn_as_files_are(data: Path, fa
     assert [image.name.rpartition(":")[2] for image in shown["garden.pdf#0"]] == ["image#2@72"]
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(
     ("form", "expected"),
     [("evidence", {"[[q0]]": 1, "[[q1]]": 1, "[[q2]]": 0}), ("retrieved:1", {"[[q0]]": 1, "[[q1]]": 1, "[[q2]]": 1})],
@@ -180,6 +182,7 @@ def test_one_form_of_pages_is_a_run_of_its_own(
     assert [image.name.rpartition("#")[2] for image in shown["garden.pdf#0"]] == ["2@144"]
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_several_forms_show_whether_reading_or_finding_fails(
     data: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:

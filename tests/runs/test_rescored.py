@@ -141,6 +141,7 @@ async def test_explanations_are_opened_again_without_their_images(tmp_path: Path
     assert same(rescore(only_log(of.results), write=True), 5)
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_corrupted_questions_keep_their_corruption(tmp_path: Path, fault_server: StartsServers) -> None:
     pytest.importorskip("cv2")
     of = Sample(tmp_path, 2)

@@ -32,6 +32,7 @@ def report(sample: Sample) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_every_question_is_asked_once_in_every_variant(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 3)
     server = fault_server(oracle(sample.replies()))
@@ -55,6 +56,7 @@ async def test_the_server_sees_the_very_bytes_that_generate_writes(tmp_path: Pat
     assert {sha256(image.data).hexdigest() for chat in server.chats for image in chat.images} == wanted
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 4)
     server = fault_server(oracle(sample.replies()))
@@ -78,6 +80,7 @@ async def test_a_stopped_run_goes_on_without_asking_twice(tmp_path: Path, fault_
     assert len(records(sample)) == 20
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_another_profile_or_seed_is_another_run(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 1)
     server = fault_server(oracle(sample.replies()))
@@ -87,6 +90,7 @@ async def test_another_profile_or_seed_is_another_run(tmp_path: Path, fault_serv
         await arun(sample.settings(server.base_url), corrupted=other)
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_more_levels_later_are_asked_beside_those_there_are(tmp_path: Path, fault_server: StartsServers) -> None:
     sample = Sample(tmp_path, 2)
     server = fault_server(oracle(sample.replies()))
@@ -96,6 +100,7 @@ async def test_more_levels_later_are_asked_beside_those_there_are(tmp_path: Path
     assert len(server.chats) == 8
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_a_result_file_a_variant_is_written_in_the_published_form(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:

@@ -75,6 +75,7 @@ async def test_questions_of_needles_are_drawn_one_by_one(tmp_path: Path, fault_s
     assert Counter(chat.prompt[2:].partition("]]")[0].partition("#")[2] for chat in server.chats) == {"0": 3, "1": 3}
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_a_sample_can_be_asked_under_corruptions(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Sample(tmp_path, 8)
     server = fault_server(oracle(of.replies()))

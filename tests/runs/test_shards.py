@@ -209,6 +209,7 @@ async def test_merged_shards_are_the_undivided_run(
     assert run_file(divided, stem) == run_file(whole, stem)
 
 
+@pytest.mark.usefixtures("in_threads")
 async def test_merged_shards_of_corruptions_are_the_undivided_run(tmp_path: Path, fault_server: StartsServers) -> None:
     questions = Sample(tmp_path, 5)
     server = fault_server(oracle(questions.replies()))

@@ -13,7 +13,6 @@ import pytest
 
 from tests.contract.forms import draw
 from tests.contract.samples import write_sample
-from tests.contract.test_contract import InThreads
 from tests.fakes.fixtures import StartsServers, fault_process, fault_server
 from tests.fakes.words import answer
 from tests.faults.commands import wait_until
@@ -91,10 +90,8 @@ async def test_a_file_written_again_is_compared_by_its_images(run: Run, fault_se
     assert len(server.chats) == asked
 
 
-async def test_corrupted_copies_are_made_of_images_inside(
-    run: Run, fault_server: StartsServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("vqa_client.images.corruption_pool.Processes", InThreads)
+@pytest.mark.usefixtures("in_threads")
+async def test_corrupted_copies_are_made_of_images_inside(run: Run, fault_server: StartsServers) -> None:
     server = fault_server(answer("3"))
     await arun(run.settings(server.base_url), corrupted=RobustnessRun(corruptions="pixelate", levels="3"))
     transforms = {image.transforms for record in run.records() for image in record.images}
