@@ -277,5 +277,5 @@ def _message_in(value: Any) -> str:
 def _page_title(text: str) -> str:
     if "<" not in text[:200]:
         return ""
-    title = re.search(r"<title[^>]*>([^<]*)", text, re.IGNORECASE)
+    title = re.search(r"<title[^<>]*>([^<]*)", text, re.IGNORECASE)
     return " ".join(html.unescape(title.group(1)).split()) if title else ""
