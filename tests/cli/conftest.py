@@ -1,5 +1,5 @@
-"""Commands are tested against a server in a process of its own."""
+"""Commands are processes of their own; the server is in this one."""
 
-from tests.fakes.fixtures import fault_process
+from tests.fakes.fixtures import fault_server
 
-__all__ = ["fault_process"]
+__all__ = ["fault_server"]

@@ -9,11 +9,11 @@ import pytest
 
 from tests import forked
 from tests.client.check.playing import seeing
-from tests.fakes.fixtures import StartsProcesses
+from tests.fakes.fixtures import StartsServers
 from tests.fakes.received import Received
 from tests.fakes.script import Script
 from tests.fakes.server import FaultServer
-from tests.fakes.words import error, only_path
+from tests.fakes.words import error, ignores_images, only_path, require_key
 
 ENGINES = ("direct", "httpx2", "openai")
 
@@ -70,8 +70,8 @@ def test_the_configs_own_address_is_checked(tmp_path: Path) -> None:
         assert check("-c", str(config)).returncode == 0
 
 
-def test_a_blind_server_ends_with_3(fault_process: StartsProcesses) -> None:
-    server = fault_process("ignores_images()", "--kind", "mlx-vlm")
+def test_a_blind_server_ends_with_3(fault_server: StartsServers) -> None:
+    server = fault_server(ignores_images(), kind="mlx-vlm")
     done = check("--base_url", server.base_url)
     assert done.returncode == 3
     assert done.stdout.startswith("unusable: tiny-vlm at ")
@@ -89,8 +89,8 @@ def test_nobody_at_the_address_ends_with_3_and_a_verdict() -> None:
     assert "no answer from" in found["findings"][0]["text"]
 
 
-def test_a_key_that_is_refused_is_told_and_never_shown(fault_process: StartsProcesses) -> None:
-    server = fault_process("require_key('right-key')")
+def test_a_key_that_is_refused_is_told_and_never_shown(fault_server: StartsServers) -> None:
+    server = fault_server(require_key("right-key"))
     done = check("--base_url", server.base_url, "--api_key", "wrong-key")
     assert done.returncode == 3
     assert "refuses the key" in done.stdout

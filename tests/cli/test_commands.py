@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests import forked
-from tests.fakes.fixtures import StartsProcesses
+from tests.fakes.fixtures import StartsServers
+from tests.fakes.words import error, every_nth, oracle
 from tests.runs.sample import Sample
 
 
@@ -18,9 +19,7 @@ def command(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
-    of = Sample(tmp_path, 8)
-    (tmp_path / "oracle.json").write_text(json.dumps(of.replies()))
-    return of
+    return Sample(tmp_path, 8)
 
 
 def test_help_is_fast_because_it_imports_little() -> None:
@@ -47,10 +46,8 @@ def test_a_command_imports_no_other_commands_benchmark() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["--max_workers", "--max-workers"])
-def test_both_spellings_of_an_option_work(
-    spelling: str, sample: Sample, fault_process: StartsProcesses, tmp_path: Path
-) -> None:
-    server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
+def test_both_spellings_of_an_option_work(spelling: str, sample: Sample, fault_server: StartsServers) -> None:
+    server = fault_server(oracle(sample.replies()))
     done = command(*sample.arguments(server.base_url, spelling, "3"))
     assert (done.returncode, done.stderr.count("error")) == (0, 0)
     assert server.counts["in_flight_peak"] <= 3
@@ -58,22 +55,22 @@ def test_both_spellings_of_an_option_work(
     assert "; intervals: Wilson" in done.stdout
 
 
-def test_json_stands_alone_on_standard_output(sample: Sample, fault_process: StartsProcesses, tmp_path: Path) -> None:
-    server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
+def test_json_stands_alone_on_standard_output(sample: Sample, fault_server: StartsServers) -> None:
+    server = fault_server(oracle(sample.replies()))
     done = command(*sample.arguments(server.base_url, "--json"))
     (row,) = json.loads(done.stdout)
     assert (row["variant"], row["overall"]["accuracy"], row["status_counts"]) == ("clean", 1.0, {"ok": 8})
 
 
-def test_a_run_with_failed_questions_ends_with_1(sample: Sample, fault_process: StartsProcesses) -> None:
-    server = fault_process("every_nth(4, error(422), answer('B'))")
+def test_a_run_with_failed_questions_ends_with_1(sample: Sample, fault_server: StartsServers) -> None:
+    server = fault_server(every_nth(4, error(422), "B"))
     done = command(*sample.arguments(server.base_url))
     assert done.returncode == 1
     assert "2 questions failed (rejected)" in done.stdout
 
 
-def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_process: StartsProcesses) -> None:
-    server = fault_process("error(422)")
+def test_a_server_that_answers_nothing_ends_with_3(sample: Sample, fault_server: StartsServers) -> None:
+    server = fault_server(error(422))
     done = command(*sample.arguments(server.base_url))
     assert done.returncode == 3
     assert "0.0" not in done.stdout
@@ -115,7 +112,7 @@ def test_an_unreachable_server_is_one_line_with_a_way_out(sample: Sample) -> Non
     assert not sample.output.exists()
 
 
-def test_niah_reads_a_parent_folder(fault_process: StartsProcesses, tmp_path: Path) -> None:
+def test_niah_reads_a_parent_folder(fault_server: StartsServers, tmp_path: Path) -> None:
     sample = Sample(tmp_path, 3, folders=("clean", "adv_jpeg_10"))
     needles = [
         {
@@ -130,7 +127,7 @@ def test_niah_reads_a_parent_folder(fault_process: StartsProcesses, tmp_path: Pa
         for name in sample.ids
     ]
     (sample.pages_dir / "data.json").write_text(json.dumps(needles))
-    server = fault_process("answer('It is a Lychee.')")
+    server = fault_server("It is a Lychee.")
     done = command(
         *("niah", "--input", str(sample.pages_dir), "--output", str(sample.output), "--base_url", server.base_url)
     )

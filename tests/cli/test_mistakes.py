@@ -3,12 +3,11 @@
 import io
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from vqa_client.cli import streams
 from vqa_client.cli.app import COMMANDS, ROBUSTNESS, app
 from vqa_client.cli.main import run_command
@@ -110,7 +109,7 @@ def test_the_example_of_a_help_page_is_a_command_line(words: str) -> None:
 @pytest.mark.parametrize("words", [["--help"], ["run", "chartqa", "--help"], ["--version"], ["list"], []])
 def test_a_full_disk_under_standard_output_is_one_line(words: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-m", "vqa_client", *words], stdout=full, stderr=subprocess.PIPE)
+        done = forked.run(words, stdout=full)
     assert done.returncode == 2
     assert done.stderr.startswith(b"error: standard output can't be written: No space left on device\nhint: ")
 

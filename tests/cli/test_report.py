@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.html.samples import facts, failed, mixed, record, write_run
 from vqa_client.cli.main import run_command
 
@@ -83,8 +84,8 @@ def test_mistakes_are_named(arguments: list[str], said: str, capsys: pytest.Capt
 
 def test_view_prints_its_address_and_ends_with_an_interrupt(tmp_path: Path) -> None:
     write_run(tmp_path, mixed())
-    command = [sys.executable, "-m", "vqa_client", "view", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with forked.popen(["view", str(tmp_path)], text=True, **pipes) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         try:

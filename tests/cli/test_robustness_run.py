@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fixtures import StartsProcesses
+from tests.fakes.fixtures import StartsServers
 from tests.runs.explain_sample import own
 from tests.runs.vqa2_split import Split
 from tests.tasks.explain.samples import actx
@@ -62,11 +62,12 @@ def test_an_option_of_a_report_that_is_not_written_is_refused(
     assert "--coco_captions can't be combined with corruptions" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_benchmark_with_explanations_goes_by_its_own_name(
-    tmp_path: Path, fault_process: StartsProcesses, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = own(tmp_path, "actx", "test", {"1": actx(number="000000001")}, "mpi/000000001.jpg").root
-    server = fault_process("answer('playing guitar because he holds one')")
+    server = fault_server("playing guitar because he holds one")
     words = ("--data_root", root, "--split", "test", "--base_url", server.base_url, "-o", tmp_path / "out")
     assert run("--task", "actx", *words, "--corruptions", "contrast", "--levels", "0-1") == 0
     told = capsys.readouterr()
@@ -74,11 +75,12 @@ def test_a_benchmark_with_explanations_goes_by_its_own_name(
     assert [path.name for path in (tmp_path / "out").rglob("*_robustness.json")] == ["actx_test_eval_robustness.json"]
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_a_dated_report_names_its_run_and_its_result_files_have_its_name(
-    tmp_path: Path, fault_process: StartsProcesses, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
 ) -> None:
     split = Split(tmp_path, 3)
-    server = fault_process("answer('yes')")
+    server = fault_server("yes")
     words = split.arguments(server.base_url)[1:]
     assert run("--task", "vqa2", *words, "--corruptions", "contrast", "--levels", "0-1", "--published_files") == 0
     [report] = split.results.glob("vqa2_results_coco_*_robustness.json")

@@ -8,7 +8,7 @@ import pytest
 
 import vqa_client
 from tests.cli.test_commands import command
-from tests.fakes.fixtures import StartsProcesses, StartsServers
+from tests.fakes.fixtures import StartsServers
 from tests.fakes.words import error, oracle
 from tests.runs.vqa2_split import Split, read_report, results_of
 from vqa_client.errors import IdentityError
@@ -127,12 +127,11 @@ async def test_an_address_given_by_hand_holds_for_all(tmp_path: Path, fault_serv
 
 
 def test_the_command_compares_models_in_one_table_and_ends_with_3_where_one_was_lost(
-    tmp_path: Path, fault_process: StartsProcesses
+    tmp_path: Path, fault_server: StartsServers
 ) -> None:
     of = Split(tmp_path, 4)
-    (tmp_path / "oracle.json").write_text(json.dumps(of.replies()))
-    good = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})", "--model", "org/good")
-    bad = fault_process("answer('purple')", "--model", "org/bad")
+    good = fault_server(oracle(of.replies()), models=("org/good",))
+    bad = fault_server("purple", models=("org/bad",))
     models = [
         of.config("bad", base_url=bad.base_url),
         of.config("lost", base_url=NOBODY),
@@ -150,10 +149,9 @@ def test_the_command_compares_models_in_one_table_and_ends_with_3_where_one_was_
     assert "wrong bad: purple" in done.stdout
 
 
-def test_json_stands_alone_on_standard_output(tmp_path: Path, fault_process: StartsProcesses) -> None:
+def test_json_stands_alone_on_standard_output(tmp_path: Path, fault_server: StartsServers) -> None:
     of = Split(tmp_path, 4)
-    (tmp_path / "oracle.json").write_text(json.dumps(of.replies()))
-    server = fault_process(f"oracle_file({str(tmp_path / 'oracle.json')!r})")
+    server = fault_server(oracle(of.replies()))
     done = command(*of.arguments(server.base_url, "--json"))
     assert done.returncode == 0
     (row,) = json.loads(done.stdout)

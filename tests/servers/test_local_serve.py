@@ -2,13 +2,13 @@
 
 import os
 import socket
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from vqa_client.shipped import shipped
 
 
@@ -16,8 +16,7 @@ def ended(*words: str, path: str | None = None) -> tuple[int, str, str]:
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if path:
         env["PYTHONPATH"] = path
-    command = [sys.executable, "-W", "error", "-m", "vqa_client", "serve", "local", *words]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = forked.run(["serve", "local", *words], env=env, text=True)
     return done.returncode, done.stdout, done.stderr
 
 
