@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -58,7 +59,7 @@ def check(settings: Any) -> None:
 
     Raises UsageError for a value that a setting can't have.
     """
-    for name, rule in _rules(type(settings)).items():
+    for name, rule in _rules(type(settings)).items():  # type: ignore[arg-type]  # a class is hashable
         value = getattr(settings, name)
         if rule.path and value is not None:
             given = (value,) if isinstance(value, str | Path) else value
@@ -90,6 +91,7 @@ def expanded(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))
 
 
+@cache
 def _rules(settings: type[Any]) -> dict[str, _Rule]:
     rules = {}
     hints = get_type_hints(settings, include_extras=True)
