@@ -185,6 +185,8 @@ async def arun_several(
             found = [report for job in of_this for report in reports.get(job.name, ())]
             finish(each, found, {job.name: errors[job.name] for job in of_this if job.name in errors}, progress.note)
     everything = [report for found in reports.values() for report in found]
+    if errors and not everything and all(type(error) is UsageError for error in errors.values()):
+        raise next(iter(errors.values()))  # such as a server with several models, of which none is named
     if errors:
         failed = (job for job in jobs if isinstance(errors.get(job.name), ServerUnusable))
         logs = (plan.paths.log for job in failed for plan in job.plans)

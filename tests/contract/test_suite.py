@@ -291,6 +291,14 @@ def test_a_suite_that_can_not_be_asked_is_named_before_anything_is_asked(
     assert not server.chats
 
 
+def test_a_server_with_several_models_wants_one_named(
+    suite: Path, tmp_path: Path, fault_server: StartsServers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = fault_server("yes", models=("one", "two"))
+    assert run_command(["suite", str(suite), "-o", str(tmp_path / "out"), "--base_url", server.base_url]) == 2
+    assert "choose one with --model: one, two" in capsys.readouterr().err
+
+
 def test_a_server_that_is_away_is_waited_for_once(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
