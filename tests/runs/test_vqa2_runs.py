@@ -24,7 +24,7 @@ from vqa_client.evaluation import Interrupted
 from vqa_client.reports.report import Report
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tasks.vqa2.figures import Vqa2Summary
-from vqa_client.tasks.vqa2.sample import make_sample
+from vqa_client.tasks.vqa2.files import copy_sample
 
 HANDED = Path(__file__).parents[3] / "shared/data/seed000_vqa2coco"
 METADATA = [
@@ -146,7 +146,7 @@ async def test_the_draw_is_the_published_one_and_in_its_order(tmp_path: Path, fa
 async def test_a_model_that_sees_the_drawn_pictures_is_right_and_a_blind_one_is_not(
     tmp_path: Path, fault_server: StartsServers
 ) -> None:
-    files = make_sample(tmp_path / "results" / "vqa2_sample")
+    files = copy_sample(tmp_path / "results" / "vqa2_sample")
     assert files.annotations is not None
     rows = json.loads(files.annotations.read_text())["annotations"]
     gold = {row["image_id"]: row["multiple_choice_answer"] for row in rows}

@@ -23,15 +23,14 @@ from vqa_client.scoring.wrappers import Unwrapped, labelled, own_answer
 from vqa_client.settings.vqa2 import Vqa2Settings
 from vqa_client.tables.data_file import read_index
 from vqa_client.task import Loaded, Part, Source, Walk
-from vqa_client.tasks.vqa2.files import ImageFolders, Vqa2Files, find_files
+from vqa_client.tasks.vqa2.files import SAMPLE, ImageFolders, Vqa2Files, copy_sample, find_files
 from vqa_client.tasks.vqa2.report import Setup, combine, model_name, writer
-from vqa_client.tasks.vqa2.sample import SUBTYPE, make_sample
 from vqa_client.tasks.vqa2.selection import AnnotationRow, Pairing, QuestionRow, askable, kind_of, lost, oddities, pair
 from vqa_client.types import UNKNOWN, Answer, Question
 
 HEADLINE = "normalised"
 SCORING_VERSION = "2"
-SAMPLE = 20
+QUESTIONS = 20
 SEED = 42
 DATE_CHARACTERS = len("20250801_194855")
 TEN_ANSWERS: Final = "VQA accuracy (ten answers)"
@@ -78,7 +77,7 @@ def load(
     files: Vqa2Files,
     *,
     variant: str = "",
-    num_questions: int | None = SAMPLE,
+    num_questions: int | None = QUESTIONS,
     seed: int = SEED,
     limit: int | None = None,
     note: Callable[[str], None] = lambda _: None,
@@ -170,17 +169,17 @@ def _loaded(options: Vqa2Settings, files: Vqa2Files, source: Source) -> Loaded:
     if not source.finds_images:
         return load(files, num_questions=None, note=source.notify, finds_images=False)
     wanted, limit = None if options.sample else options.num_questions or None, options.limit
-    if options.mode == SUBTYPE:
+    if options.mode == SAMPLE:
         limit = min((number for number in (wanted, limit) if number is not None), default=None)
         wanted = None
     return load(files, num_questions=wanted, seed=options.seed, limit=limit, note=source.notify)
 
 
 def _files(options: Vqa2Settings) -> Vqa2Files:
-    if options.mode == SUBTYPE:
+    if options.mode == SAMPLE:
         if options.dry_run:
-            raise UsageError("a dry run writes nothing, and --mode sample begins by drawing its pictures")
-        return make_sample(options.results_dir / "vqa2_sample")
+            raise UsageError("a dry run writes nothing, and --mode sample begins by writing its pictures")
+        return copy_sample(options.results_dir / "vqa2_sample")
     return find_files(options.data_dir, options.questions_file, options.annotations_file, options.images)
 
 

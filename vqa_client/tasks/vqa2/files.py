@@ -1,4 +1,7 @@
-"""Where the questions, annotations and images of VQA 2.0 lie: the official file names and the short ones."""
+"""Where the questions, annotations and images of VQA 2.0 lie: the official file names and the short ones.
+
+`sample/` has twenty questions of our own on drawn pictures in the same files, which data/vqa2_sample.py makes.
+"""
 
 import os
 import re
@@ -7,9 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vqa_client.errors import DataError
+from vqa_client.errors import DataError, UsageError
+from vqa_client.files import replacing
 
 DEFAULT_SUBTYPE = "val2014"
+SAMPLE = "sample"
 _OFFICIAL = re.compile(r"v2_OpenEnded_mscoco_(.+)_questions\.json")
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 _NAMES = ("COCO_{0}_{1:012d}", "COCO_{0}_{1:06d}", "{0}_{1:012d}", "{1:012d}", "{1}")
@@ -67,6 +72,28 @@ def _annotations_of(questions: Path) -> Path | None:
     name = questions.name.replace("OpenEnded_", "").replace("questions", "annotations")
     path = questions.with_name(name)
     return path if name != questions.name and path.is_file() else None
+
+
+def copy_sample(folder: Path) -> Vqa2Files:
+    """Copy those files of our own sample that are missing or differ, and say where they are.
+
+    The others are left alone: a file that a run has begun with must not look new. Raises UsageError or OutputError.
+    """
+    shipped = Path(__file__).with_name(SAMPLE)
+    for source in (path for path in shipped.rglob("*") if path.is_file()):
+        _keep(folder / source.relative_to(shipped), source.read_bytes())
+    questions, annotations = (folder / f"val_{kind}_sample.json" for kind in ("questions", "annotations"))
+    return Vqa2Files(questions=questions, annotations=annotations, image_roots=(folder / "images",))
+
+
+def _keep(path: Path, content: bytes) -> None:
+    try:
+        if path.is_file() and path.read_bytes() == content:
+            return
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror}", hint="allow reading it, or remove it") from None
+    with replacing(path) as file:
+        file.write(content)
 
 
 _MOST_DIGITS = 18

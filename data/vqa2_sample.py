@@ -1,13 +1,19 @@
-"""Drawn pictures whose answer can be seen: a car's colour, how many people, a hat, the weather, a place."""
+"""Makes the sample of `vqa-client vqa2 --mode sample`: twenty drawn pictures whose answer can be seen, with questions.
 
+They ask for a car's colour, how many people there are, a hat, the weather and a place.
+
+python data/vqa2_sample.py vqa_client/tasks/vqa2/sample
+"""
+
+import json
 import random
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Any, Final
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    from PIL import Image as PillowImage
+from PIL import Image, ImageDraw
 
 SIZE = (640, 480)
 _FINER = 2
@@ -21,12 +27,10 @@ class Canvas:
     """Shapes in one colour, the later ones on top."""
 
     def __init__(self, background: Color) -> None:
-        from PIL import Image, ImageDraw
-
         self._pixels = Image.new("RGB", (SIZE[0] * _FINER, SIZE[1] * _FINER), background)
         self._draw = ImageDraw.Draw(self._pixels)
 
-    def picture(self) -> "PillowImage.Image":
+    def picture(self) -> Image.Image:
         """The picture at its true size."""
         return self._pixels.reduce(_FINER)
 
@@ -313,3 +317,48 @@ SCENES: Final = (
     ),
 )
 """The published framework's five questions; its first answer to each comes first."""
+
+
+FIRST_ID = 1000
+PEOPLE = 10
+"""Answers to each question; here all ten are the same."""
+IMAGE_IDS: Final = (
+    *(139, 285, 632, 724, 776, 785, 802, 872, 885, 1000),
+    *(1268, 1296, 1353, 1584, 1818, 2006, 2149, 2153, 2157, 2261),
+)
+"""The published framework's; the pictures are not COCO's, so their names don't say COCO."""
+
+
+def main() -> None:
+    """Write the questions, the annotations and the pictures."""
+    output = Path(sys.argv[1])
+    (output / "images").mkdir(parents=True, exist_ok=True)
+    questions, annotations = [], []
+    for number, image_id in enumerate(IMAGE_IDS):
+        scene = SCENES[number % len(SCENES)]
+        answer = scene.answers[number // len(SCENES) % len(scene.answers)]
+        ids = {"question_id": FIRST_ID + number, "image_id": image_id}
+        questions.append(ids | {"question": scene.question})
+        annotations.append(_annotation(scene, answer) | ids)
+        scene.draw(answer).picture().save(output / "images" / f"sample_{image_id:012d}.png", "PNG")
+    _write(output / "val_questions_sample.json", {"questions": questions})
+    _write(output / "val_annotations_sample.json", {"annotations": annotations})
+
+
+def _annotation(scene: Scene, answer: str) -> dict[str, Any]:
+    people = range(1, PEOPLE + 1)
+    return {
+        "question_type": scene.question_type,
+        "multiple_choice_answer": answer,
+        "answers": [{"answer": answer, "answer_confidence": "yes", "answer_id": person} for person in people],
+        "answer_type": scene.answer_type,
+    }
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    head = {"info": {"description": "Drawn pictures with questions, in the form of VQA 2.0."}, "data_subtype": "sample"}
+    path.write_text(json.dumps(head | content, separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main()
