@@ -24,7 +24,7 @@ _YES_NO = re.compile(
 )
 
 
-class QuestionRow(Struct, frozen=True, kw_only=True):
+class QuestionRow(Struct, frozen=True, kw_only=True, gc=False):
     """A record of `questions`."""
 
     question_id: Id
@@ -32,7 +32,7 @@ class QuestionRow(Struct, frozen=True, kw_only=True):
     question: str
 
 
-class AnnotationRow(Struct, frozen=True, kw_only=True):
+class AnnotationRow(Struct, frozen=True, kw_only=True, gc=False):
     """A record of `annotations`; `answers` are mostly ten, each with its own `answer_id`."""
 
     question_id: Id
@@ -55,6 +55,12 @@ class AnnotationRow(Struct, frozen=True, kw_only=True):
             return self.multiple_choice_answer
         counts = Counter(texts(self.answers))
         return min(counts, key=lambda answer: (-counts[answer], answer), default="")
+
+    def described(self) -> int:
+        """The byte of `Pairing.answers`."""
+        count = min(len(self.answers), _MOST_ANSWERS) or bool(self.multiple_choice_answer)
+        ids = self.answers and all(isinstance(a, HumanAnswer) and a.answer_id is not None for a in self.answers)
+        return count | (_WITH_IDS if ids else 0)
 
 
 def kind_of(question: str, gold: str | None) -> Kind:
@@ -124,29 +130,6 @@ class Pairing(Struct, frozen=True, kw_only=True):
         return self.picked(random.Random(seed).sample(range(len(self)), size))
 
 
-class _AnswerId(Struct, gc=False):
-    answer: str  # read to be checked, as `_Question.question` is: a bad record is found before anything is asked
-    answer_id: Id | None = None
-
-
-class _Annotation(Struct, gc=False):
-    question_id: Id
-    multiple_choice_answer: str | None = None
-    answers: tuple[_AnswerId | str, ...] = ()
-
-    def described(self) -> int:
-        """The byte of `Pairing.answers`."""
-        count = min(len(self.answers), _MOST_ANSWERS) or bool(self.multiple_choice_answer)
-        ids = self.answers and all(isinstance(a, _AnswerId) and a.answer_id is not None for a in self.answers)
-        return count | (_WITH_IDS if ids else 0)
-
-
-class _Question(Struct, gc=False):
-    question_id: Id
-    image_id: Id
-    question: str
-
-
 def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Reasons]:
     """Join by id, in the order of the questions; of several records with one id the first counts.
 
@@ -156,7 +139,7 @@ def pair(questions: DataFile, annotations: DataFile | None) -> tuple[Pairing, Re
     where, answers = _by_id(annotations, left)
     places, annotated = array("q"), array("q")
     for index, record in questions.records():
-        name = str(questions.decode(index, record, _Question, hint=_HINT).question_id)
+        name = str(questions.decode(index, record, QuestionRow, hint=_HINT).question_id)
         found = where.get(name, _NONE)
         where[name] = _TAKEN
         if found == _TAKEN:
@@ -178,7 +161,7 @@ def _by_id(annotations: DataFile | None, left: Reasons) -> tuple[dict[str, int],
     answers = bytearray()
     if annotations is not None:
         for index, record in annotations.records():
-            row = annotations.decode(index, record, _Annotation, hint=_HINT)
+            row = annotations.decode(index, record, AnnotationRow, hint=_HINT)
             name = str(row.question_id)
             answers.append(row.described())
             if where.setdefault(name, index) != index:
@@ -196,7 +179,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
         if images is None and answered:
             kept.append(at)
             continue
-        row = file.decode(index, record, _Question, hint=_HINT)
+        row = file.decode(index, record, QuestionRow, hint=_HINT)
         if images is not None and not images.path(row.image_id):
             left.setdefault("no_image", []).append(str(row.question_id))
         elif not answered:
@@ -209,7 +192,7 @@ def askable(paired: Pairing, images: ImageFolders | None) -> tuple[Pairing, Reas
 def lost(paired: Pairing, images: ImageFolders) -> str:
     """Name the first question without its image, and what was looked for; there has to be one."""
     file = paired.questions
-    rows = (file.decode(index, record, _Question, hint=_HINT) for index, record in file.picked(paired.places))
+    rows = (file.decode(index, record, QuestionRow, hint=_HINT) for index, record in file.picked(paired.places))
     row = next(row for row in rows if not images.path(row.image_id))
     return f"question {row.question_id} has the image_id {row.image_id!r}: {images.sought(row.image_id)}"
 
