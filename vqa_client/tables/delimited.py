@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from vqa_client.errors import DataError
 from vqa_client.tables.pictures import image_in, items_of
-from vqa_client.tables.rows import Here, NumberedRow, cell_place, unreadable
+from vqa_client.tables.rows import Here, NumberedRow, Table, cell_place, unreadable
 
 MISSING = frozenset(
     (
@@ -42,15 +42,14 @@ class _Scan(Struct):
     lost: int
 
 
-class DelimitedTable:
+class DelimitedTable(Table):
     """The rows of a text file; `is_vlmevalkit` says that it is read as VLMEvalKit does.
 
     `header` names the columns of a file that has no line for them.
     """
 
     def __init__(self, path: Path, header: tuple[str, ...] = ()) -> None:
-        self.path = path
-        self.start = f"{path}#"
+        super().__init__(path)
         self._delimiter = ","
         self._width = 0
         first = next(self._records(0))[2]

@@ -15,7 +15,7 @@ import msgspec
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.not_json import fault
 from vqa_client.tables.pictures import image_in
-from vqa_client.tables.rows import FORMS_HINT, NumberedRow, cell_place, reach, unreadable
+from vqa_client.tables.rows import FORMS_HINT, NumberedRow, Table, cell_place, reach, unreadable
 
 _OBJECTS = re.compile(rb"\[\s*\{")
 _BOM = b"\xef\xbb\xbf"
@@ -24,25 +24,23 @@ _ROWS = ("annotations", "data", "entries", "examples", "instances", "items", "qu
 """What the list of rows in an object is called."""
 
 
-class JsonTable:
+class JsonTable(Table):
     """The rows of a list, of an object with rows by key, of either under the key `records`, or one per line.
 
     A row of an object has its key under "key". Where no key of rows is given, an object may have one list of rows under
     a usual name. To those of `annotations` the fields of their image are added, where `images` are beside them.
     """
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, path: Path, records: str = "") -> None:
-        self.path = path
-        self.header: list[str] = []
+        super().__init__(path)
         self._text = _mapped(path)
         self._begin = len(_BOM) if self._text[: len(_BOM)] == _BOM else 0
         self._is_object = self._text[self._begin : self._begin + _LOOKED_AT].lstrip()[:1] == b"{"
         self._records = records or (self._list_of_rows() if self._is_object else "")
         self._adds_images = not records and self._records == "annotations"
         self._is_lines = self._is_object and not self._records and self._begins_with_row()
-        self.start = f"{path}#{self._records}." if self._is_object and self._records else f"{path}#"
+        if self._is_object and self._records:
+            self.start += f"{self._records}."
         self._lists: dict[str, list[Any]] = {}
         self._starts = array("q")
 
@@ -77,10 +75,6 @@ class JsonTable:
                 self._lists[cell.records] = list(members.values()) if isinstance(members, dict) else members
             row = self._row(cell.row, self._lists[cell.records][cell.row])
         return image_in(reach(row, cell.column), cell.item)
-
-    def is_near(self, place: str) -> bool:
-        """Rows are found at once, after the first."""
-        return True
 
     def _list_of_rows(self) -> str:
         """The name of the list of rows of a file that is one object, "" of any other; raises DataError for several."""

@@ -14,7 +14,7 @@ from typing import Any
 from vqa_client.errors import DataError, UsageError
 from vqa_client.shipped import install
 from vqa_client.tables.pictures import below, image_in
-from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, cell_place
+from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table, cell_place
 
 BUFFER_BYTES = 1 << 20
 BATCH_ROWS = 1024
@@ -30,16 +30,13 @@ def _reader_of(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="parquet")
 
 
-class ParquetTable:
+class ParquetTable(Table):
     """Rows without the bytes of their images: of these only whether they are there is read."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.start = f"{path}#"
+        super().__init__(path)
         self._file = _opened(path)
-        self.header: list[str] = self._file.schema_arrow.names
+        self.header = self._file.schema_arrow.names
         self._leaves = _leaves(self._file)
         self._cursors: dict[str, _Cursor] = {}
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vqa_client.errors import DataError, UsageError
 from vqa_client.files import replacing
 from vqa_client.shipped import install
-from vqa_client.tables.rows import NumberedRow
+from vqa_client.tables.rows import NumberedRow, Table
 
 if TYPE_CHECKING:
     from vqa_client.parallel import Processes
@@ -46,15 +46,8 @@ class PageJob(NamedTuple):
     dpi: int
 
 
-class PdfPages:
+class PdfPages(Table):
     """A document as a place of images; it has no rows."""
-
-    notes: tuple[str, ...] = ()
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.start = f"{path}#"
-        self.header: list[str] = []
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """None: a document is asked about, and has no questions."""
@@ -69,7 +62,6 @@ class PdfPages:
 
     def is_near(self, place: str) -> bool:
         """Whether the page is drawn already."""
-        del place
         return False
 
 

@@ -1,10 +1,11 @@
 """Rows of a data file, whatever its form: what each reader gives, and how a cell of a row is named."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -28,28 +29,33 @@ class Here(Struct, frozen=True):
     name: str
 
 
-class Table(Protocol):
+class Table(ABC):
     """A data file that is read row by row; `start` is what the names of its rows' images begin with.
 
     `header` names all columns, where the form does; rows may have fewer.
     """
 
-    path: Path
-    start: str
-    header: list[str]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.start = f"{path}#"
+        self.header: list[str] = []
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know of the file."""
+        return ()
 
+    @abstractmethod
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """The rows, where the form allows it with no other columns; raises DataError that names file and row."""
 
+    @abstractmethod
     def image(self, place: str) -> bytes:
         """The bytes of the image at a place in the file; raises ValueError, LookupError or OSError."""
 
     def is_near(self, place: str) -> bool:
         """Whether reading that image takes no longer than reading a file of its size."""
+        return True
 
 
 class CellPlace(NamedTuple):

@@ -14,7 +14,7 @@ import msgspec
 
 from vqa_client.errors import UNDECODABLE, DataError
 from vqa_client.not_json import fault
-from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, unreadable
+from vqa_client.tables.rows import MOST_BYTES, Here, NumberedRow, Table, unreadable
 
 _BLOCK = 512
 _IMAGES = frozenset(
@@ -36,18 +36,14 @@ class _Member(NamedTuple):
         return folder + slash + key, field
 
 
-class TarTable:
+class TarTable(Table):
     """Each row has `__key__`, a column for each field, and its images in `image`, in the order of the file.
 
     `json` is an object, `txt` and `cls` are texts; what else is no image is left out.
     """
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.header: list[str] = []
-        self.start = f"{path}#"
+        super().__init__(path)
         self._index: dict[str, _Member] = {}
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:

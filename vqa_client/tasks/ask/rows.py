@@ -24,20 +24,17 @@ _DATA = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
 FOLDER, FILE = "folder", "file_name"
 
 
-class ImageFolder:
+class ImageFolder(Table):
     """The images of a folder and of its folders as rows: `file_name`, and `folder`, the name of an image's folder."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, path: Path) -> None:
+        super().__init__(path / "images")
         self.header = [FILE, FOLDER]
-        self.path = path / "images"
         self.start = f"{path}/#"
         self._root = path
 
     def rows(self, columns: frozenset[str] | None = None) -> Iterator[NumberedRow]:
         """A row for each image, in natural order."""
-        del columns
         names = (name for name in self._root.rglob("*") if name.suffix.lower() in IMAGE_SUFFIXES and name.is_file())
         for number, path in enumerate(sorted(names, key=lambda name: natural_key(str(name)))):
             inside = path.relative_to(self._root)
@@ -46,10 +43,6 @@ class ImageFolder:
     def image(self, place: str) -> bytes:
         """None is inside: all images are files."""
         raise LookupError(place)
-
-    def is_near(self, place: str) -> bool:
-        del place
-        return True
 
 
 def tables_of(data: Path) -> list[Table]:
